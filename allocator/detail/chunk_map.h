@@ -1,0 +1,118 @@
+// From an address to the chunk it lies in: the one answer to that question. Any address is a fair question, and only the
+// pool's own memory is read.
+//
+//   chunk_tree   many chunks, asked by owns() and trim(): a treap inside the chunks' own records, O(log chunks), without a
+//                table that would have to come from somewhere
+//   only_chunk   one chunk for good: one range check
+#ifndef TARN_ALLOCATOR_DETAIL_CHUNK_MAP_H_
+#define TARN_ALLOCATOR_DETAIL_CHUNK_MAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "tarn/policies/detail/arithmetic.h"
+
+namespace tarn::detail {
+
+template <class Chunk>
+bool lies_in(const Chunk& chunk, const void* block, std::size_t extent) noexcept {
+  return address_of(block) - address_of(chunk.first) < extent;  // wraps to a huge number in front of the chunk
+}
+
+/// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address; so
+/// its expected depth is logarithmic whatever the order in which chunks come and go.
+template <class Chunk, class Geometry>
+class chunk_tree {
+ public:
+  /// Where the record of a chunk lies: in the region itself.
+  Chunk* make_record(void* region) noexcept { return ::new (region) Chunk{}; }
+
+  Chunk* find(const void* block, const Geometry& g) const noexcept {
+    Chunk* found = nullptr;
+    for (Chunk* c = root_; c != nullptr;) {
+      const bool right = address_of(c->first) <= address_of(block);
+      if (right) found = c;
+      c = right ? c->right : c->left;
+    }
+    return found != nullptr && lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
+  }
+
+  void insert(Chunk& chunk) noexcept {
+    Chunk** at = &root_;
+    while (*at != nullptr && priority(*at) >= priority(&chunk)) at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
+    Chunk** left = &chunk.left;
+    Chunk** right = &chunk.right;
+    for (Chunk* rest = *at; rest != nullptr;) {  // what was here goes to the two sides of the new chunk
+      Chunk**& side = before(rest, &chunk) ? left : right;
+      *side = rest;
+      side = before(rest, &chunk) ? &rest->right : &rest->left;
+      rest = *side;
+    }
+    *left = *right = nullptr;
+    *at = &chunk;
+  }
+
+  /// Takes every chunk out, as a list linked by `next`.
+  Chunk* take_all() noexcept {
+    Chunk* all = nullptr;
+    while (root_ != nullptr) {
+      Chunk* const c = root_;
+      if (c->left != nullptr) {  // rotate right until there is no left side: O(chunks) in all
+        root_ = c->left;
+        c->left = root_->right;
+        root_->right = c;
+      } else {
+        root_ = c->right;
+        c->next = all;
+        all = c;
+      }
+    }
+    return all;
+  }
+
+ private:
+  static bool before(const Chunk* a, const Chunk* b) noexcept { return address_of(a->first) < address_of(b->first); }
+  static std::uint64_t priority(const Chunk* c) noexcept {
+    return static_cast<std::uint64_t>(address_of(c)) * 0x9E3779B97F4A7C15u;  // Fibonacci hashing (Knuth, vol. 3, 6.4)
+  }
+
+  Chunk* root_ = nullptr;
+};
+
+template <class Chunk, class Geometry>
+class only_chunk {
+ public:
+  Chunk* make_record(void*) noexcept {
+    chunk_ = Chunk{};
+    return &chunk_;
+  }
+
+  Chunk* find(const void* block, const Geometry& g) noexcept {
+    return owned_ && lies_in(chunk_, block, g.extent(chunk_.blocks)) ? &chunk_ : nullptr;
+  }
+  const Chunk* find(const void* block, const Geometry& g) const noexcept {
+    return const_cast<only_chunk*>(this)->find(block, g);
+  }
+  void insert(Chunk&) noexcept { owned_ = true; }
+  Chunk* take_all() noexcept {
+    if (!owned_) return nullptr;
+    owned_ = false;
+    chunk_.next = nullptr;
+    return &chunk_;
+  }
+
+ private:
+  Chunk chunk_;
+  bool owned_ = false;
+};
+
+template <class Environment>
+using chunk_map = std::conditional_t<Environment::one_chunk,
+                                     only_chunk<typename Environment::chunk, typename Environment::geometry>,
+                                     chunk_tree<typename Environment::chunk, typename Environment::geometry>>;
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CHUNK_MAP_H_

@@ -1,0 +1,157 @@
+// The core of a pool: free list, carving, chunk map, growth, retention. It is written for one thread; it never locks, calls a
+// store or runs user code. Whoever calls it holds the core guard.
+#ifndef TARN_ALLOCATOR_DETAIL_CORE_H_
+#define TARN_ALLOCATOR_DETAIL_CORE_H_
+
+#include <algorithm>
+#include <cstddef>
+
+#include "tarn/allocator/detail/chunk.h"
+#include "tarn/allocator/detail/chunk_map.h"
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+template <class Environment>
+class core {
+ public:
+  using environment = Environment;
+  using geometry_type = typename Environment::geometry;
+  using chunk = typename Environment::chunk;
+  using layout = typename Environment::layout;
+  using growth_policy = typename Environment::growth;
+  using retention_part = typename Environment::retention::part;
+
+  constexpr core(const geometry_type& geometry, const growth_policy& growth,
+                 const typename Environment::retention& retention) noexcept
+      : geometry_(geometry), growth_(growth), retention_(retention) {}
+  core(const core&) = delete;
+  core& operator=(const core&) = delete;
+
+  void* pop() noexcept { return list_.pop(*this); }
+  void* pop_slow() noexcept { return list_.pop_slow(*this); }
+  outcome push(void* block) noexcept { return list_.push(*this, block); }
+  outcome push_slow(void* block) noexcept { return list_.push_slow(*this, block); }
+  std::size_t pop_batch(void** out, std::size_t n) noexcept { return list_.pop_batch(*this, out, n); }
+  outcome push_batch(void* const* in, std::size_t n) noexcept { return list_.push_batch(*this, in, n); }
+
+  const geometry_type& geometry() const noexcept { return geometry_; }
+  std::size_t capacity() const noexcept { return capacity_; }
+  const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
+  chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
+
+  /// For the reuse policy: the next up to `n` blocks that were never handed out, ascending. Returns how many. Only their
+  /// addresses are made: a chunk of a million blocks costs what one block costs.
+  std::size_t carve(void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    while (got != n && untouched_ != nullptr) {
+      chunk& c = *untouched_;
+      const std::size_t taken = std::min(n - got, c.blocks - c.carved);
+      for (std::size_t i = 0; i < taken; ++i)
+        out[got + i] = c.first + geometry_.distance(c.carved + i) + geometry_.offset();
+      got += taken;
+      c.carved += taken;
+      if (c.carved == c.blocks) untouched_ = c.next;
+    }
+    return got;
+  }
+
+  /// For the reuse policy that sees empty chunks: a chunk became wholly free, or is used again.
+  outcome chunk_emptied() noexcept { return retention_.emptied(); }
+  void chunk_reused() noexcept { retention_.reused(); }
+  /// How many empty chunks stay when a surplus is given back.
+  std::size_t keep() const noexcept { return retention_.keep(); }
+
+  /// What the growth policy wants after `more` blocks in a newest chunk of `last` (both 0: as things stand).
+  chunk_request next_chunk(std::size_t last, std::size_t more) const noexcept {
+    return growth_.next_chunk(last != 0 ? last : newest_, capacity_ + more, geometry_.stride());
+  }
+
+  /// Makes the record of a fresh region. Not yet part of the pool; no block is touched.
+  chunk* make_chunk(memory region, std::size_t blocks) noexcept {
+    chunk* const c = map_.make_record(region.start);
+    layout::open(*c, region, blocks, geometry_);
+    return c;
+  }
+
+  void adopt(chunk& c) noexcept {
+    newest_ = c.blocks;
+    insert(c);
+  }
+
+  /// Takes wholly free chunks out, except `keep` of them. Returns them as a list linked by `next`. Every free block is
+  /// looked at, and the map asked about it: O(free blocks × log chunks).
+  chunk* unlink_empty(std::size_t keep) noexcept {
+    free_link* block = list_.drain(*this);
+    for (free_link* free = block; free != nullptr; free = free->next) ++find(free)->idle;
+
+    chunk* const all = map_.take_all();
+    for (chunk* c = all; c != nullptr; c = c->next) {
+      const bool empty = c->idle == c->carved;
+      c->idle = 0;
+      c->leaves = empty && (keep == 0 || keep-- == 0);
+    }
+    for (chunk* c = all; c != nullptr; c = c->next) map_.insert(*c);
+
+    while (block != nullptr) {  // what stays is free again, in the order it was
+      free_link* const next = block->next;
+      if (!find(block)->leaves && push(block) != outcome::done) push_slow(block);
+      block = next;
+    }
+    return split(map_.take_all());
+  }
+
+  /// Takes every chunk out, whatever became of its blocks.
+  chunk* unlink_all() noexcept {
+    list_.forget();
+    untouched_ = nullptr;
+    capacity_ = 0;
+    newest_ = 0;
+    return map_.take_all();
+  }
+
+ private:
+  using list = typename Environment::reuse::template list<Environment>;
+
+  /// The pool keeps those that don't leave; returns those that do.
+  chunk* split(chunk* all) noexcept {
+    untouched_ = nullptr;
+    capacity_ = 0;
+    chunk* leaving = nullptr;
+    while (all != nullptr) {
+      chunk& c = *all;
+      all = c.next;
+      if (c.leaves) {
+        c.next = leaving;
+        leaving = &c;
+      } else {
+        insert(c);
+      }
+    }
+    return leaving;
+  }
+
+  void insert(chunk& c) noexcept {
+    map_.insert(c);
+    capacity_ += c.blocks;
+    list_.adopted(c);
+    if (c.carved != c.blocks) {
+      c.next = untouched_;
+      untouched_ = &c;
+    }
+  }
+
+  list list_;  // first: the hot path reaches it at offset 0
+  chunk* untouched_ = nullptr;  // chunks with blocks that were never handed out, linked by `next`
+  chunk_map<Environment> map_;
+  std::size_t capacity_ = 0;    // blocks in all chunks
+  std::size_t newest_ = 0;      // blocks in the newest chunk
+  TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
+  TARN_NO_UNIQUE_ADDRESS growth_policy growth_;
+  TARN_NO_UNIQUE_ADDRESS retention_part retention_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CORE_H_

@@ -1,0 +1,62 @@
+// What the machinery of every policy is bound to: the nine policies of a pool and what follows from them. One template
+// parameter, so that a further axis changes no signature.
+#ifndef TARN_ALLOCATOR_DETAIL_ENVIRONMENT_H_
+#define TARN_ALLOCATOR_DETAIL_ENVIRONMENT_H_
+
+#include <algorithm>
+#include <cstddef>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/geometry.h"
+
+namespace tarn::detail {
+
+template <class Environment>
+struct chunk;
+template <class Environment>
+struct chunk_layout;
+template <class Environment>
+class core;
+
+/// \tparam Identity  the tag of a static pool whose locking policy needs one; else void
+template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention,
+          class Exhaustion, class Checking, class Statistics>
+struct environment {
+  using identity = Identity;
+  using size = Size;
+  using locking = Locking;
+  using growth = Growth;
+  using store = Store;
+  using reuse = Reuse;
+  using retention = Retention;
+  using exhaustion = Exhaustion;
+  using checking = Checking;
+  using statistics = Statistics;
+
+  using geometry = detail::geometry<
+      Size, block_shape{Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix}>;
+  using chunk = detail::chunk<environment>;
+  using layout = detail::chunk_layout<environment>;
+  using core = detail::core<environment>;
+  template <class T>
+  using cell = typename Locking::template cell<T>;
+
+  static constexpr std::size_t max_chunks =
+      add(Store::bounded ? 1 : Growth::max_chunks, Exhaustion::extra_chunks);
+  static constexpr bool one_chunk = max_chunks == 1;
+  static constexpr bool finds_chunks = Reuse::finds_chunks || Checking::finds_chunks;
+
+  // The constants on which a member of the pool depends: their names are what an error message shows.
+  static constexpr bool size_is_given_at_run_time = Size::at_run_time;
+  static constexpr bool may_return_chunks = Locking::may_return_chunks;
+  static constexpr bool counts = Statistics::template part<environment>::counts;
+
+  /// Bytes, a power of two. A buffer that the caller sized isn't cut to cache lines: it would lose a block.
+  static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
+    return Store::bounded && !Store::sized_by_geometry ? g.alignment() : g.chunk_alignment();
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_ENVIRONMENT_H_

@@ -1,0 +1,94 @@
+// Supplies a pool with chunks: the store, and the second store that an exhaustion policy may bring. Called with the grow guard
+// held; it takes the core guard by itself, never around a store.
+#ifndef TARN_ALLOCATOR_DETAIL_SUPPLIER_H_
+#define TARN_ALLOCATOR_DETAIL_SUPPLIER_H_
+
+#include <cstddef>
+
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+template <class Environment>
+class supplier {
+  using chunk = typename Environment::chunk;
+  using geometry_type = typename Environment::geometry;
+  using layout = typename Environment::layout;
+  using source = typename Environment::store::template source<Environment>;
+  using exhaustion = typename Environment::exhaustion::template part<Environment>;
+
+ public:
+  template <class Values>
+  constexpr explicit supplier(const Values& values) noexcept
+      : source_(values.template get<typename Environment::store>()),
+        exhaustion_(values.template get<typename Environment::exhaustion>()) {}
+
+  /// A fresh chunk that is not part of the pool yet, or null: growth or store refused, and nothing has changed. `last` and
+  /// `more`: blocks in the newest and in all chunks that were fetched before and not adopted.
+  template <class Layer>
+  chunk* fetch(Layer& layer, std::size_t last, std::size_t more) noexcept {
+    const geometry_type& g = layer.core().geometry();
+    chunk_request request;
+    {
+      [[maybe_unused]] const auto guard = layer.core_guard();
+      request = layer.core().next_chunk(last, more);
+    }
+    if (chunk* const c = fetch_from(source_, layer, request)) return c;
+    if constexpr (Environment::exhaustion::extra_chunks != 0) {
+      std::size_t total;
+      {
+        [[maybe_unused]] const auto guard = layer.core_guard();
+        total = layer.core().capacity() + more;
+      }
+      chunk* const c = fetch_from(exhaustion_, layer, exhaustion_.next_chunk(last, total, g.stride()));
+      if (c != nullptr) c->from_fallback = true;
+      return c;
+    }
+    return nullptr;
+  }
+
+  /// Gives a list of chunks, linked by `next`, back to where they came from. Returns their bytes.
+  std::size_t release(chunk* c, const geometry_type& g) noexcept {
+    std::size_t bytes = 0;
+    while (c != nullptr) {
+      const memory region = c->region;
+      const bool from_fallback = c->from_fallback;
+      c = c->next;  // the record may lie in the region
+      bytes += region.bytes;
+      if (from_fallback)
+        exhaustion_.release(region, Environment::chunk_alignment(g));
+      else
+        source_.release(region, Environment::chunk_alignment(g));
+    }
+    return bytes;
+  }
+
+  bool retry(std::size_t bytes) noexcept { return exhaustion_.retry(bytes); }
+
+  /// Blocks that a bounded store, still untouched, will give.
+  template <class Core>
+  std::size_t capacity_of_store(const Core& core) const noexcept {
+    const geometry_type& g = core.geometry();
+    return layout::blocks_in(source_.room(Environment::chunk_alignment(g)), core.next_chunk(0, 0).at_most, g);
+  }
+
+ private:
+  template <class Source, class Layer>
+  chunk* fetch_from(Source& from, Layer& layer, chunk_request request) noexcept {
+    const geometry_type& g = layer.core().geometry();
+    if (request.wanted == 0) return nullptr;
+    const std::size_t bytes = layout::bytes(request.wanted, g);
+    if (bytes > size_limit) return nullptr;
+    const memory region = from.acquire(bytes, Environment::chunk_alignment(g));
+    if (!region) return nullptr;
+    return layer.core().make_chunk(region, layout::blocks_in(region.bytes, request.at_most, g));
+  }
+
+  TARN_NO_UNIQUE_ADDRESS source source_;
+  TARN_NO_UNIQUE_ADDRESS exhaustion exhaustion_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_SUPPLIER_H_

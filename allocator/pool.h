@@ -1,0 +1,91 @@
+// A pool of equal blocks, composed from policies:
+//
+//   tarn::pool<tarn::size_of<Order>, tarn::mutex_locking<>, tarn::geometric_growth<64, 4096>> orders;
+//   void* block = orders.allocate();
+//   orders.deallocate(block);
+//
+// pool<Policies...> takes its policies in any order and only those that differ from the default. It is an alias of
+// basic_pool<...>, which names one policy for each axis: equal compositions are one type, however they were written.
+#ifndef TARN_ALLOCATOR_POOL_H_
+#define TARN_ALLOCATOR_POOL_H_
+
+#include <tuple>
+#include <type_traits>
+
+#include "tarn/allocator/detail/environment.h"
+#include "tarn/allocator/detail/pool_body.h"
+#include "tarn/allocator/detail/rejected.h"
+#include "tarn/allocator/detail/rules.h"
+#include "tarn/allocator/detail/select.h"
+#include "tarn/allocator/detail/values.h"
+
+namespace tarn {
+
+namespace detail {
+
+/// The body of a composition, or an inert stand-in after its one complaint.
+template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention,
+          class Exhaustion, class Checking, class Statistics>
+constexpr auto choose_body() noexcept {
+  if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>) {
+    [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> c;
+    return std::type_identity<rejected>{};
+  } else if constexpr (broken_rule<Size, Locking, Growth, Store, Reuse, Retention, Checking>() != rule::none) {
+    [[maybe_unused]] rule_complaint<broken_rule<Size, Locking, Growth, Store, Reuse, Retention, Checking>()> c;
+    return std::type_identity<rejected>{};
+  } else {
+    using identity = std::conditional_t<Locking::needs_identity, Identity, void>;
+    return std::type_identity<pool_body<environment<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion,
+                                                    Checking, Statistics>>>{};
+  }
+}
+
+template <class Identity, class... NinePolicies>
+using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::type;
+
+}  // namespace detail
+
+/// A pool that names one policy for each axis, in the order of the axes. Its members are those of detail::pool_body:
+///
+///   allocate, try_allocate, deallocate, allocate_batch, try_allocate_batch, deallocate_batch    blocks
+///   reserve, try_reserve, trim, release                                                         chunks
+///   owns, block_size, block_alignment, capacity, statistics                                     questions
+///
+/// It is address-stable: no copy, no move. Its destructor gives every chunk back; blocks still in use end with it.
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
+          class Statistics>
+class basic_pool : public detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> {
+  using body = detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+  using policies = std::tuple<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+
+ public:
+  /// \param given  policy objects of this pool, in any order; those without a default value must be among them
+  template <class... Given>
+  constexpr explicit(sizeof...(Given) == 1) basic_pool(const Given&... given) noexcept
+      : body(detail::accept_values<policies>(given...)) {}
+
+  basic_pool(const basic_pool&) = delete;
+  basic_pool& operator=(const basic_pool&) = delete;
+  ~basic_pool() { this->close(); }
+};
+
+namespace detail {
+template <class... Ps>
+constexpr auto compose() noexcept {
+  constexpr selection verdict = judge_selection<Ps...>();
+  if constexpr (verdict == selection::good) {
+    return std::type_identity<typename selected<basic_pool, Ps...>::type>{};
+  } else {
+    [[maybe_unused]] selection_complaint<verdict> c;
+    return std::type_identity<rejected>{};
+  }
+}
+}  // namespace detail
+
+/// A pool of the policies given, in any order; the others are the defaults.
+template <class... Policies>
+using pool = typename decltype(detail::compose<Policies...>())::type;
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_POOL_H_

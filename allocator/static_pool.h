@@ -1,0 +1,77 @@
+// The process-wide pool of a tag: constant-initialised, no guard variable, usable before main and after static destruction.
+//
+//   auto& orders = tarn::static_pool<struct orders_tag, tarn::size_of<Order>>::instance();
+//
+// There is no order of destruction to get wrong, because nothing is destroyed: chunks stay until the process ends, or until
+// trim() or release() is called.
+#ifndef TARN_ALLOCATOR_STATIC_POOL_H_
+#define TARN_ALLOCATOR_STATIC_POOL_H_
+
+#include <concepts>
+#include <type_traits>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/detail/config.h"
+
+namespace tarn {
+
+namespace detail {
+
+enum class static_fitness { good, has_destructor, needs_value };
+
+template <class... NinePolicies>
+constexpr static_fitness judge_static() noexcept {
+  if (!(std::default_initializable<NinePolicies> && ...)) return static_fitness::needs_value;
+  if (!std::is_trivially_destructible_v<body_of<void, NinePolicies...>>) return static_fitness::has_destructor;
+  return static_fitness::good;
+}
+
+template <static_fitness Verdict>
+struct static_complaint {
+  static_assert(Verdict != static_fitness::needs_value,
+                "tarn: [C8] static_pool was given a policy whose object it would have to be given before the program starts "
+                "(dynamic_size, buffer_store, resource_store); use another, or a pool that is an object");
+  static_assert(Verdict != static_fitness::has_destructor,
+                "tarn: [C7] static_pool was given a policy whose destructor would run at exit, while others still allocate; use "
+                "a mutex or policy that needs none");
+};
+
+/// The body that a static pool of the same policies as the pool that is an object has.
+template <class Tag, class... NinePolicies>
+constexpr auto choose_static(std::type_identity<basic_pool<NinePolicies...>>) noexcept {
+  constexpr static_fitness verdict = judge_static<NinePolicies...>();
+  if constexpr (verdict == static_fitness::good) {
+    return std::type_identity<body_of<Tag, NinePolicies...>>{};
+  } else {
+    [[maybe_unused]] static_complaint<verdict> c;
+    return std::type_identity<rejected>{};
+  }
+}
+template <class Tag>
+constexpr auto choose_static(std::type_identity<rejected> r) noexcept {
+  return r;
+}
+
+}  // namespace detail
+
+/// \tparam Tag       any type, complete or not: pools of other tags are other pools
+/// \tparam Policies  as for pool<...>; each must have a default value and a trivial destructor
+template <class Tag, class... Policies>
+class static_pool {
+ public:
+  /// The pool's members without a destructor.
+  using body = typename decltype(detail::choose_static<Tag>(std::type_identity<pool<Policies...>>{}))::type;
+
+  static_pool() = delete;
+
+  /// Returns the one pool of the tag. It costs an instruction: the address is hidden from the compiler once, so that the
+  /// pool is reached through a register like any object.
+  static body& instance() noexcept { return *detail::launder_address(&body_); }
+
+ private:
+  static inline constinit body body_{detail::values<>{}};
+};
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_STATIC_POOL_H_

@@ -1,0 +1,45 @@
+// The nine axes of a pool. A policy names the axis it decides: `using axis = tarn::axis::store;`.
+#ifndef TARN_POLICIES_AXIS_H_
+#define TARN_POLICIES_AXIS_H_
+
+#include <concepts>
+#include <cstddef>
+
+namespace tarn {
+
+namespace axis {
+struct size {};        // how large a block is
+struct locking {};     // who may use the pool at once
+struct growth {};      // how many blocks the next chunk holds
+struct store {};       // where chunks come from and go back to
+struct reuse {};       // which free block is handed out next
+struct retention {};   // when an empty chunk goes back to the store
+struct exhaustion {};  // what happens when no block can be had
+struct checking {};    // which misuse is found
+struct statistics {};  // what is counted
+}  // namespace axis
+
+namespace detail {
+template <class T, class... Ts>
+concept one_of = (std::same_as<T, Ts> || ...);
+}  // namespace detail
+
+/// A type that decides one axis.
+template <class P>
+concept policy = requires { typename P::axis; } &&
+                 detail::one_of<typename P::axis, axis::size, axis::locking, axis::growth, axis::store, axis::reuse,
+                                axis::retention, axis::exhaustion, axis::checking, axis::statistics>;
+
+/// A policy of the given axis.
+template <class P, class Axis>
+concept policy_on = policy<P> && std::same_as<typename P::axis, Axis>;
+
+/// For a number that the policy derives from the block: an alignment, a first or largest number of blocks.
+inline constexpr std::size_t natural = 0;
+
+/// For a cap on the total number of blocks: no cap.
+inline constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_AXIS_H_

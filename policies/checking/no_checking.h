@@ -1,0 +1,41 @@
+// decides    nothing is checked: misuse is undefined behaviour, as with operator delete
+// costs      nothing
+// conflicts  none
+// use when   the program is known to be right, and every instruction counts (the default)
+#ifndef TARN_POLICIES_CHECKING_NO_CHECKING_H_
+#define TARN_POLICIES_CHECKING_NO_CHECKING_H_
+
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn {
+
+struct no_checking {
+  using axis = tarn::axis::checking;
+  static constexpr bool refuses = false;
+  static constexpr bool finds_chunks = false;
+  static constexpr std::size_t prefix = 0;
+  static constexpr std::size_t suffix = 0;
+
+  template <class Environment>
+  using per_chunk = detail::no_column<axis>;
+
+  template <class Environment>
+  struct part {
+    constexpr explicit part(const no_checking&) noexcept {}
+    template <class Core>
+    constexpr void on_allocate(Core&, void*) noexcept {}
+    template <class Core>
+    constexpr detail::outcome on_deallocate(Core&, void*) noexcept {
+      return detail::outcome::done;
+    }
+    template <class Core>
+    constexpr void report(Core&, void*, detail::outcome) noexcept {}
+  };
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_CHECKING_NO_CHECKING_H_

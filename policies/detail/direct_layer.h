@@ -1,0 +1,42 @@
+// The layer of every locking policy that lets its callers straight into the core: only the guards differ.
+#ifndef TARN_POLICIES_DETAIL_DIRECT_LAYER_H_
+#define TARN_POLICIES_DETAIL_DIRECT_LAYER_H_
+
+#include <cstddef>
+#include <utility>
+
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+/// \tparam Guards  hot() and growth(), const: guards that the pool holds around the hot path and around the store
+template <class Core, class Guards>
+class direct_layer {
+ public:
+  template <class... Args>
+  constexpr explicit direct_layer(Args&&... args) noexcept : core_(std::forward<Args>(args)...) {}
+
+  auto guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
+  auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
+  auto grow_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+
+  void* pop() noexcept { return core_.pop(); }
+  void* pop_slow() noexcept { return core_.pop_slow(); }
+  outcome push(void* block) noexcept { return core_.push(block); }
+  outcome push_slow(void* block) noexcept { return core_.push_slow(block); }
+  std::size_t pop_batch(void** out, std::size_t n) noexcept { return core_.pop_batch(out, n); }
+  outcome push_batch(void* const* in, std::size_t n) noexcept { return core_.push_batch(in, n); }
+  void drain() noexcept {}
+
+  constexpr Core& core() noexcept { return core_; }
+  constexpr const Core& core() const noexcept { return core_; }
+
+ private:
+  Core core_;  // first: the hot path reaches it at offset 0
+  TARN_NO_UNIQUE_ADDRESS Guards guards_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_DIRECT_LAYER_H_

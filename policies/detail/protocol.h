@@ -1,0 +1,57 @@
+// The small types that the core and the policies exchange.
+#ifndef TARN_POLICIES_DETAIL_PROTOCOL_H_
+#define TARN_POLICIES_DETAIL_PROTOCOL_H_
+
+#include <cstddef>
+
+namespace tarn::detail {
+
+/// What became of a block that was given back. A policy that never refuses answers with the constant `done`, so that
+/// the test for it vanishes.
+enum class outcome : unsigned char {
+  done,
+  surplus,      // done, and more chunks are empty than the retention policy keeps
+  full,         // the fast half can't take it: the slow half must
+  foreign,      // a fault: no block of this pool
+  interior,     // a fault: not the start of a block
+  double_free,  // a fault: the block is free already
+  overrun,      // a fault: the bytes around the block were written
+};
+
+/// A region of bytes as a store gave it; null where it refused.
+struct memory {
+  void* start = nullptr;
+  std::size_t bytes = 0;
+  explicit constexpr operator bool() const noexcept { return start != nullptr; }
+};
+
+/// What a growth policy wants next, in blocks. `wanted` 0: it refuses. `at_most` bounds what the pool may make of a region
+/// that came out larger than asked.
+struct chunk_request {
+  std::size_t wanted = 0;
+  std::size_t at_most = 0;
+};
+
+/// A free block that holds the address of the next one.
+struct free_link {
+  free_link* next;
+};
+
+/// A guard that guards nothing.
+struct no_guard {
+  ~no_guard() {}  // not trivial, so that a guard that is never named is no unused variable
+};
+
+/// The column of an axis that keeps nothing for each chunk. A type for each axis, since a chunk inherits all of them.
+template <class Axis>
+struct no_column {
+  template <class Geometry>
+  static constexpr std::size_t column_bytes(std::size_t, const Geometry&) noexcept {
+    return 0;
+  }
+  constexpr void open(std::byte*, std::size_t) noexcept {}
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_PROTOCOL_H_

@@ -1,0 +1,50 @@
+// A small environment against which the concept of each axis probes a policy, so that a missing member is named there and
+// not deep inside the pool.
+#ifndef TARN_POLICIES_DETAIL_STAND_IN_H_
+#define TARN_POLICIES_DETAIL_STAND_IN_H_
+
+#include <cstddef>
+
+#include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+struct stand_in_size {
+  static constexpr bool at_run_time = false;
+  static constexpr std::size_t bytes() noexcept { return 64; }
+  static constexpr std::size_t alignment() noexcept { return 16; }
+};
+
+struct stand_in {
+  using geometry = detail::geometry<stand_in_size, block_shape{16, 8}>;
+  template <class T>
+  using cell = T;
+  struct chunk {
+    std::byte* first = nullptr;
+    std::size_t blocks = 0;
+    std::size_t carved = 0;
+  };
+  struct layout {
+    static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept { return g.extent(blocks); }
+  };
+  static constexpr std::size_t max_chunks = 1;
+  static constexpr bool finds_chunks = false;
+
+  /// What a reuse policy sees of the core.
+  struct core {
+    using environment = stand_in;
+    stand_in::geometry geometry() const noexcept { return {}; }
+    std::size_t carve(void** out, std::size_t n) noexcept { return out == nullptr ? n : 0; }
+    void* pop() noexcept { return nullptr; }
+    void* pop_slow() noexcept { return nullptr; }
+    outcome push(void*) noexcept { return outcome::done; }
+    outcome push_slow(void*) noexcept { return outcome::done; }
+    std::size_t pop_batch(void**, std::size_t) noexcept { return 0; }
+    outcome push_batch(void* const*, std::size_t) noexcept { return outcome::done; }
+  };
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_STAND_IN_H_

@@ -1,0 +1,33 @@
+// Axis exhaustion: what happens when the store gives no further chunk.
+#ifndef TARN_POLICIES_EXHAUSTION_H_
+#define TARN_POLICIES_EXHAUSTION_H_
+
+#include <concepts>
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/stand_in.h"
+#include "tarn/policies/exhaustion/report_exhaustion.h"
+
+namespace tarn {
+
+/// Everything that the pool uses of an exhaustion policy. The machinery is `part<Environment>`, made from the policy.
+///   extra_chunks                    chunks that come from a second store of its own; 0 without one
+///   retry(bytes)                    called with nothing held; true: look again. `bytes`: the size of a block
+///   next_chunk, acquire, release    growth and store of the second kind, under the growth guard like the first
+template <class P>
+concept exhaustion_policy = policy_on<P, axis::exhaustion> && requires {
+  { P::extra_chunks } -> std::convertible_to<std::size_t>;
+} && requires(typename P::template part<detail::stand_in>& part, detail::memory region, std::size_t n) {
+  { part.retry(n) } noexcept -> std::same_as<bool>;
+  { part.next_chunk(n, n, n) } noexcept -> std::same_as<detail::chunk_request>;
+  { part.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
+  { part.release(region, n) } noexcept -> std::same_as<void>;
+} && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
+
+static_assert(exhaustion_policy<report_exhaustion>);
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_EXHAUSTION_H_

@@ -1,0 +1,31 @@
+// decides    a pool that can't get another chunk says so: allocate() throws std::bad_alloc, try_allocate() returns null
+// costs      nothing
+// conflicts  none
+// use when   the caller knows best what to do (the default)
+#ifndef TARN_POLICIES_EXHAUSTION_REPORT_EXHAUSTION_H_
+#define TARN_POLICIES_EXHAUSTION_REPORT_EXHAUSTION_H_
+
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn {
+
+struct report_exhaustion {
+  using axis = tarn::axis::exhaustion;
+  static constexpr std::size_t extra_chunks = 0;
+
+  template <class Environment>
+  struct part {
+    constexpr explicit part(const report_exhaustion&) noexcept {}
+    constexpr bool retry(std::size_t) noexcept { return false; }
+    constexpr detail::chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {}; }
+    constexpr detail::memory acquire(std::size_t, std::size_t) noexcept { return {}; }
+    constexpr void release(detail::memory, std::size_t) noexcept {}
+  };
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_EXHAUSTION_REPORT_EXHAUSTION_H_

@@ -1,0 +1,34 @@
+// decides    every chunk holds the same number of blocks, up to an optional cap on the total
+// costs      a call of the store for every Blocks blocks
+// conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
+// use when   memory must grow in even, foreseeable steps
+#ifndef TARN_POLICIES_GROWTH_FIXED_GROWTH_H_
+#define TARN_POLICIES_GROWTH_FIXED_GROWTH_H_
+
+#include <algorithm>
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn {
+
+/// \tparam Blocks  in each chunk, at least 1
+/// \tparam Cap     blocks in all chunks together
+template <std::size_t Blocks, std::size_t Cap = unlimited>
+struct fixed_growth {
+  using axis = tarn::axis::growth;
+  static_assert(Blocks != 0, "tarn: [G1] fixed_growth<0>: chunks of no blocks; give at least 1");
+  static_assert(Cap != 0, "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+  static constexpr std::size_t max_chunks = unlimited;
+  static constexpr bool needs_bounded_store = false;
+
+  constexpr detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t) const noexcept {
+    const std::size_t blocks = std::min(Blocks, Cap - std::min(Cap, total));
+    return {blocks, blocks};
+  }
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_GROWTH_FIXED_GROWTH_H_

@@ -1,0 +1,48 @@
+// decides    each chunk holds Factor times the blocks of the one before, from First up to Max: 64, 128, 256, … 4096, 4096 …
+// costs      a few calls of the store in all; at most as much again as is used, untouched
+// conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
+// use when   nothing is known of the number of blocks (the default)
+#ifndef TARN_POLICIES_GROWTH_GEOMETRIC_GROWTH_H_
+#define TARN_POLICIES_GROWTH_GEOMETRIC_GROWTH_H_
+
+#include <algorithm>
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn {
+
+/// \tparam First   blocks in the first chunk; natural: as many as fit into 4 KiB, at least 1
+/// \tparam Max     blocks in the largest chunk; natural: as many as fit into 4 MiB, at least 1
+/// \tparam Factor  from one chunk to the next, at least 2
+/// \tparam Cap     blocks in all chunks together
+/// A store that gives more than was asked (page_store does) is used to the end, within the cap. A pool that has given all
+/// chunks back starts again with First.
+template <std::size_t First = natural, std::size_t Max = natural, std::size_t Factor = 2, std::size_t Cap = unlimited>
+struct geometric_growth {
+  using axis = tarn::axis::growth;
+  static_assert(Factor >= 2, "tarn: [G3] geometric_growth with a factor under 2 doesn't grow; use fixed_growth<Blocks>, or a factor of 2");
+  static_assert(Max == natural || First <= Max,
+                "tarn: [G4] geometric_growth whose first chunk is larger than its largest; swap First and Max");
+  static_assert(Cap != 0, "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+  static constexpr std::size_t max_chunks = unlimited;
+  static constexpr bool needs_bounded_store = false;
+
+  constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
+    const std::size_t first = First != natural ? First : std::max<std::size_t>(1, first_bytes / stride);
+    const std::size_t largest = std::max(first, Max != natural ? Max : max_bytes / stride);
+    const std::size_t left = Cap - std::min(Cap, total);
+    const std::size_t next = total == 0 ? first : std::min(detail::multiply(last, Factor), largest);
+    return {std::min(next, left), left};
+  }
+
+ private:
+  static constexpr std::size_t first_bytes = 4 * 1024;
+  static constexpr std::size_t max_bytes = 4 * 1024 * 1024;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_GROWTH_GEOMETRIC_GROWTH_H_

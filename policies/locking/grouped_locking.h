@@ -1,0 +1,102 @@
+// decides    the pool belongs to a group, a tag that keeps pools apart. Without a mutex one thread owns the group and nothing
+//            is locked; with one, all pools of the group share a pair of mutexes, which a group_guard holds over many calls
+// costs      nothing without a mutex; with one as mutex_locking, or a look at a thread-local counter while the guard is held
+// conflicts  none
+// use when   a thread or subsystem has pools of its own; or many operations on many pools belong together
+#ifndef TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_
+#define TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_
+
+#include <mutex>
+#include <type_traits>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/direct_layer.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/locking/mutex_locking.h"
+#include "tarn/policies/locking/no_locking.h"
+
+namespace tarn {
+
+namespace detail {
+
+/// The two mutexes of a group, and how often the calling thread holds both through a group_guard.
+template <class Group, class Mutex>
+struct group_mutexes {
+  static inline Mutex growth;
+  static inline Mutex hot;
+  static inline constinit thread_local unsigned held = 0;
+
+  /// Locks one of the two, unless a group_guard of this thread holds both.
+  class guard {
+   public:
+    explicit guard(Mutex& mutex) : mutex_(held == 0 ? &mutex : nullptr) {
+      if (mutex_ != nullptr) mutex_->lock();
+    }
+    ~guard() {
+      if (mutex_ != nullptr) mutex_->unlock();
+    }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+
+   private:
+    Mutex* mutex_;
+  };
+};
+
+template <class Group, class Mutex>
+struct group_guards {
+  using mutexes = group_mutexes<Group, Mutex>;
+  typename mutexes::guard hot() const { return typename mutexes::guard(mutexes::hot); }
+  typename mutexes::guard growth() const { return typename mutexes::guard(mutexes::growth); }
+};
+
+}  // namespace detail
+
+/// \tparam Group  any type, complete or not: the group's name
+/// \tparam Mutex  void: no lock, one thread owns the group; else a BasicLockable
+template <class Group, class Mutex = void>
+struct grouped_locking {
+  using axis = tarn::axis::locking;
+  static_assert(std::is_void_v<Mutex> || detail::basic_lockable<Mutex>,
+                "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; name a mutex, as "
+                "std::mutex, or none");
+  static constexpr bool may_return_chunks = true;
+  static constexpr bool needs_identity = false;
+  template <class T>
+  using cell = T;
+  template <class Environment>
+  using per_chunk = detail::no_column<axis>;
+  using guards =
+      typename std::conditional_t<std::is_void_v<Mutex>, std::type_identity<no_locking::guards>,
+                                  std::type_identity<detail::group_guards<Group, Mutex>>>::type;
+  template <class Core>
+  using layer = detail::direct_layer<Core, guards>;
+};
+
+/// Holds both mutexes of a group, growth first, over many operations on many pools of the group. It can be nested. While it
+/// is held, stores and exhaustion handlers of those pools run under it too.
+template <class Group, class Mutex = std::mutex>
+class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
+  using mutexes = detail::group_mutexes<Group, Mutex>;
+
+ public:
+  group_guard() {
+    if (mutexes::held == 0) {
+      mutexes::growth.lock();
+      mutexes::hot.lock();
+    }
+    ++mutexes::held;
+  }
+  ~group_guard() {
+    if (--mutexes::held == 0) {
+      mutexes::hot.unlock();
+      mutexes::growth.unlock();
+    }
+  }
+  group_guard(const group_guard&) = delete;
+  group_guard& operator=(const group_guard&) = delete;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_

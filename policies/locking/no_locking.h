@@ -1,0 +1,33 @@
+// decides    nothing is locked: one thread at a time uses the pool
+// costs      nothing
+// conflicts  none
+// use when   the pool belongs to one thread, or the caller locks (the default)
+#ifndef TARN_POLICIES_LOCKING_NO_LOCKING_H_
+#define TARN_POLICIES_LOCKING_NO_LOCKING_H_
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/direct_layer.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn {
+
+struct no_locking {
+  using axis = tarn::axis::locking;
+  static constexpr bool may_return_chunks = true;
+  static constexpr bool needs_identity = false;
+  template <class T>
+  using cell = T;
+  template <class Environment>
+  using per_chunk = detail::no_column<axis>;
+
+  struct guards {
+    detail::no_guard hot() const noexcept { return {}; }
+    detail::no_guard growth() const noexcept { return {}; }
+  };
+  template <class Core>
+  using layer = detail::direct_layer<Core, guards>;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_LOCKING_NO_LOCKING_H_

@@ -1,0 +1,32 @@
+// Axis retention: when a wholly empty chunk goes back to the store.
+#ifndef TARN_POLICIES_RETENTION_H_
+#define TARN_POLICIES_RETENTION_H_
+
+#include <concepts>
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/retention/keep_chunks.h"
+
+namespace tarn {
+
+/// Everything that the pool uses of a retention policy. The machinery is `part`, made from the policy, called with the core
+/// guard held.
+///   returns_chunks       it gives chunks back by itself
+///   emptied(), reused()  a chunk has become wholly free, or is used again; emptied() answers `surplus` when too many are free
+///   keep()               how many empty chunks stay when a surplus is given back
+template <class P>
+concept retention_policy = policy_on<P, axis::retention> && requires {
+  { P::returns_chunks } -> std::convertible_to<bool>;
+} && requires(typename P::part& part) {
+  { part.emptied() } noexcept -> std::same_as<detail::outcome>;
+  { part.reused() } noexcept -> std::same_as<void>;
+  { part.keep() } noexcept -> std::same_as<std::size_t>;
+} && std::constructible_from<typename P::part, const P&>;
+
+static_assert(retention_policy<keep_chunks>);
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_RETENTION_H_

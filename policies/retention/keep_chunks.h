@@ -1,0 +1,29 @@
+// decides    a chunk never goes back while the pool lives, unless trim() or release() asks
+// costs      nothing
+// conflicts  none
+// use when   the peak comes again, or memory is not shared with anything (the default)
+#ifndef TARN_POLICIES_RETENTION_KEEP_CHUNKS_H_
+#define TARN_POLICIES_RETENTION_KEEP_CHUNKS_H_
+
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn {
+
+struct keep_chunks {
+  using axis = tarn::axis::retention;
+  static constexpr bool returns_chunks = false;
+
+  struct part {
+    constexpr explicit part(const keep_chunks&) noexcept {}
+    constexpr detail::outcome emptied() noexcept { return detail::outcome::done; }
+    constexpr void reused() noexcept {}
+    constexpr std::size_t keep() const noexcept { return static_cast<std::size_t>(-1); }
+  };
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_RETENTION_KEEP_CHUNKS_H_

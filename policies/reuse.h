@@ -1,0 +1,53 @@
+// Axis reuse: which free block is handed out next, and where free blocks are kept.
+#ifndef TARN_POLICIES_REUSE_H_
+#define TARN_POLICIES_REUSE_H_
+
+#include <concepts>
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/stand_in.h"
+#include "tarn/policies/reuse/batch_reuse.h"
+#include "tarn/policies/reuse/lifo_reuse.h"
+
+namespace tarn {
+
+/// Everything that the pool uses of a reuse policy. The machinery is `list<Environment>`, called with the core guard held.
+///   min_block, min_alignment     bytes that a free block must have for what the list keeps in it
+///   finds_chunks                 it asks for the chunk of a block
+///   sees_empty_chunks            it tells the core when a chunk becomes wholly free, and when it is used again
+///   per_chunk<Environment>       its column: column_bytes(blocks, geometry), open(column, bytes)
+///   pop(core)                    one branch; null: nothing ready
+///   pop_slow(core)               refills, carves; null: a chunk is needed. Asks again first, since another may have refilled
+///   push(core, block)            `full`: nothing done, take push_slow
+///   pop_batch, push_batch        the first of a batch that was given back is handed out first
+///   adopted(chunk)               a chunk came, or stayed in a trim
+///   drain(core)                  hands over every free block, linked, and is as new: columns may go after it
+///   forget()                     drops every free block untouched: all chunks go
+template <class P>
+concept reuse_policy = policy_on<P, axis::reuse> && requires {
+  { P::min_block } -> std::convertible_to<std::size_t>;
+  { P::min_alignment } -> std::convertible_to<std::size_t>;
+  { P::finds_chunks } -> std::convertible_to<bool>;
+  { P::sees_empty_chunks } -> std::convertible_to<bool>;
+  typename P::template per_chunk<detail::stand_in>;
+} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::core& core, void* block, void** out,
+              void* const* in, std::size_t n) {
+  { list.pop(core) } noexcept -> std::same_as<void*>;
+  { list.pop_slow(core) } noexcept -> std::same_as<void*>;
+  { list.push(core, block) } noexcept -> std::same_as<detail::outcome>;
+  { list.push_slow(core, block) } noexcept -> std::same_as<detail::outcome>;
+  { list.pop_batch(core, out, n) } noexcept -> std::same_as<std::size_t>;
+  { list.push_batch(core, in, n) } noexcept -> std::same_as<detail::outcome>;
+  { list.drain(core) } noexcept -> std::same_as<detail::free_link*>;
+} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::chunk& chunk) {
+  { list.adopted(chunk) } noexcept -> std::same_as<void>;
+  { list.forget() } noexcept -> std::same_as<void>;
+} && std::default_initializable<typename P::template list<detail::stand_in>>;
+
+static_assert(reuse_policy<lifo_reuse<>> && reuse_policy<batch_reuse<>>);
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_REUSE_H_

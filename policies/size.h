@@ -1,0 +1,27 @@
+// Axis size: how large a block is, and how it is aligned. Every pool names one of these.
+#ifndef TARN_POLICIES_SIZE_H_
+#define TARN_POLICIES_SIZE_H_
+
+#include <concepts>
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/size/dynamic_size.h"
+#include "tarn/policies/size/size_of.h"
+#include "tarn/policies/size/static_size.h"
+
+namespace tarn {
+
+/// Everything that the pool uses of a size policy. `bytes()` and `alignment()` are static constants unless `at_run_time`.
+template <class P>
+concept size_policy = policy_on<P, axis::size> && requires(const P& size) {
+  { P::at_run_time } -> std::convertible_to<bool>;
+  { size.bytes() } noexcept -> std::same_as<std::size_t>;
+  { size.alignment() } noexcept -> std::same_as<std::size_t>;
+};
+
+static_assert(size_policy<static_size<64>> && size_policy<size_of<long>> && size_policy<dynamic_size>);
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_SIZE_H_

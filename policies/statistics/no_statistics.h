@@ -1,0 +1,30 @@
+// decides    nothing is counted
+// costs      nothing; one counter in memory would cost 2.5 times the whole pair (performance study, W1)
+// conflicts  none
+// use when   the figures are not needed (the default)
+#ifndef TARN_POLICIES_STATISTICS_NO_STATISTICS_H_
+#define TARN_POLICIES_STATISTICS_NO_STATISTICS_H_
+
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+
+namespace tarn {
+
+struct no_statistics {
+  using axis = tarn::axis::statistics;
+
+  template <class Environment>
+  struct part {
+    static constexpr bool counts = false;
+    constexpr explicit part(const no_statistics&) noexcept {}
+    constexpr void on_allocate(std::size_t) noexcept {}
+    constexpr void on_deallocate(std::size_t) noexcept {}
+    constexpr void on_chunk(std::size_t) noexcept {}
+    constexpr void off_chunk(std::size_t) noexcept {}
+  };
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_STATISTICS_NO_STATISTICS_H_

@@ -1,0 +1,40 @@
+// Axis store: where chunks come from and go back to.
+#ifndef TARN_POLICIES_STORE_H_
+#define TARN_POLICIES_STORE_H_
+
+#include <concepts>
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/stand_in.h"
+#include "tarn/policies/store/buffer_store.h"
+#include "tarn/policies/store/heap_store.h"
+#include "tarn/policies/store/page_store.h"
+#include "tarn/policies/store/resource_store.h"
+#include "tarn/policies/store/static_array_store.h"
+
+namespace tarn {
+
+/// Everything that the pool uses of a store policy. The machinery is `source<Environment>`, made from the policy.
+///   bounded              it has one region and that is all; then also room(alignment): bytes it can still give
+///   sized_by_geometry    the region is computed from the pool's geometry at compile time
+///   acquire(bytes, alignment)   called with the growth guard only, so calls never overlap and a store need not be
+///                               thread-safe. Gives at least `bytes` (more is welcome), aligned; null: refused. It must
+///                               not use the pool it serves
+///   release(region, alignment)  takes back a region exactly as it was given
+template <class P>
+concept store_policy = policy_on<P, axis::store> && requires {
+  { P::bounded } -> std::convertible_to<bool>;
+  { P::sized_by_geometry } -> std::convertible_to<bool>;
+} && requires(typename P::template source<detail::stand_in>& source, detail::memory region, std::size_t n) {
+  { source.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
+  { source.release(region, n) } noexcept -> std::same_as<void>;
+} && std::constructible_from<typename P::template source<detail::stand_in>, const P&>;
+
+static_assert(store_policy<heap_store> && store_policy<page_store<>> && store_policy<static_array_store<8>> &&
+              store_policy<buffer_store> && store_policy<resource_store>);
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_STORE_H_

@@ -1,0 +1,64 @@
+// decides    the pool's one chunk is a span of bytes that the caller owns
+// costs      nothing: no record is kept in the span, so it is all blocks
+// conflicts  growth policies of several chunks
+// use when   memory is set aside elsewhere: a linker section, shared memory, a buffer on the stack
+#ifndef TARN_POLICIES_STORE_BUFFER_STORE_H_
+#define TARN_POLICIES_STORE_BUFFER_STORE_H_
+
+#include <cstddef>
+#include <span>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/growth/no_growth.h"
+
+namespace tarn {
+
+class buffer_store {
+ public:
+  using axis = tarn::axis::store;
+  using implies = no_growth<>;
+  static constexpr bool bounded = true;
+  static constexpr bool sized_by_geometry = false;
+
+  /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; one too
+  ///               small for a block makes a pool that is exhausted from the start
+  constexpr explicit buffer_store(std::span<std::byte> bytes) noexcept : bytes_(bytes) {}
+
+  constexpr std::span<std::byte> bytes() const noexcept { return bytes_; }
+
+  template <class Environment>
+  class source {
+   public:
+    constexpr explicit source(const buffer_store& store) noexcept : bytes_(store.bytes()) {}
+
+    std::size_t room(std::size_t alignment) const noexcept {
+      const std::size_t skipped = skip(alignment);
+      return given_ || skipped > bytes_.size() ? 0 : bytes_.size() - skipped;
+    }
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      const std::size_t rest = room(alignment);
+      if (rest == 0 || rest < bytes) return {};
+      given_ = true;
+      return {bytes_.data() + skip(alignment), rest};
+    }
+    void release(detail::memory, std::size_t) noexcept { given_ = false; }
+
+   private:
+    std::size_t skip(std::size_t alignment) const noexcept {
+      const std::uintptr_t start = detail::address_of(bytes_.data());
+      return detail::round_up(start, alignment) - start;
+    }
+
+    std::span<std::byte> bytes_;
+    bool given_ = false;
+  };
+
+ private:
+  std::span<std::byte> bytes_;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_STORE_BUFFER_STORE_H_

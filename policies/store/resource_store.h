@@ -1,0 +1,60 @@
+// decides    chunks come from a std::pmr::memory_resource
+// costs      a virtual call for each chunk
+// conflicts  none
+// use when   the memory's origin is decided by the caller: an arena, a monotonic buffer, a counting resource
+#ifndef TARN_POLICIES_STORE_RESOURCE_STORE_H_
+#define TARN_POLICIES_STORE_RESOURCE_STORE_H_
+
+#include <cstddef>
+#include <memory_resource>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn {
+
+class resource_store {
+ public:
+  using axis = tarn::axis::store;
+  static constexpr bool bounded = false;
+  static constexpr bool sized_by_geometry = false;
+
+  /// \param resource  not null; must outlive the pool. What it throws becomes an exhausted pool
+  constexpr explicit resource_store(std::pmr::memory_resource* resource) noexcept : resource_(resource) {}
+
+  constexpr std::pmr::memory_resource* resource() const noexcept { return resource_; }
+
+  template <class Environment>
+  class source {
+   public:
+    constexpr explicit source(const resource_store& store) noexcept : resource_(store.resource()) {}
+
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+#if TARN_EXCEPTIONS
+      try {
+        return of(resource_->allocate(bytes, alignment), bytes);
+      } catch (...) {
+        return {};
+      }
+#else
+      return of(resource_->allocate(bytes, alignment), bytes);
+#endif
+    }
+    void release(detail::memory region, std::size_t alignment) noexcept {
+      resource_->deallocate(region.start, region.bytes, alignment);
+    }
+
+   private:
+    static detail::memory of(void* start, std::size_t bytes) noexcept { return {start, start == nullptr ? 0 : bytes}; }
+
+    std::pmr::memory_resource* resource_;
+  };
+
+ private:
+  std::pmr::memory_resource* resource_;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_STORE_RESOURCE_STORE_H_

@@ -1,0 +1,55 @@
+// decides    the pool's one chunk of Blocks blocks lies inside the pool object: no heap at all
+// costs      the pool object is as large as its blocks
+// conflicts  dynamic_size; growth policies of several chunks
+// use when   there is no heap, or none may be used: firmware, audio, a pool on the stack
+#ifndef TARN_POLICIES_STORE_STATIC_ARRAY_STORE_H_
+#define TARN_POLICIES_STORE_STATIC_ARRAY_STORE_H_
+
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/growth/no_growth.h"
+
+namespace tarn {
+
+/// \tparam Blocks  in the array, at least 1; the pool hands out exactly so many
+template <std::size_t Blocks>
+struct static_array_store {
+  using axis = tarn::axis::store;
+  static_assert(Blocks != 0, "tarn: [T1] static_array_store<0>: an array of no blocks; give at least 1");
+  using implies = no_growth<Blocks>;
+  static constexpr bool bounded = true;
+  static constexpr bool sized_by_geometry = true;
+  static constexpr std::size_t blocks = Blocks;
+
+  template <class Environment>
+  class source {
+   public:
+    constexpr explicit source(const static_array_store&) noexcept {}
+
+    std::size_t room(std::size_t) const noexcept { return given_ ? 0 : size; }
+    detail::memory acquire(std::size_t bytes, std::size_t) noexcept {
+      if (given_ || bytes > size) return {};
+      given_ = true;
+      return {array_.bytes, size};
+    }
+    void release(detail::memory, std::size_t) noexcept { given_ = false; }
+
+   private:
+    static constexpr typename Environment::geometry geometry{};
+    static constexpr std::size_t size = Environment::layout::bytes(Blocks, geometry);
+
+    // Starts as the empty member: a constant that costs no byte in the program's file.
+    union storage {
+      std::byte none;
+      alignas(geometry.chunk_alignment()) std::byte bytes[size];
+    };
+    storage array_{.none = {}};
+    bool given_ = false;
+  };
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_STORE_STATIC_ARRAY_STORE_H_
