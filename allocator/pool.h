@@ -34,7 +34,7 @@ constexpr auto choose_body() noexcept {
     [[maybe_unused]] rule_complaint<broken_rule<Size, Locking, Growth, Store, Reuse, Retention, Checking>()> c;
     return std::type_identity<rejected>{};
   } else {
-    using identity = std::conditional_t<Locking::needs_identity, Identity, void>;
+    using identity = std::conditional_t<std::is_void_v<Identity> || Locking::needs_identity, Identity, some_static_pool>;
     return std::type_identity<pool_body<environment<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion,
                                                     Checking, Statistics>>>{};
   }

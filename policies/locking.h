@@ -22,7 +22,8 @@ namespace tarn {
 ///   guard()                     held around pop, push, batches and hooks; may guard nothing
 ///   core_guard(), grow_guard()  held around the core, and around the store. Order: grow_guard, then core_guard
 ///   pop(), pop_slow()           a block, or null: nothing ready; nothing without a further chunk
-///   push(), push_slow()         `full`: take the slow half; `surplus`: done, and chunks may go back
+///   push(), push_slow()         `full`: the slow half must take it; `surplus`: taken, and chunks may go back
+///   make_room()                 after a push that answered `crowded`
 ///   pop_batch(), push_batch()   many at once; pop_batch returns how many it got
 ///   drain()                     gives blocks that the calling thread keeps in front of the core back to it
 template <class P>
@@ -40,6 +41,7 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
   { layer.pop_slow() } noexcept -> std::same_as<void*>;
   { layer.push(block) } noexcept -> std::same_as<detail::outcome>;
   { layer.push_slow(block) } noexcept -> std::same_as<detail::outcome>;
+  { layer.make_room() } noexcept -> std::same_as<void>;
   { layer.pop_batch(out, n) } noexcept -> std::same_as<std::size_t>;
   { layer.push_batch(in, n) } noexcept -> std::same_as<detail::outcome>;
   { layer.drain() } noexcept -> std::same_as<void>;

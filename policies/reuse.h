@@ -20,7 +20,7 @@ namespace tarn {
 ///   per_chunk<Environment>       its column: column_bytes(blocks, geometry), open(column, bytes)
 ///   pop(core)                    one branch; null: nothing ready
 ///   pop_slow(core)               refills, carves; null: a chunk is needed. Asks again first, since another may have refilled
-///   push(core, block)            `full`: nothing done, take push_slow
+///   push(core, block)            takes it; `crowded`: make_room(core) must follow
 ///   pop_batch, push_batch        the first of a batch that was given back is handed out first
 ///   adopted(chunk)               a chunk came, or stayed in a trim
 ///   drain(core)                  hands over every free block, linked, and is as new: columns may go after it
@@ -37,7 +37,7 @@ concept reuse_policy = policy_on<P, axis::reuse> && requires {
   { list.pop(core) } noexcept -> std::same_as<void*>;
   { list.pop_slow(core) } noexcept -> std::same_as<void*>;
   { list.push(core, block) } noexcept -> std::same_as<detail::outcome>;
-  { list.push_slow(core, block) } noexcept -> std::same_as<detail::outcome>;
+  { list.make_room(core) } noexcept -> std::same_as<void>;
   { list.pop_batch(core, out, n) } noexcept -> std::same_as<std::size_t>;
   { list.push_batch(core, in, n) } noexcept -> std::same_as<detail::outcome>;
   { list.drain(core) } noexcept -> std::same_as<detail::free_link*>;

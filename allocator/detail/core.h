@@ -32,7 +32,7 @@ class core {
   void* pop() noexcept { return list_.pop(*this); }
   void* pop_slow() noexcept { return list_.pop_slow(*this); }
   outcome push(void* block) noexcept { return list_.push(*this, block); }
-  outcome push_slow(void* block) noexcept { return list_.push_slow(*this, block); }
+  void make_room() noexcept { list_.make_room(*this); }
   std::size_t pop_batch(void** out, std::size_t n) noexcept { return list_.pop_batch(*this, out, n); }
   outcome push_batch(void* const* in, std::size_t n) noexcept { return list_.push_batch(*this, in, n); }
 
@@ -96,7 +96,7 @@ class core {
 
     while (block != nullptr) {  // what stays is free again, in the order it was
       free_link* const next = block->next;
-      if (!find(block)->leaves && push(block) != outcome::done) push_slow(block);
+      if (!find(block)->leaves && push(block) == outcome::crowded) make_room();
       block = next;
     }
     return split(map_.take_all());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
@@ -18,11 +19,15 @@ struct chunk_layout;
 template <class Environment>
 class core;
 
-/// \tparam Identity  the tag of a static pool whose locking policy needs one; else void
+/// The identity of the static pools whose locking policy doesn't ask for their tag: they share their code.
+struct some_static_pool {};
+
+/// \tparam Identity  void: the pool is an object; else some_static_pool, or the tag where the locking policy needs it
 template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention,
           class Exhaustion, class Checking, class Statistics>
 struct environment {
   using identity = Identity;
+  static constexpr bool is_static = !std::is_void_v<Identity>;
   using size = Size;
   using locking = Locking;
   using growth = Growth;

@@ -6,7 +6,8 @@
 //   cold         [grow_guard: slow again, since another thread may have grown; grow]  failed: retry, with nothing held
 //   grow         (grow_guard) [core_guard: how many?] · store · [core_guard: adopt]
 //   deallocate   [guard: verdict, hooks, push]  not done: settle
-//   settle       full: [guard: push_slow]   surplus: [grow_guard: give back]   a fault: report, with nothing held
+//   settle       crowded: [guard: make_room]   full: [guard: push_slow]   surplus: [grow_guard: give back]
+//                a fault: report, with nothing held
 //
 // Lock order: grow_guard, then core_guard. A store runs under the grow_guard only.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_BODY_H_
@@ -66,6 +67,7 @@ class pool_body {
   /// Precondition: `block` came from this pool and was not given back since; it is not null.
   void deallocate(void* block) noexcept {
     const outcome answer = put(block);
+    if (answer == outcome::crowded) [[unlikely]] return make_room(Environment::is_static ? block : this, *this);
     if (answer != outcome::done) [[unlikely]] settle(block, answer);
   }
 
@@ -258,10 +260,19 @@ class pool_body {
     return noted(layer_.pop_slow());
   }
 
+  /// The first argument is whatever deallocate() has in the first register already: the pool that is an object, or the block
+  /// of a static pool. It spares deallocate() a move on every call, with g++ 12 and clang 14 to 19.
+  TARN_NOINLINE static void make_room(const void* first, pool_body& body) noexcept {
+    keep_argument(first);
+    [[maybe_unused]] const auto guard = body.layer_.guard();
+    body.layer_.make_room();
+  }
   TARN_NOINLINE void settle(void* block, outcome answer) noexcept {
     if (answer == outcome::full) answer = put_slow(block);
     if (answer == outcome::done) return;
-    if (answer == outcome::surplus)
+    if (answer == outcome::crowded)
+      make_room(block, *this);
+    else if (answer == outcome::surplus)
       give_back(keep());
     else
       checking_.report(layer_.core(), block, answer);

@@ -37,6 +37,13 @@ template <class T>
   return p;
 }
 
+/// Makes an argument count as used, so that no compiler drops it from the function's signature.
+inline void keep_argument([[maybe_unused]] const void* argument) noexcept {
+#if defined(__GNUC__)
+  asm volatile("" : : "r"(argument));
+#endif
+}
+
 }  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_DETAIL_CONFIG_H_

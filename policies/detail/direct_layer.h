@@ -24,7 +24,8 @@ class direct_layer {
   void* pop() noexcept { return core_.pop(); }
   void* pop_slow() noexcept { return core_.pop_slow(); }
   outcome push(void* block) noexcept { return core_.push(block); }
-  outcome push_slow(void* block) noexcept { return core_.push_slow(block); }
+  outcome push_slow(void* block) noexcept { return core_.push(block); }
+  void make_room() noexcept { core_.make_room(); }
   std::size_t pop_batch(void** out, std::size_t n) noexcept { return core_.pop_batch(out, n); }
   outcome push_batch(void* const* in, std::size_t n) noexcept { return core_.push_batch(in, n); }
   void drain() noexcept {}

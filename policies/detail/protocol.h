@@ -10,8 +10,9 @@ namespace tarn::detail {
 /// the test for it vanishes.
 enum class outcome : unsigned char {
   done,
+  crowded,      // done, and the slow half must make room before the next
   surplus,      // done, and more chunks are empty than the retention policy keeps
-  full,         // the fast half can't take it: the slow half must
+  full,         // not done: the fast half can't take it, the slow half must
   foreign,      // a fault: no block of this pool
   interior,     // a fault: not the start of a block
   double_free,  // a fault: the block is free already

@@ -39,7 +39,7 @@ struct stand_in {
     void* pop() noexcept { return nullptr; }
     void* pop_slow() noexcept { return nullptr; }
     outcome push(void*) noexcept { return outcome::done; }
-    outcome push_slow(void*) noexcept { return outcome::done; }
+    void make_room() noexcept {}
     std::size_t pop_batch(void**, std::size_t) noexcept { return 0; }
     outcome push_batch(void* const*, std::size_t) noexcept { return outcome::done; }
   };

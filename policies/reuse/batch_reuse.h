@@ -59,7 +59,9 @@ struct batch_reuse {
    public:
     void* pop(core_type&) noexcept {
       void* const block = front_.pop();
-      if constexpr (Prefetch == prefetch::on_allocate) detail::prefetch_for_write(block);
+      if constexpr (Prefetch == prefetch::on_allocate) {
+        if (block != nullptr) [[likely]] detail::prefetch_for_write(block);
+      }
       return block;
     }
     TARN_NOINLINE void* pop_slow(core_type& core) noexcept {
@@ -72,13 +74,17 @@ struct batch_reuse {
     }
     detail::outcome push(core_type&, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
-      if (front_.full()) [[unlikely]] return detail::outcome::full;
-      front_.push(block);
-      return detail::outcome::done;
+      return front_.push(block) ? detail::outcome::done : detail::outcome::crowded;
     }
-    TARN_NOINLINE detail::outcome push_slow(core_type& core, void* block) noexcept {
-      make_room(core);
-      return push(core, block);
+    /// The front gets (larger) storage, or the older half of it goes to the back end, batch by batch.
+    TARN_NOINLINE void make_room(core_type& core) noexcept {
+      if (front_.closed()) return front_.open();
+      if (larger_ != nullptr && front_.capacity() != Front) return front_.move_to(larger_, Front + 1);
+      std::size_t dropped = 0;
+      const std::size_t keep = front_.capacity() / 2 - 1;  // so that one batch goes from 127 entries of 128, too
+      for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch)
+        batches_.give(front_.entries() + left - batch, core.geometry().words());
+      front_.drop_oldest(dropped);
     }
 
     std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
@@ -94,8 +100,8 @@ struct batch_reuse {
     }
     detail::outcome push_batch(core_type& core, void* const* in, std::size_t n) noexcept {
       while (n != 0) {  // from the end, so that the first of the batch is handed out first
-        if (front_.full()) make_room(core);
-        const std::size_t taken = std::min(n, front_.room());
+        if (front_.room() == 1) make_room(core);
+        const std::size_t taken = std::min(n, front_.room() - 1);
         n -= taken;
         std::memcpy(front_.fill(taken), in + n, taken * sizeof(void*));
         front_.filled(taken, taken);
@@ -127,16 +133,6 @@ struct batch_reuse {
 
    private:
     using per_chunk = batch_reuse::per_chunk<Environment>;
-
-    /// After it the front is not full: it gets (larger) storage, or the older half goes to the back end, batch by batch.
-    void make_room(core_type& core) noexcept {
-      if (front_.closed()) return front_.open();
-      if (larger_ != nullptr && front_.capacity() != Front) return front_.move_to(larger_, Front + 1);
-      std::size_t dropped = 0;
-      for (std::size_t left = front_.size(); left >= front_.capacity() / 2 + batch; left -= batch, dropped += batch)
-        batches_.give(front_.entries() + left - batch, core.geometry().words());
-      front_.drop_oldest(dropped);
-    }
 
     detail::array_front<own_front> front_;
     detail::batch_stack batches_;
