@@ -24,6 +24,7 @@ namespace tarn {
 ///   pop_batch, push_batch        the first of a batch that was given back is handed out first
 ///   adopted(chunk)               a chunk came, or stayed in a trim
 ///   drain(core)                  hands over every free block, linked, and is as new: columns may go after it
+///   restore(core, block)         takes a drained block whose chunk stays
 ///   forget()                     drops every free block untouched: all chunks go
 template <class P>
 concept reuse_policy = policy_on<P, axis::reuse> && requires {
@@ -44,6 +45,8 @@ concept reuse_policy = policy_on<P, axis::reuse> && requires {
 } && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::chunk& chunk) {
   { list.adopted(chunk) } noexcept -> std::same_as<void>;
   { list.forget() } noexcept -> std::same_as<void>;
+} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::core& core, void* block) {
+  { list.restore(core, block) } noexcept -> std::same_as<void>;
 } && std::default_initializable<typename P::template list<detail::stand_in>>;
 
 static_assert(reuse_policy<lifo_reuse<>> && reuse_policy<batch_reuse<>>);

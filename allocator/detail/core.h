@@ -96,7 +96,7 @@ class core {
 
     while (block != nullptr) {  // what stays is free again, in the order it was
       free_link* const next = block->next;
-      if (!find(block)->leaves && push(block) == outcome::crowded) make_room();
+      if (!find(block)->leaves) list_.restore(*this, block);
       block = next;
     }
     return split(map_.take_all());

@@ -120,6 +120,7 @@ class pool_body {
 
   /// As reserve(), but returns whether it could.
   bool try_reserve(std::size_t blocks) noexcept {
+    if (geometry().extent(blocks) > size_limit) return false;
     [[maybe_unused]] const auto growing = layer_.grow_guard();
     chunk* fresh = nullptr;
     for (std::size_t last = 0, more = 0; capacity_under_guard() + more < blocks;) {

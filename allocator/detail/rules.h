@@ -5,24 +5,36 @@
 #define TARN_ALLOCATOR_DETAIL_RULES_H_
 
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/allocator/detail/select.h"
 #include "tarn/policies/detail/geometry.h"
 
 namespace tarn::detail {
 
-// ---- shape: does each policy have what the pool uses of its axis? ---------------------------------------------------------
+// ---- one policy: do its arguments make sense, and has it what the pool uses of its axis? ----------------------------------
+
+template <class P>
+struct argument_complaint {};
+template <class P>
+  requires(!arguments_hold<P>)
+struct argument_complaint<P> : P::complaint {};
+
+template <class... Ps>
+struct arguments_complaint : argument_complaint<Ps>... {};
 
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics>
-inline constexpr bool shapes_hold =
-    size_policy<Size> && locking_policy<Locking> && growth_policy<Growth> && store_policy<Store> && reuse_policy<Reuse> &&
-    retention_policy<Retention> && exhaustion_policy<Exhaustion> && checking_policy<Checking> &&
-    statistics_policy<Statistics>;
+concept shapes_hold =
+    arguments_hold<Size> && arguments_hold<Locking> && arguments_hold<Growth> && arguments_hold<Store> &&
+    arguments_hold<Reuse> && arguments_hold<Retention> && arguments_hold<Exhaustion> && arguments_hold<Checking> &&
+    arguments_hold<Statistics> && size_policy<Size> && locking_policy<Locking> && growth_policy<Growth> &&
+    store_policy<Store> && reuse_policy<Reuse> && retention_policy<Retention> && exhaustion_policy<Exhaustion> &&
+    checking_policy<Checking> && statistics_policy<Statistics>;
 
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics>
-struct shape_complaint {
+struct member_complaint {
   static_assert(size_policy<Size>, "tarn: [P1] this size policy lacks something that the pool uses; the notes name it, policies/size.h lists all");
   static_assert(locking_policy<Locking>, "tarn: [P2] this locking policy lacks something that the pool uses; the notes name it, policies/locking.h lists all");
   static_assert(growth_policy<Growth>, "tarn: [P3] this growth policy lacks something that the pool uses; the notes name it, policies/growth.h lists all");
@@ -34,7 +46,16 @@ struct shape_complaint {
   static_assert(statistics_policy<Statistics>, "tarn: [P9] this statistics policy lacks something that the pool uses; the notes name it, policies/statistics.h lists all");
 };
 
+/// Arguments first: a policy whose arguments are refused isn't looked into.
+template <class... Ps>
+using shape_complaint =
+    std::conditional_t<(arguments_hold<Ps> && ...), member_complaint<Ps...>, arguments_complaint<Ps...>>;
+
 // ---- relations: the first rule that is broken; a cause stands before its consequences -------------------------------------
+
+/// The first chunk is known at compile time; it need not be, because its size is looked at again when it is made.
+template <class Growth, std::size_t Stride>
+concept foreseeable = requires { typename std::integral_constant<std::size_t, Growth{}.next_chunk(0, 0, Stride).wanted>; };
 
 enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9 };
 
@@ -53,7 +74,8 @@ constexpr rule broken_rule() noexcept {
   else if constexpr (Retention::returns_chunks && !Locking::may_return_chunks) return rule::r9;
   if constexpr (!Size::at_run_time) {
     constexpr geometry<Size, block_shape{Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix}> g;
-    if (g.extent(Growth{}.next_chunk(0, 0, g.stride()).wanted) > size_limit) return rule::r7;
+    if constexpr (foreseeable<Growth, g.stride()>)
+      if (g.extent(Growth{}.next_chunk(0, 0, g.stride()).wanted) > size_limit) return rule::r7;
   }
   return rule::none;
 }

@@ -66,6 +66,14 @@ struct selection_complaint {
 
 // ---- the selection itself ------------------------------------------------------------------------------------------------
 
+/// Whether P makes sense by itself, whatever it is combined with. A policy with parameters says so in `arguments_hold`, and
+/// says why not in `complaint`; it asserts nothing on its own, so that naming it stays silent and gives one error here.
+template <class P>
+inline constexpr bool arguments_hold = true;
+template <class P>
+  requires requires { P::arguments_hold; }
+inline constexpr bool arguments_hold<P> = P::arguments_hold;
+
 /// The policy that P implies for an axis, or void.
 template <class P, class Axis>
 struct implied_by {
@@ -98,7 +106,7 @@ struct canonical {
   using type = P;
 };
 template <class P>
-  requires requires { typename P::canonical; }
+  requires(arguments_hold<P> && requires { typename P::canonical; })
 struct canonical<P> {
   using type = typename P::canonical;
 };
@@ -106,7 +114,8 @@ struct canonical<P> {
 /// Small blocks can't hold a batch, and a bounded pool is small: the plain list.
 template <class Size, class Store>
 constexpr bool prefers_lifo() noexcept {
-  if constexpr (Store::bounded) return true;
+  if constexpr (!size_policy<Size> || !requires { Store::bounded; }) return true;  // refused later, and silent here
+  else if constexpr (Store::bounded) return true;
   else if constexpr (Size::at_run_time) return false;
   else return Size::bytes() < batch_reuse<>::min_block;
 }

@@ -3,6 +3,7 @@
 #ifndef TARN_ALLOCATOR_DETAIL_SUPPLIER_H_
 #define TARN_ALLOCATOR_DETAIL_SUPPLIER_H_
 
+#include <algorithm>
 #include <cstddef>
 
 #include "tarn/policies/detail/config.h"
@@ -34,6 +35,7 @@ class supplier {
       [[maybe_unused]] const auto guard = layer.core_guard();
       request = layer.core().next_chunk(last, more);
     }
+    if (Environment::store::bounded) request.wanted = std::min<std::size_t>(request.wanted, 1);  // it gives all it has
     if (chunk* const c = fetch_from(source_, layer, request)) return c;
     if constexpr (Environment::exhaustion::extra_chunks != 0) {
       std::size_t total;

@@ -12,7 +12,8 @@
 
 namespace tarn {
 
-/// \tparam Blocks  in the one chunk; natural: as many as a bounded store has room for
+/// \tparam Blocks  in the one chunk; natural: as many as a bounded store has room for. A bounded store with less room gives
+///                 what it has
 template <std::size_t Blocks = natural>
 struct no_growth {
   using axis = tarn::axis::growth;

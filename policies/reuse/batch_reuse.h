@@ -125,6 +125,9 @@ struct batch_reuse {
       forget();
       return all;
     }
+    void restore(core_type& core, void* block) noexcept {
+      if (push(core, block) == detail::outcome::crowded) make_room(core);
+    }
     void forget() noexcept {
       front_.close();
       batches_ = {};

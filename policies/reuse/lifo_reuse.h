@@ -70,6 +70,7 @@ struct lifo_reuse {
       forget();
       return all;
     }
+    void restore(core_type& core, void* block) noexcept { push(core, block); }
     void forget() noexcept { head_ = nullptr; }
 
    private:

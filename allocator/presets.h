@@ -1,0 +1,94 @@
+// Named compositions: each a type that is right for one situation, and a showcase of what a composition looks like. A preset
+// is an alias and nothing else: write the composition out where you need another. T is the type of the objects: a block has
+// sizeof(T) bytes, aligned to alignof(T).
+//
+//   tarn::presets::shared<Order> orders;
+#ifndef TARN_ALLOCATOR_PRESETS_H_
+#define TARN_ALLOCATOR_PRESETS_H_
+
+#include <cstddef>
+#include <mutex>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/static_pool.h"
+
+namespace tarn::presets {
+
+// ---- by who uses it -----------------------------------------------------------------------------------------------------
+
+/// One thread at a time uses the pool, and nothing is known of the number of objects.
+template <class T>
+using local = pool<size_of<T>>;
+
+/// Several threads use the pool now and then.
+template <class T>
+using shared = pool<size_of<T>, mutex_locking<>>;
+
+/// The pool is one of those that belong to the thread or subsystem named Group; another group's pool is another type.
+template <class T, class Group>
+using grouped = pool<size_of<T>, grouped_locking<Group>>;
+
+/// Many operations on several pools belong together: a group_guard<Group> locks all pools of the group at once.
+template <class T, class Group>
+using group_locked = pool<size_of<T>, grouped_locking<Group, std::mutex>>;
+
+// ---- by how many blocks, and how they come --------------------------------------------------------------------------------
+
+/// Millions of blocks: chunks of huge pages, which the system maps in fewer and larger steps.
+template <class T>
+using bulk = pool<size_of<T>, page_store<huge_pages>>;
+
+/// Memory must grow in even steps, of Blocks blocks each.
+template <class T, std::size_t Blocks>
+using stepped = pool<size_of<T>, fixed_growth<Blocks>>;
+
+/// The pool grows as it is used, and never beyond Blocks blocks.
+template <class T, std::size_t Blocks>
+using capped = pool<size_of<T>, geometric_growth<natural, natural, 2, Blocks>>;
+
+/// A hard limit of Blocks blocks, all from the heap at the first use.
+template <class T, std::size_t Blocks>
+using bounded = pool<size_of<T>, no_growth<Blocks>>;
+
+/// Few blocks, taken and given back in turn: the shortest code and the smallest pool object.
+template <class T>
+using compact = pool<size_of<T>, lifo_reuse<>>;
+
+/// Objects that grow cold before they die, and whose destructors write into them.
+template <class T>
+using cold = pool<size_of<T>, batch_reuse<prefetch::on_free>>;
+
+// ---- by where the memory lies ---------------------------------------------------------------------------------------------
+
+/// No heap: Blocks blocks inside the pool object, wherever that lies.
+template <class T, std::size_t Blocks>
+using embedded = pool<size_of<T>, static_array_store<Blocks>>;
+
+/// Memory is set aside elsewhere: the constructor takes buffer_store{span_of_bytes}.
+template <class T>
+using in_buffer = pool<size_of<T>, buffer_store>;
+
+/// The caller decides where chunks come from: the constructor takes resource_store{&memory_resource}.
+template <class T>
+using over_resource = pool<size_of<T>, resource_store>;
+
+/// Memory must go back to the operating system as soon as trim() or release() says so.
+template <class T>
+using mapped = pool<size_of<T>, page_store<>>;
+
+/// The block size is known at run time only: the constructor takes dynamic_size{bytes, alignment}.
+using sized_at_run_time = pool<dynamic_size>;
+
+// ---- for the whole process ------------------------------------------------------------------------------------------------
+
+/// One pool for a Tag, used by any thread, from before main to after the last destructor: `process_wide<Tag, T>::instance()`.
+template <class Tag, class T>
+using process_wide = static_pool<Tag, size_of<T>, mutex_locking<>>;
+
+/// The same where one thread at a time uses it.
+template <class Tag, class T>
+using process_wide_local = static_pool<Tag, size_of<T>>;
+
+}  // namespace tarn::presets
+
+#endif  // TARN_ALLOCATOR_PRESETS_H_

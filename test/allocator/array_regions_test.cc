@@ -1,0 +1,44 @@
+// static_array_store is sized at compile time: the region of each layout, sizes 1 to 512 and alignments 1 to 4096, is made and
+// measured there. Apart from layout_test.cc, because it takes a minute to compile; compiled once, by one compiler.
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <utility>
+
+#include "tarn/allocator/pool.h"
+
+namespace tarn::test {
+namespace {
+
+constexpr std::size_t alignments = 13;  // 1, 2, 4 ... 4096
+
+template <std::size_t Size, std::size_t Align>
+void check_array_region() {
+  using env = detail::environment<void, static_size<Size, Align>, no_locking, no_growth<3>, static_array_store<3>, lifo_reuse<>,
+                                  keep_chunks, report_exhaustion, no_checking, no_statistics>;
+  constexpr typename env::geometry g;
+  constexpr std::size_t bytes = env::layout::bytes(3, g);
+  static_assert(g.stride() >= Size && g.stride() % Align == 0 && g.alignment() % Align == 0);
+  static_assert(env::chunk_alignment(g) % g.alignment() == 0);
+  static_assert(env::layout::first_offset(3, g) % g.alignment() == 0);
+  static_assert(env::layout::blocks_in(bytes, 3, g) == 3 && env::layout::blocks_in(bytes - 1, 3, g) == 2);
+  static_assert(bytes >= env::layout::first_offset(3, g) + g.distance(2) + Size);
+}
+template <std::size_t Size, std::size_t... A>
+void check_array_regions(std::index_sequence<A...>) {
+  (check_array_region<Size, (std::size_t{1} << A)>(), ...);
+}
+template <std::size_t From, std::size_t... S>
+void check_array_sizes(std::index_sequence<S...>) {
+  (check_array_regions<From + S>(std::make_index_sequence<alignments>{}), ...);
+}
+
+BOOST_AUTO_TEST_CASE(over_a_static_array_every_region_is_exact) {
+  check_array_sizes<1>(std::make_index_sequence<128>{});
+  check_array_sizes<129>(std::make_index_sequence<128>{});
+  check_array_sizes<257>(std::make_index_sequence<128>{});
+  check_array_sizes<385>(std::make_index_sequence<128>{});
+}
+
+}  // namespace
+}  // namespace tarn::test

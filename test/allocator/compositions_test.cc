@@ -1,0 +1,122 @@
+// The list of tested compositions holds every pair of policies that can live together.
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tarn/test/support/compositions.h"
+
+namespace tarn::test {
+namespace {
+
+// One entry for each kind of policy that the list has to cover; its name is for the message.
+template <class P>
+struct kind {
+  using policy = P;
+  const char* name;
+};
+constexpr std::tuple kinds{
+    kind<static_size<64, 16>>{"static_size<64>"},
+    kind<static_size<8, 8>>{"static_size<8>"},
+    kind<static_size<24, 8>>{"size_of<trio>"},
+    kind<static_size<256, 64>>{"static_size<256, 64>"},
+    kind<dynamic_size>{"dynamic_size"},
+    kind<no_locking>{"no_locking"},
+    kind<mutex_locking<>>{"mutex_locking"},
+    kind<grouped_locking<crew>>{"grouped_locking<G>"},
+    kind<grouped_locking<crew, std::mutex>>{"grouped_locking<G, Mutex>"},
+    kind<fixed_growth<100>>{"fixed_growth"},
+    kind<geometric_growth<>>{"geometric_growth"},
+    kind<geometric_growth<8, 64, 3, 20000>>{"geometric_growth with a cap"},
+    kind<no_growth<5000>>{"no_growth"},
+    kind<static_array_store<3000>>{"static_array_store"},
+    kind<heap_store>{"heap_store"},
+    kind<page_store<>>{"page_store"},
+    kind<page_store<huge_pages>>{"page_store<huge_pages>"},
+    kind<buffer_store>{"buffer_store"},
+    kind<resource_store>{"resource_store"},
+    kind<lifo_reuse<>>{"lifo_reuse"},
+    kind<lifo_reuse<prefetch::on_allocate>>{"lifo_reuse on_allocate"},
+    kind<batch_reuse<>>{"batch_reuse"},
+    kind<batch_reuse<prefetch::none, 128>>{"batch_reuse none, 128"},
+    kind<batch_reuse<prefetch::on_free, 256>>{"batch_reuse on_free, 256"},
+};
+
+template <class Pool, class P>
+struct names;
+template <class... Ps, class P>
+struct names<basic_pool<Ps...>, P> : std::bool_constant<(std::same_as<Ps, P> || ...)> {};
+
+template <class A, class B, class... Pools>
+constexpr std::size_t pools_with(std::type_identity<std::tuple<Pools...>>) {
+  return (std::size_t{names<Pools, A>::value && names<Pools, B>::value} + ...);
+}
+
+/// Whether the two can stand in one pool, beside whatever third policy they need.
+template <class A, class B>
+constexpr bool can_live_together() {
+  if constexpr (std::same_as<typename A::axis, typename B::axis>) {
+    return false;
+  } else {
+    using size = std::conditional_t<size_policy<A>, A, std::conditional_t<size_policy<B>, B, static_size<64>>>;
+    constexpr auto store_of = []<class P>(std::type_identity<P>) {
+      if constexpr (policy_on<P, axis::store>) return std::type_identity<P>{};
+      else return std::type_identity<heap_store>{};
+    };
+    using store_a = typename decltype(store_of(std::type_identity<A>{}))::type;
+    using store_b = typename decltype(store_of(std::type_identity<B>{}))::type;
+    using store = std::conditional_t<std::same_as<store_a, heap_store>, store_b, store_a>;
+    using growth = std::conditional_t<
+        growth_policy<A>, A, std::conditional_t<growth_policy<B>, B, std::conditional_t<store::bounded, no_growth<>, geometric_growth<>>>>;
+    using reuse = std::conditional_t<reuse_policy<A>, A, std::conditional_t<reuse_policy<B>, B, lifo_reuse<>>>;
+    return detail::broken_rule<size, no_locking, growth, store, reuse, keep_chunks, no_checking>() == detail::rule::none;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_legal_pair_of_policies_stands_in_some_tested_composition) {
+  std::size_t pairs = 0;
+  std::vector<std::string> missing;
+  const auto with = [&](auto a, auto b) {
+    using A = typename decltype(a)::policy;
+    using B = typename decltype(b)::policy;
+    if (!can_live_together<A, B>()) return;
+    ++pairs;
+    if (pools_with<A, B>(std::type_identity<compositions>{}) == 0) missing.push_back(std::string(a.name) + " x " + b.name);
+  };
+  const auto with_later = [&]<std::size_t... J>([[maybe_unused]] auto a, auto from, std::index_sequence<J...>) {
+    (with(a, std::get<decltype(from)::value + 1 + J>(kinds)), ...);
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (with_later(std::get<I>(kinds), std::integral_constant<std::size_t, I>{},
+                std::make_index_sequence<std::tuple_size_v<decltype(kinds)> - 1 - I>{}),
+     ...);
+  }(std::make_index_sequence<std::tuple_size_v<decltype(kinds)>>{});
+
+  for (const std::string& pair : missing) BOOST_ERROR("no tested composition has " + pair);
+  std::printf("%zu legal pairs in %zu compositions\n", pairs, std::tuple_size_v<compositions>);
+  BOOST_TEST(pairs >= 215u);
+}
+
+BOOST_AUTO_TEST_CASE(a_pair_that_is_missing_would_be_seen) {
+  using few = std::tuple<pool<static_size<64>, mutex_locking<>>>;
+  BOOST_TEST((pools_with<static_size<64, 16>, mutex_locking<>>(std::type_identity<few>{})) == 1u);
+  BOOST_TEST((pools_with<static_size<64, 16>, no_locking>(std::type_identity<few>{})) == 0u);
+  BOOST_TEST(!(can_live_together<static_array_store<3000>, geometric_growth<>>()));
+  BOOST_TEST(!(can_live_together<dynamic_size, static_array_store<3000>>()));
+}
+
+BOOST_AUTO_TEST_CASE(no_composition_stands_twice) {
+  const auto count = []<class... Pools>(std::type_identity<std::tuple<Pools...>>) {
+    const auto of = []<class One>(std::type_identity<One>) { return (std::size_t{std::same_as<One, Pools>} + ...); };
+    return ((of(std::type_identity<Pools>{}) == 1) && ...);
+  };
+  BOOST_TEST(count(std::type_identity<compositions>{}));
+}
+
+}  // namespace
+}  // namespace tarn::test

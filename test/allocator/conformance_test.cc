@@ -1,0 +1,245 @@
+// What every pool must do, whatever it is composed of.
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "tarn/test/support/compositions.h"
+#include "tarn/test/support/model.h"
+#include "tarn/test/support/rig.h"
+
+namespace tarn::test {
+namespace {
+
+/// Takes blocks until the pool has no more; the rest of the case is about such pools only.
+template <class Model>
+std::size_t exhaust(Model& model) {
+  std::size_t taken = 0;
+  while (model.take()) ++taken;
+  return taken;
+}
+
+#define FOR_EVERY_COMPOSITION(name)                                    \
+  BOOST_AUTO_TEST_CASE_TEMPLATE(name, Row, shard) {                    \
+    const auto held = std::make_unique<rig<typename Row::type>>();     \
+    auto& rig = *held;                                                 \
+    auto& pool = rig.pool;                                             \
+    model<typename Row::type> model(pool);
+
+#define END }
+
+FOR_EVERY_COMPOSITION(a_new_pool_has_touched_nothing)
+  CHECK(!pool.owns(nullptr));
+  CHECK(!pool.owns(&pool));
+  CHECK(rig.upstream.calls() == 0u);
+  CHECK((pool.capacity() != 0) == decltype(held)::element_type::store::bounded);
+END
+
+FOR_EVERY_COMPOSITION(blocks_have_the_size_and_alignment_that_was_asked_for)
+  using size = typename decltype(held)::element_type::size;
+  if constexpr (size::at_run_time) {
+    CHECK(pool.block_size() == 48u);
+    CHECK(pool.block_alignment() == 16u);
+  } else {
+    CHECK(pool.block_size() == size::bytes());
+    CHECK(pool.block_alignment() == size::alignment());
+  }
+END
+
+FOR_EVERY_COMPOSITION(blocks_are_aligned_disjoint_and_owned)
+  for (int i = 0; i < 1000; ++i) REQUIRE(model.take());
+  model.verify();
+  CHECK(pool.capacity() >= 1000u);
+  while (model.live() != 0) model.give(0);
+END
+
+FOR_EVERY_COMPOSITION(blocks_given_back_are_used_again_before_the_pool_grows)
+  for (int i = 0; i < 1000; ++i) REQUIRE(model.take());
+  const std::size_t capacity = pool.capacity();
+  for (int round = 0; round < 5; ++round) {
+    while (model.live() != 0) model.give(model.live() / 2);
+    for (int i = 0; i < 1000; ++i) REQUIRE(model.take());
+    CHECK(pool.capacity() == capacity);
+  }
+END
+
+FOR_EVERY_COMPOSITION(allocate_and_try_allocate_take_from_one_pool)
+  void* const a = pool.allocate();
+  void* const b = pool.try_allocate();
+  CHECK(a != b);
+  CHECK(pool.owns(a));
+  CHECK(pool.owns(b));
+  pool.deallocate(b);
+  pool.deallocate(a);
+  CHECK(pool.allocate() == a);  // the newest free block first
+END
+
+FOR_EVERY_COMPOSITION(batches_are_blocks_like_others)
+  for (const std::size_t n : {1u, 2u, 63u, 64u, 65u, 127u, 128u, 129u, 200u, 700u}) CHECK(model.take_batch(n) == n);
+  for (int i = 0; i < 300; ++i) model.give(static_cast<std::size_t>(i));
+  model.verify();
+  for (const std::size_t n : {1u, 2u, 63u, 64u, 65u, 128u, 300u}) model.give_batch(n);
+  for (int i = 0; i < 500; ++i) REQUIRE(model.take());
+  model.verify();
+  model.give_batch(model.live());
+END
+
+FOR_EVERY_COMPOSITION(a_batch_given_back_is_handed_out_in_its_own_order)
+  std::vector<void*> first(60), second(60);
+  CHECK(pool.allocate_batch(first) == 60u);
+  pool.deallocate_batch(first);
+  pool.allocate_batch(second);
+  CHECK(first == second);
+  pool.deallocate_batch(second);
+END
+
+FOR_EVERY_COMPOSITION(an_empty_batch_does_nothing)
+  CHECK(pool.allocate_batch({}) == 0u);
+  CHECK(pool.try_allocate_batch({}) == 0u);
+  pool.deallocate_batch({});
+  CHECK(rig.upstream.calls() == 0u);
+END
+
+FOR_EVERY_COMPOSITION(reserve_gets_the_chunks_up_front)
+  pool.reserve(0);
+  CHECK(rig.upstream.calls() == 0u);
+  pool.reserve(1500);
+  CHECK(pool.capacity() >= 1500u);
+  const std::size_t calls = rig.upstream.calls();
+  const std::size_t capacity = pool.capacity();
+  pool.reserve(1500);
+  CHECK(model.take_batch(1500) == 1500u);
+  CHECK(rig.upstream.calls() == calls);
+  CHECK(pool.capacity() == capacity);
+END
+
+FOR_EVERY_COMPOSITION(reserve_of_more_than_can_be_changes_nothing)
+  REQUIRE(model.take());
+  const std::size_t capacity = pool.capacity();
+  const std::size_t bytes = rig.upstream.bytes();
+  if constexpr (decltype(held)::element_type::ends) {
+    CHECK(throws_bad_alloc([&] { pool.reserve(100000); }));
+    CHECK(!pool.try_reserve(static_cast<std::size_t>(-1)));
+    CHECK(pool.capacity() == capacity);
+    CHECK(rig.upstream.bytes() == bytes);
+  }
+  CHECK(pool.try_reserve(1));
+  CHECK(pool.capacity() == capacity);
+  model.verify();
+END
+
+FOR_EVERY_COMPOSITION(a_pool_that_ends_gives_exactly_its_capacity)
+  if constexpr (decltype(held)::element_type::ends) {
+    const std::size_t taken = exhaust(model);
+    CHECK(taken == pool.capacity());
+    CHECK(throws_bad_alloc([&] { (void)pool.allocate(); }));
+    for (int round = 0; round < 3; ++round) {
+      model.give(model.live() / 3);
+      REQUIRE(model.take());
+      REQUIRE(!model.take());
+    }
+    CHECK(pool.capacity() == taken);
+    while (model.live() != 0) model.give_newest();
+    CHECK(exhaust(model) == taken);
+    model.verify();
+  }
+END
+
+FOR_EVERY_COMPOSITION(a_batch_that_cannot_be_whole_is_not_taken)
+  if constexpr (decltype(held)::element_type::ends) {
+    const std::size_t all = exhaust(model);
+    model.give_batch(100);
+    std::vector<void*> blocks(101);
+    CHECK(throws_bad_alloc([&] { pool.allocate_batch(blocks); }));
+    CHECK(pool.try_allocate_batch(blocks) == 100u);
+    pool.deallocate_batch(std::span(blocks).first(100));
+    CHECK(exhaust(model) == 100u);
+    CHECK(model.live() == all);
+    model.verify();
+  }
+END
+
+FOR_EVERY_COMPOSITION(trim_gives_back_what_is_empty_and_nothing_else)
+  for (int i = 0; i < 2500; ++i) REQUIRE(model.take());
+  const std::size_t peak = pool.capacity();
+  std::mt19937_64 random(seed());
+  model.shuffle(random);
+  while (model.live() > 3) model.give_newest();
+  const std::size_t bytes_before = rig.upstream.bytes();
+  const std::size_t given = pool.trim();
+  model.verify();
+  if constexpr (decltype(held)::element_type::over_resource) CHECK(rig.upstream.bytes() + given == bytes_before);
+  CHECK((pool.capacity() < peak) == (given != 0));
+  for (int i = 0; i < 2500; ++i) REQUIRE(model.take());  // what was kept isn't lost, what was given isn't used
+  model.verify();
+  while (model.live() != 0) model.give(0);
+  pool.trim();
+  if constexpr (decltype(held)::element_type::over_resource) CHECK(rig.upstream.regions() == 0u);
+  if constexpr (!decltype(held)::element_type::store::bounded) CHECK(pool.capacity() == 0u);
+  CHECK(pool.trim() == 0u);
+  REQUIRE(model.take());
+  model.verify();
+END
+
+FOR_EVERY_COMPOSITION(release_gives_everything_back_at_once)
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 2000; ++i) REQUIRE(model.take());
+    for (int i = 0; i < 900; ++i) model.give(static_cast<std::size_t>(i));
+    pool.release();
+    CHECK(rig.upstream.bytes() == 0u);
+    CHECK(!pool.owns(model.blocks().front()));
+    model.forget();
+  }
+  CHECK(rig.upstream.faults() == 0u);
+END
+
+FOR_EVERY_COMPOSITION(after_release_the_pool_grows_from_the_start_again)
+  REQUIRE(model.take());
+  const std::size_t first = pool.capacity();
+  for (int round = 0; round < 10; ++round) {  // Boost.Pool doubles its next chunk in every such round (boostorg/pool#54)
+    pool.release();
+    model.forget();
+    REQUIRE(model.take());
+    CHECK(pool.capacity() == first);
+  }
+END
+
+FOR_EVERY_COMPOSITION(owns_knows_its_own_addresses_only)
+  for (int i = 0; i < 300; ++i) REQUIRE(model.take());
+  for (void* const block : model.blocks()) {
+    CHECK(pool.owns(block));
+    CHECK(pool.owns(static_cast<std::byte*>(block) + pool.block_size() - 1));
+  }
+  const auto other = std::make_unique<test::rig<typename Row::type>>();
+  void* const foreign = other->pool.allocate();
+  CHECK(!pool.owns(foreign));
+  CHECK(!other->pool.owns(model.blocks().front()));
+  int local = 0;
+  CHECK(!pool.owns(&local));
+  CHECK(!pool.owns(nullptr));
+  CHECK(!pool.owns(reinterpret_cast<void*>(static_cast<std::uintptr_t>(-1))));
+END
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_destroyed_pool_has_given_everything_back, Row, shard) {
+  if constexpr (facts<typename Row::type>::over_resource) {
+    upstream resource;
+    {
+      auto make = [&] {
+        if constexpr (facts<typename Row::type>::size::at_run_time)
+          return std::make_unique<typename Row::type>(dynamic_size{48, 16}, resource_store{&resource});
+        else
+          return std::make_unique<typename Row::type>(resource_store{&resource});
+      };
+      const auto pool = make();
+      for (int i = 0; i < 3000; ++i) REQUIRE(pool->try_allocate() != nullptr);
+      CHECK(resource.bytes() != 0u);
+    }
+    CHECK(resource.bytes() == 0u);
+    CHECK(resource.faults() == 0u);
+  }
+}
+
+}  // namespace
+}  // namespace tarn::test

@@ -1,0 +1,325 @@
+// Policies written outside the library, one for each axis, as a user would write them: the pool carries them without a change.
+// They also show the order of events: which hook runs when, and what is held then.
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/model.h"
+#include "tarn/test/support/upstream.h"
+
+namespace tarn::test {
+namespace {
+
+// ---- store: std::malloc -------------------------------------------------------------------------------------------------
+
+struct malloc_store {
+  using axis = tarn::axis::store;
+  static constexpr bool bounded = false;
+  static constexpr bool sized_by_geometry = false;
+  template <class Environment>
+  struct source {
+    explicit source(const malloc_store&) noexcept {}
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      void* const start = std::aligned_alloc(alignment, detail::round_up(bytes, alignment));
+      return {start, start == nullptr ? 0 : bytes};
+    }
+    void release(detail::memory region, std::size_t) noexcept { std::free(region.start); }
+  };
+};
+
+BOOST_AUTO_TEST_CASE(a_store) {
+  pool<static_size<64>, malloc_store> pool;
+  model model(pool);
+  for (int i = 0; i < 5000; ++i) REQUIRE(model.take());
+  while (model.live() > 7) model.give(3);
+  BOOST_TEST(pool.trim() > 0u);
+  model.verify();
+}
+
+// ---- growth: one chunk for each weekday ---------------------------------------------------------------------------------
+
+struct weekly_growth {
+  using axis = tarn::axis::growth;
+  static constexpr std::size_t max_chunks = 7;
+  static constexpr bool needs_bounded_store = false;
+  detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t) const noexcept {
+    return total < 70 ? detail::chunk_request{10, 10} : detail::chunk_request{};
+  }
+};
+
+BOOST_AUTO_TEST_CASE(a_growth) {
+  pool<static_size<64>, weekly_growth> pool;
+  std::vector<void*> blocks(71);
+  BOOST_TEST(pool.try_allocate_batch(blocks) == 70u);
+  BOOST_TEST(pool.capacity() == 70u);
+}
+
+// ---- statistics, and a checking policy that knows every live block -------------------------------------------------------
+
+struct counting {
+  using axis = tarn::axis::statistics;
+  template <class Environment>
+  struct part {
+    static constexpr bool counts = true;
+    struct figures {
+      std::size_t live, chunks, bytes;
+    };
+    explicit part(const counting&) noexcept {}
+    void on_allocate(std::size_t n) noexcept { live += n; }
+    void on_deallocate(std::size_t n) noexcept { live -= n; }
+    void on_chunk(std::size_t b) noexcept { chunks += 1; bytes += b; }
+    void off_chunk(std::size_t b) noexcept { chunks -= 1; bytes -= b; }
+    figures read() const noexcept { return {live, chunks, bytes}; }
+    typename Environment::template cell<std::size_t> live{}, chunks{}, bytes{};
+  };
+};
+
+std::vector<detail::outcome> reports;
+
+struct suspicious {
+  using axis = tarn::axis::checking;
+  static constexpr bool refuses = true;
+  static constexpr bool finds_chunks = true;
+  static constexpr std::size_t prefix = 20;
+  static constexpr std::size_t suffix = 5;
+
+  // A column of a byte for each block.
+  template <class Environment>
+  struct per_chunk {
+    template <class Geometry>
+    static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept { return blocks; }
+    void open(std::byte* at, std::size_t bytes) noexcept { column = std::span(at, bytes); }
+    std::span<std::byte> column;
+  };
+  template <class Environment>
+  struct part {
+    explicit part(const suspicious&) noexcept {}
+    template <class Core>
+    void on_allocate(Core& core, void* block) noexcept {
+      if (core.find(block) == nullptr) std::abort();
+      live.insert(block);
+    }
+    template <class Core>
+    detail::outcome on_deallocate(Core& core, void* block) noexcept {
+      if (core.find(block) == nullptr) return detail::outcome::foreign;
+      return live.erase(block) == 1 ? detail::outcome::done : detail::outcome::double_free;
+    }
+    template <class Core>
+    void report(Core&, void*, detail::outcome verdict) noexcept { reports.push_back(verdict); }
+    std::set<void*> live;
+  };
+};
+
+BOOST_AUTO_TEST_CASE(statistics_and_checking) {
+  upstream upstream;
+  {
+    pool<static_size<48>, suspicious, counting, resource_store, fixed_growth<32>> pool{resource_store{&upstream}};
+    model model(pool);
+    for (int i = 0; i < 100; ++i) REQUIRE(model.take());
+    BOOST_TEST(model.take_batch(50) == 50u);
+    BOOST_TEST(pool.statistics().live == 150u);
+    BOOST_TEST(pool.statistics().chunks == 5u);
+    BOOST_TEST(pool.statistics().bytes == upstream.bytes());
+
+    void* const block = pool.allocate();
+    pool.deallocate(block);
+    pool.deallocate(block);  // refused and reported; nothing changes
+    int local = 0;
+    pool.deallocate(&local);
+    void* two[] = {block, &local};
+    pool.deallocate_batch(two);
+    const std::vector expected{detail::outcome::double_free, detail::outcome::foreign, detail::outcome::double_free,
+                               detail::outcome::foreign};
+    BOOST_TEST((reports == expected));
+    BOOST_TEST(pool.statistics().live == 150u);
+
+    model.give_batch(100);
+    while (model.live() != 0) model.give(0);
+    BOOST_TEST(pool.statistics().live == 0u);
+    BOOST_TEST(pool.trim() != 0u);
+    BOOST_TEST(pool.statistics().chunks == 0u);
+    BOOST_TEST(pool.statistics().bytes == 0u);
+  }
+  BOOST_TEST(upstream.bytes() == 0u);
+}
+
+// ---- exhaustion: a handler that may use the pool, then a second store ----------------------------------------------------
+
+struct second_chance_values {
+  test::upstream* reserve_store;
+  std::vector<void*>* hoard;
+  void (*give_back)(void*);
+};
+struct second_chance : second_chance_values {
+  using axis = tarn::axis::exhaustion;
+  static constexpr std::size_t extra_chunks = 2;
+
+  template <class Environment>
+  struct part {
+    explicit part(const second_chance& p) noexcept : policy(p) {}
+    bool retry(std::size_t bytes) noexcept {
+      if (policy.hoard->empty() || bytes != 64) return false;
+      policy.give_back(policy.hoard->back());  // into the very pool that is out of blocks: nothing is held
+      policy.hoard->pop_back();
+      return true;
+    }
+    detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t) const noexcept {
+      return total < 30 ? detail::chunk_request{10, 10} : detail::chunk_request{};
+    }
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      return {policy.reserve_store->allocate(bytes, alignment), bytes};
+    }
+    void release(detail::memory region, std::size_t alignment) noexcept {
+      policy.reserve_store->deallocate(region.start, region.bytes, alignment);
+    }
+    second_chance_values policy;
+  };
+};
+
+using rescued = pool<static_size<64>, mutex_locking<>, second_chance, resource_store, fixed_growth<10, 10>>;
+rescued* rescued_pool = nullptr;
+
+BOOST_AUTO_TEST_CASE(an_exhaustion_policy_with_a_handler_and_a_second_store) {
+  upstream first, second;
+  {
+    std::vector<void*> hoard;
+    rescued pool{resource_store{&first}, second_chance{{&second, &hoard, [](void* block) { rescued_pool->deallocate(block); }}}};
+    rescued_pool = &pool;
+    for (int i = 0; i < 30; ++i) hoard.push_back(pool.allocate());
+    BOOST_TEST(first.regions() == 1u);
+    BOOST_TEST(second.regions() == 2u);
+    for (int i = 0; i < 30; ++i) BOOST_TEST(pool.try_allocate() != nullptr);  // each from the handler, out of the hoard
+    BOOST_TEST(hoard.empty());
+    BOOST_TEST(pool.try_allocate() == nullptr);
+  }
+  BOOST_TEST(first.bytes() == 0u);
+  BOOST_TEST(second.bytes() == 0u);
+  BOOST_TEST(first.faults() + second.faults() == 0u);
+}
+
+// ---- reuse and retention: a list that counts what is out, and gives chunks back when nothing is -------------------------
+
+struct tidy_retention {
+  using axis = tarn::axis::retention;
+  static constexpr bool returns_chunks = true;
+  struct part {
+    explicit part(const tidy_retention&) noexcept {}
+    detail::outcome emptied() noexcept { return detail::outcome::surplus; }
+    void reused() noexcept {}
+    std::size_t keep() const noexcept { return 1; }
+  };
+};
+
+struct counted_reuse : lifo_reuse<> {
+  static constexpr bool sees_empty_chunks = true;
+  template <class Environment>
+  class list : public lifo_reuse<>::list<Environment> {
+    using base = lifo_reuse<>::list<Environment>;
+    using core = typename Environment::core;
+    std::size_t out_ = 0;
+
+   public:
+    void* pop(core& c) noexcept { return counted(base::pop(c)); }
+    void* pop_slow(core& c) noexcept { return counted(base::pop_slow(c)); }
+    detail::outcome push(core& c, void* block) noexcept {
+      base::push(c, block);
+      return --out_ == 0 ? c.chunk_emptied() : detail::outcome::done;
+    }
+    std::size_t pop_batch(core& c, void** out, std::size_t n) noexcept {
+      const std::size_t got = base::pop_batch(c, out, n);
+      out_ += got;
+      return got;
+    }
+    detail::outcome push_batch(core& c, void* const* in, std::size_t n) noexcept {
+      base::push_batch(c, in, n);
+      out_ -= n;
+      return out_ == 0 ? c.chunk_emptied() : detail::outcome::done;
+    }
+
+   private:
+    void* counted(void* block) noexcept {
+      if (block != nullptr) ++out_;
+      return block;
+    }
+  };
+};
+
+BOOST_AUTO_TEST_CASE(a_reuse_and_a_retention_that_return_chunks) {
+  upstream upstream;
+  pool<static_size<64>, resource_store, fixed_growth<16>, counted_reuse, tidy_retention> pool{resource_store{&upstream}};
+  std::vector<void*> blocks(100);
+  pool.allocate_batch(blocks);
+  BOOST_TEST(upstream.regions() == 7u);
+  for (void* const block : blocks) pool.deallocate(block);
+  BOOST_TEST(upstream.regions() == 1u);  // keep() says so
+  pool.allocate_batch(blocks);
+  pool.deallocate_batch(blocks);
+  BOOST_TEST(upstream.regions() == 1u);
+}
+
+// ---- locking: a layer that keeps one block in front of the core, and can say "full" --------------------------------------
+
+struct pocket_locking {
+  using axis = tarn::axis::locking;
+  static constexpr bool may_return_chunks = true;
+  static constexpr bool needs_identity = false;
+  template <class T>
+  using cell = std::atomic<T>;
+  template <class Environment>
+  using per_chunk = detail::no_column<axis>;
+
+  template <class Core>
+  class layer : public detail::direct_layer<Core, no_locking::guards> {
+    using base = detail::direct_layer<Core, no_locking::guards>;
+    void* pocket_ = nullptr;
+
+   public:
+    using base::base;
+    void* pop() noexcept { return std::exchange(pocket_, nullptr); }
+    void* pop_slow() noexcept {
+      if (void* const block = pop()) return block;
+      if (void* const block = base::pop()) return block;
+      return base::pop_slow();
+    }
+    detail::outcome push(void* block) noexcept {
+      if (pocket_ != nullptr) return detail::outcome::full;
+      pocket_ = block;
+      return detail::outcome::done;
+    }
+    detail::outcome push_slow(void* block) noexcept { return base::push(std::exchange(pocket_, block)); }
+    void drain() noexcept {
+      if (void* const block = pop())
+        if (base::push(block) == detail::outcome::crowded) base::make_room();
+    }
+  };
+};
+
+BOOST_AUTO_TEST_CASE(a_locking_layer_with_a_cache_of_its_own) {
+  upstream upstream;
+  {
+    pool<static_size<64>, pocket_locking, resource_store, counting> pool{resource_store{&upstream}};
+    model model(pool);
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 1000; ++i) REQUIRE(model.take());
+      BOOST_TEST(pool.statistics().live == model.live());
+      while (model.live() > 2) model.give(1);
+      model.verify();
+    }
+    while (model.live() != 0) model.give_newest();
+    BOOST_TEST(pool.trim() > 0u);  // the block in the pocket pins no chunk
+    BOOST_TEST(upstream.regions() == 0u);
+  }
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+}  // namespace
+}  // namespace tarn::test

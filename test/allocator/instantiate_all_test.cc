@@ -1,0 +1,58 @@
+// Every member of every tested composition compiles, used or not: the compiler is told to make them all.
+#include <boost/test/unit_test.hpp>
+
+#include <tuple>
+
+#include "tarn/test/support/compositions.h"
+
+namespace tarn::test {
+
+template <class Pool>
+struct environment_of;
+template <class... NinePolicies>
+struct environment_of<basic_pool<NinePolicies...>> {
+  using type = detail::environment<void, NinePolicies...>;
+};
+template <std::size_t Row>
+using environment_of_row = typename environment_of<std::tuple_element_t<Row, compositions>>::type;
+
+}  // namespace tarn::test
+
+#define INSTANTIATE(row) template class tarn::detail::pool_body<tarn::test::environment_of_row<row>>
+INSTANTIATE(0);
+INSTANTIATE(1);
+INSTANTIATE(2);
+INSTANTIATE(3);
+INSTANTIATE(4);
+INSTANTIATE(5);
+INSTANTIATE(6);
+INSTANTIATE(7);
+INSTANTIATE(8);
+INSTANTIATE(9);
+INSTANTIATE(10);
+INSTANTIATE(11);
+INSTANTIATE(12);
+INSTANTIATE(13);
+INSTANTIATE(14);
+INSTANTIATE(15);
+INSTANTIATE(16);
+INSTANTIATE(17);
+INSTANTIATE(18);
+INSTANTIATE(19);
+INSTANTIATE(20);
+INSTANTIATE(21);
+INSTANTIATE(22);
+INSTANTIATE(23);
+INSTANTIATE(24);
+INSTANTIATE(25);
+INSTANTIATE(26);
+INSTANTIATE(27);
+INSTANTIATE(28);
+INSTANTIATE(29);
+INSTANTIATE(30);
+INSTANTIATE(31);
+INSTANTIATE(32);
+
+BOOST_AUTO_TEST_CASE(every_row_of_the_list_is_instantiated) {
+  BOOST_TEST(std::tuple_size_v<tarn::test::compositions> == 33u);  // one more row: one more line above
+}

@@ -1,0 +1,210 @@
+// Pools that several threads share, and groups. Blocks change hands; every byte is written by one thread and read by another.
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/test/support/check.h"
+
+namespace tarn::test {
+namespace {
+
+constexpr std::size_t thread_count = 4;
+
+/// Any BasicLockable serves. It also counts, so that a pool which doesn't lock is seen.
+class counting_mutex {
+ public:
+  void lock() {
+    mutex_.lock();
+    ++locked;
+  }
+  void unlock() { mutex_.unlock(); }
+  static inline std::atomic<std::size_t> locked{0};
+
+ private:
+  std::mutex mutex_;
+};
+
+/// A store that is no more thread-safe than it needs to be, and says so when two calls overlap.
+struct lonely_store {
+  using axis = tarn::axis::store;
+  static constexpr bool bounded = false;
+  static constexpr bool sized_by_geometry = false;
+  static inline std::atomic<int> inside{0};
+  static inline std::atomic<std::size_t> overlaps{0};
+  static inline std::atomic<std::size_t> calls{0};
+
+  struct visit {
+    visit() {
+      if (inside.fetch_add(1) != 0) ++overlaps;
+      ++calls;
+      std::this_thread::yield();
+    }
+    ~visit() { --inside; }
+  };
+  template <class Environment>
+  struct source : heap_store::source<Environment> {
+    using base = heap_store::source<Environment>;
+    explicit source(const lonely_store&) noexcept : base(heap_store{}) {}
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      visit v;
+      return base::acquire(bytes, alignment);
+    }
+    void release(detail::memory region, std::size_t alignment) noexcept {
+      visit v;
+      base::release(region, alignment);
+    }
+  };
+};
+
+/// Threads take blocks, write them, and hand them over through slots to whoever comes by.
+template <class Pool>
+std::size_t hand_over(Pool& pool, std::size_t rounds) {
+  std::vector<std::atomic<unsigned char*>> slots(64);
+  std::atomic<std::size_t> handed{0};
+  std::atomic<std::size_t> spoiled{0};
+  const auto work = [&](unsigned who) {
+    std::size_t got = 0;
+    unsigned random = who * 7919 + 1;
+    for (std::size_t i = 0; i < rounds; ++i) {
+      random = random * 1664525 + 1013904223;
+      auto* block = static_cast<unsigned char*>(pool.try_allocate());
+      if (block == nullptr) continue;
+      std::memset(block, static_cast<int>(random >> 24), pool.block_size());
+      block = slots[(random >> 8) % slots.size()].exchange(block);
+      if (block != nullptr) {
+        for (std::size_t b = 1; b < pool.block_size(); ++b) spoiled += block[b] != block[0];
+        pool.deallocate(block);
+        ++got;
+      }
+      if (i % 1000 == 999) {  // the pool grows and shrinks while the others work
+        std::vector<void*> burst(300);
+        const std::size_t n = pool.try_allocate_batch(burst);
+        pool.deallocate_batch(std::span(burst).first(n));
+        pool.trim();
+      }
+    }
+    handed += got;
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < thread_count; ++t) threads.emplace_back(work, t);
+  for (std::thread& thread : threads) thread.join();
+  for (auto& slot : slots)
+    if (auto* const block = slot.load()) pool.deallocate(block);
+  BOOST_TEST(spoiled.load() == 0u);
+  return handed.load();
+}
+
+BOOST_AUTO_TEST_CASE(a_mutex_pool_survives_hand_overs_growth_and_trims) {
+  pool<static_size<64>, mutex_locking<>, lonely_store, fixed_growth<16>> pool;
+  const std::size_t handed = hand_over(pool, 20000);
+  std::printf("%zu blocks changed hands, %zu calls of the store\n", handed, lonely_store::calls.load());
+  BOOST_TEST(handed >= 50000u);
+  BOOST_TEST(lonely_store::calls.load() >= 200u);
+  BOOST_TEST(lonely_store::overlaps.load() == 0u);
+  pool.trim();
+  BOOST_TEST(pool.capacity() == 0u);  // every block came back
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_takes_the_mutex_it_is_given) {
+  const std::size_t before = counting_mutex::locked;
+  pool<static_size<64>, mutex_locking<counting_mutex>, lifo_reuse<>> pool;
+  BOOST_TEST(hand_over(pool, 10000) >= 30000u);
+  BOOST_TEST(counting_mutex::locked - before >= 2 * thread_count * 9000u);
+}
+
+BOOST_AUTO_TEST_CASE(pools_of_a_group_share_its_mutex) {
+  using group = struct shared_group;
+  pool<static_size<64>, grouped_locking<group, counting_mutex>> a;
+  pool<static_size<32>, grouped_locking<group, counting_mutex>> b;
+  const std::size_t before = counting_mutex::locked;
+  a.deallocate(a.allocate());
+  b.deallocate(b.allocate());
+  BOOST_TEST(counting_mutex::locked - before >= 4u);
+  BOOST_TEST(hand_over(a, 5000) >= 15000u);
+}
+
+BOOST_AUTO_TEST_CASE(a_group_guard_locks_once_for_many_operations_on_many_pools) {
+  using group = struct guarded_group;
+  pool<static_size<64>, grouped_locking<group, counting_mutex>> a;
+  pool<static_size<32>, grouped_locking<group, counting_mutex>> b;
+  const std::size_t before = counting_mutex::locked;
+  {
+    const group_guard<group, counting_mutex> guard;
+    const group_guard<group, counting_mutex> nested;
+    std::vector<void*> blocks(500);
+    a.allocate_batch(blocks);  // it grows, too
+    a.deallocate_batch(blocks);
+    for (void*& block : blocks) block = b.allocate();
+    for (void* const block : blocks) b.deallocate(block);
+    BOOST_TEST(a.trim() != 0u);
+    BOOST_TEST(counting_mutex::locked - before == 2u);
+  }
+  b.deallocate(b.allocate());
+  BOOST_TEST(counting_mutex::locked - before > 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_group_guard_keeps_other_threads_out) {
+  using group = struct excluded_group;
+  pool<static_size<64>, grouped_locking<group, std::mutex>> pool;
+  std::atomic<bool> done{false};
+  std::thread other;
+  {
+    const group_guard<group> guard;
+    pool.deallocate(pool.allocate());
+    other = std::thread([&] {
+      pool.deallocate(pool.allocate());
+      done = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    BOOST_TEST(!done.load());
+  }
+  other.join();
+  BOOST_TEST(done.load());
+}
+
+BOOST_AUTO_TEST_CASE(groups_without_a_mutex_take_no_lock) {
+  using group = struct quiet_group;
+  static_assert(sizeof(pool<static_size<64>, grouped_locking<group>>) == sizeof(pool<static_size<64>>));
+  pool<static_size<64>, grouped_locking<group>> pool;
+  pool.deallocate(pool.allocate());
+}
+
+// The detector on something broken: a mutex that lets everybody in sees that these threads do meet.
+class open_door {
+ public:
+  void lock() {
+    if (inside_.fetch_add(1) != 0) ++meetings;
+    std::this_thread::yield();
+  }
+  void unlock() { --inside_; }
+  static inline std::atomic<std::size_t> meetings{0};
+
+ private:
+  std::atomic<int> inside_{0};
+};
+
+BOOST_AUTO_TEST_CASE(threads_meet_often_enough_that_a_missing_lock_would_show) {
+  open_door door;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < thread_count; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5000; ++i) {
+        door.lock();
+        door.unlock();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  BOOST_TEST(open_door::meetings.load() > 0u);
+}
+
+}  // namespace
+}  // namespace tarn::test

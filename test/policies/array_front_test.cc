@@ -1,0 +1,67 @@
+// The array front alone, against a vector.
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "tarn/policies/detail/array_front.h"
+
+namespace {
+
+void* number(std::size_t n) { return reinterpret_cast<void*>((n + 1) * 16); }
+
+BOOST_AUTO_TEST_CASE(a_new_front_is_empty_and_takes_one) {
+  tarn::detail::array_front<8> front;
+  BOOST_TEST(front.closed());
+  BOOST_TEST(front.pop() == nullptr);
+  BOOST_TEST(front.pop() == nullptr);  // a miss changes nothing
+  BOOST_TEST(!front.push(number(1)));  // and there is no room for another
+  front.open();
+  BOOST_TEST(!front.closed());
+  BOOST_TEST(front.size() == 1u);
+  BOOST_TEST(front.pop() == number(1));
+  BOOST_TEST(front.pop() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(it_agrees_with_a_vector) {
+  tarn::detail::array_front<8> front;
+  std::vector<void*> model;
+  std::vector<void*> storage(33);
+  std::mt19937 random(1);
+  front.open();
+  for (std::size_t i = 0; i < 200000; ++i) {
+    if (i == 100000) front.move_to(storage.data(), storage.size());
+    if (random() % 100 < 52) {
+      model.push_back(number(i));
+      if (!front.push(number(i))) {
+        BOOST_REQUIRE(front.size() == front.capacity());
+        const std::size_t dropped = front.capacity() / 2;
+        for (std::size_t d = 0; d < dropped; ++d)
+          BOOST_REQUIRE(front.entries()[front.size() - 1 - d] == model[d]);
+        front.drop_oldest(dropped);
+        model.erase(model.begin(), model.begin() + static_cast<std::ptrdiff_t>(dropped));
+      }
+    } else {
+      void* const expected = model.empty() ? nullptr : model.back();
+      BOOST_REQUIRE(front.pop() == expected);
+      if (!model.empty()) model.pop_back();
+    }
+    BOOST_REQUIRE(front.size() == model.size());
+    BOOST_REQUIRE(front.room() + front.size() == front.capacity());
+    BOOST_REQUIRE(front.room() >= 1u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(it_can_be_filled_directly) {
+  tarn::detail::array_front<8> front;
+  front.open();
+  void** const out = front.fill(5);
+  for (std::size_t i = 0; i < 3; ++i) out[i] = number(i);
+  front.filled(5, 3);  // fewer came than there was room made for
+  for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(front.pop() == number(i));
+  BOOST_TEST(front.pop() == nullptr);
+}
+
+}  // namespace

@@ -1,0 +1,70 @@
+// The stack of batches alone: what was packed is unpacked, for every size of block, and no other byte is touched.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "tarn/policies/detail/batch_stack.h"
+
+namespace {
+
+using tarn::detail::batch_stack;
+constexpr std::size_t batch = batch_stack::batch;
+
+struct blocks {
+  blocks(std::size_t words, std::size_t batches) : stride((words + 1) * sizeof(void*)), bytes(stride * batch * batches, std::byte{0xEE}) {
+    for (std::size_t i = 0; i < batch * batches; ++i) addresses.push_back(bytes.data() + i * stride);
+  }
+  std::size_t stride;  // a word more than the batch may use
+  std::vector<std::byte> bytes;
+  std::vector<void*> addresses;
+};
+
+BOOST_AUTO_TEST_CASE(what_is_given_is_taken_newest_batch_first) {
+  for (std::size_t words = 2; words <= 70; ++words) {
+    blocks all(words, 3);
+    std::reverse(all.addresses.begin() + 70, all.addresses.begin() + 130);
+    batch_stack stack;
+    BOOST_TEST(stack.empty());
+    for (std::size_t b = 0; b < 3; ++b) stack.give(all.addresses.data() + b * batch, words);
+    for (std::size_t b = 3; b-- != 0;) {
+      std::array<void*, batch> out{};
+      BOOST_TEST(stack.take(out.data(), words));
+      BOOST_TEST(std::equal(out.begin(), out.end(), all.addresses.begin() + static_cast<std::ptrdiff_t>(b * batch)));
+    }
+    BOOST_TEST(stack.empty());
+    std::array<void*, batch> out{};
+    BOOST_TEST(!stack.take(out.data(), words));
+    BOOST_TEST(out[0] == nullptr);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_stays_inside_its_words) {
+  for (std::size_t words = 2; words <= 70; ++words) {
+    blocks all(words, 1);
+    batch_stack stack;
+    stack.give(all.addresses.data(), words);
+    for (void* const block : all.addresses)
+      for (std::size_t i = words * sizeof(void*); i < all.stride; ++i)
+        BOOST_REQUIRE((static_cast<std::byte*>(block)[i] == std::byte{0xEE}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(only_as_many_blocks_are_touched_as_64_pointers_need) {
+  for (const std::size_t words : {2u, 3u, 8u, 32u, 64u}) {
+    blocks all(words, 1);
+    batch_stack stack;
+    stack.give(all.addresses.data(), words);
+    std::size_t touched = 0;
+    for (void* const block : all.addresses) {
+      const auto* const bytes = static_cast<std::byte*>(block);
+      touched += std::any_of(bytes, bytes + all.stride, [](std::byte b) { return b != std::byte{0xEE}; });
+    }
+    BOOST_TEST(touched == (batch + words - 1) / words);
+  }
+}
+
+}  // namespace

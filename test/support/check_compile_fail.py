@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Checks files that must not compile. A case is a file and a compiler; test/compile_fail/README.md explains the files."""
+
+import re
+import sys
+
+import compilers
+
+
+def case(compiler, path, text, root, first):
+    def run():
+        expected = re.findall(r"^\s*// expect: (.*\S)", text, re.MULTILINE)
+        if not expected:
+            return "says nothing to expect: needs a line '// expect: tarn: ...'"
+        if "TARN_TWIN" not in text:
+            return "has no twin: needs the right code under '#ifdef TARN_TWIN'"
+
+        compiled, said = compilers.compile_only(compiler, root, "tarn/" + path, *first)
+        if compiled:
+            return "compiles, but must not"
+        errors = re.findall(r"^.*\berror: .*$", said, re.MULTILINE)
+        for words in expected:
+            if not any(words in error for error in errors):
+                return f"no error says '{words}':\n" + "\n".join(errors)
+        many_allowed = re.search(r"^\s*// errors: many\b", text, re.MULTILINE)
+        if len(errors) != 1 and not many_allowed:
+            return f"gives {len(errors)} errors where one is enough:\n" + "\n".join(errors)
+
+        compiled, said = compilers.compile_only(compiler, root, "tarn/" + path, *first, "-DTARN_TWIN",
+                                                *compilers.WARNINGS)
+        return None if compiled else "its twin does not compile:\n" + said
+
+    return f"{path} ({compiler})", run
+
+
+def main():
+    texts = {}
+    for path in sys.argv[1:]:
+        with open(path, encoding="utf-8") as file:
+            texts[path] = file.read()
+    headers = sorted(set(re.findall(r'^#include "(tarn/.*)"', "\n".join(texts.values()), re.MULTILINE)))
+    root = compilers.include_root()
+    cases = []
+    for compiler in compilers.present():
+        first = compilers.precompiled(compiler, root, headers)
+        cases += [case(compiler, path, text, root, first) for path, text in texts.items()]
+    return compilers.report(cases)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Compiles single files with every compiler that is here. Shared by the check_*.py scripts."""
+
+import atexit
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# The same as in .bazelrc.
+WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
+
+ALL = ["g++", "clang++-19", "clang++-14"]
+
+
+def present(wanted=None):
+    """The compilers of `wanted` (default: all that tarn supports) on this machine; at least one."""
+    found = [name for name in wanted or ALL if shutil.which(name)]
+    if not found:
+        sys.exit(f"no compiler found: looked for {', '.join(wanted or ALL)}")
+    return found
+
+
+def include_root():
+    """A folder in which "tarn/..." is the tree that this runs in, whatever that is called: for compile_only()."""
+    folder = tempfile.mkdtemp(prefix="tarn-include-", dir=os.environ.get("TEST_TMPDIR"))
+    atexit.register(shutil.rmtree, folder)
+    os.symlink(os.getcwd(), os.path.join(folder, "tarn"))
+    return folder
+
+
+def compile_only(compiler, root, source, *flags):
+    """(succeeded, what the compiler said). Checks `source`, a path below the include root, and generates no code."""
+    command = [compiler, "-std=c++20", "-fsyntax-only", "-I.", *flags, source]
+    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace")
+    return done.returncode == 0, done.stdout
+
+
+def precompiled(compiler, root, headers):
+    """Flags that include `headers` as if parsed before: a case then costs a tenth. None of them where they don't compile."""
+    name = "first-" + compiler + ".h"
+    with open(os.path.join(root, name), "w", encoding="utf-8") as first:
+        first.writelines(f'#include "{header}"\n' for header in headers)
+    done = subprocess.run([compiler, "-std=c++20", "-I.", "-x", "c++-header", name, "-o", name + ".gch"], cwd=root,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if done.returncode != 0:
+        return []
+    return ["-include-pch", name + ".gch"] if compiler.startswith("clang") else ["-include", name]
+
+
+def report(cases):
+    """Runs the cases, each (name, function returning what is wrong or None); prints them; returns the exit status."""
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        for name, wrong in workers.map(lambda case: (case[0], case[1]()), cases):
+            print(("FAIL  " if wrong else "ok    ") + name, flush=True)
+            if wrong:
+                failed += 1
+                print("      " + wrong.rstrip().replace("\n", "\n      "), flush=True)
+    print(f"{len(cases) - failed} passed, {failed} failed")
+    return 1 if failed or not cases else 0

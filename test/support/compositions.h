@@ -1,0 +1,76 @@
+// The tested compositions: together they hold every legal pair of policies (compositions_test.cc proves it). A new policy gets
+// one line here, and a place in the lists of kinds in compositions_test.cc.
+#ifndef TARN_TEST_SUPPORT_COMPOSITIONS_H_
+#define TARN_TEST_SUPPORT_COMPOSITIONS_H_
+
+#include <cstddef>
+#include <mutex>
+#include <tuple>
+
+#include "tarn/allocator/pool.h"
+
+namespace tarn::test {
+
+struct trio {
+  void* a;
+  long b;
+  char c;
+};
+struct crew;  // a group
+
+// Each row is one pool. A shard of the rows can be compiled alone: TARN_SHARD of TARN_SHARDS.
+using compositions = std::tuple<
+    pool<static_size<64>>,
+    pool<static_size<64>, no_locking, geometric_growth<>, resource_store, batch_reuse<>>,
+    pool<static_size<64>, no_locking, geometric_growth<8, 64, 3, 20000>, heap_store, lifo_reuse<prefetch::on_allocate>>,
+    pool<static_size<64>, mutex_locking<>, geometric_growth<8, 64, 3, 20000>, page_store<huge_pages>, batch_reuse<prefetch::none, 128>>,
+    pool<static_size<64>, mutex_locking<>, no_growth<5000>, resource_store, batch_reuse<prefetch::on_free, 256>>,
+    pool<static_size<64>, grouped_locking<crew>, fixed_growth<100>, page_store<>, lifo_reuse<>>,
+    pool<static_size<64>, grouped_locking<crew, std::mutex>, no_growth<5000>, static_array_store<3000>, batch_reuse<prefetch::none, 128>>,
+    pool<static_size<64>, grouped_locking<crew, std::mutex>, no_growth<5000>, buffer_store, batch_reuse<>>,
+    pool<static_size<8>, no_locking, fixed_growth<100>, page_store<>, lifo_reuse<prefetch::on_allocate>>,
+    pool<static_size<8>, mutex_locking<>, no_growth<5000>, static_array_store<3000>, lifo_reuse<prefetch::on_allocate>>,
+    pool<static_size<8>, grouped_locking<crew>, no_growth<5000>, buffer_store, lifo_reuse<prefetch::on_allocate>>,
+    pool<static_size<8>, grouped_locking<crew, std::mutex>, geometric_growth<>, heap_store, lifo_reuse<>>,
+    pool<static_size<8>, grouped_locking<crew, std::mutex>, geometric_growth<8, 64, 3, 20000>, page_store<huge_pages>, lifo_reuse<>>,
+    pool<static_size<8>, grouped_locking<crew, std::mutex>, geometric_growth<8, 64, 3, 20000>, resource_store, lifo_reuse<prefetch::on_allocate>>,
+    pool<size_of<trio>, no_locking, fixed_growth<100>, page_store<>, batch_reuse<prefetch::none, 128>>,
+    pool<size_of<trio>, mutex_locking<>, geometric_growth<8, 64, 3, 20000>, resource_store, lifo_reuse<>>,
+    pool<size_of<trio>, mutex_locking<>, no_growth<5000>, heap_store, batch_reuse<prefetch::none, 128>>,
+    pool<size_of<trio>, grouped_locking<crew>, geometric_growth<>, page_store<huge_pages>, lifo_reuse<prefetch::on_allocate>>,
+    pool<size_of<trio>, grouped_locking<crew>, no_growth<5000>, static_array_store<3000>, batch_reuse<>>,
+    pool<size_of<trio>, grouped_locking<crew, std::mutex>, no_growth<5000>, buffer_store, batch_reuse<prefetch::on_free, 256>>,
+    pool<static_size<256, 64>, no_locking, no_growth<5000>, static_array_store<3000>, lifo_reuse<>>,
+    pool<static_size<256, 64>, no_locking, no_growth<5000>, static_array_store<3000>, batch_reuse<prefetch::on_free, 256>>,
+    pool<static_size<256, 64>, mutex_locking<>, geometric_growth<>, page_store<>, batch_reuse<prefetch::on_free, 256>>,
+    pool<static_size<256, 64>, mutex_locking<>, no_growth<5000>, buffer_store, batch_reuse<prefetch::none, 128>>,
+    pool<static_size<256, 64>, grouped_locking<crew>, geometric_growth<8, 64, 3, 20000>, heap_store, batch_reuse<prefetch::on_free, 256>>,
+    pool<static_size<256, 64>, grouped_locking<crew>, no_growth<5000>, page_store<huge_pages>, batch_reuse<>>,
+    pool<static_size<256, 64>, grouped_locking<crew, std::mutex>, fixed_growth<100>, resource_store, lifo_reuse<prefetch::on_allocate>>,
+    pool<dynamic_size, no_locking, fixed_growth<100>, page_store<huge_pages>, batch_reuse<prefetch::on_free, 256>>,
+    pool<dynamic_size, no_locking, no_growth<5000>, page_store<>, lifo_reuse<prefetch::on_allocate>>,
+    pool<dynamic_size, no_locking, no_growth<5000>, buffer_store, lifo_reuse<>>,
+    pool<dynamic_size, mutex_locking<>, fixed_growth<100>, heap_store, batch_reuse<>>,
+    pool<dynamic_size, grouped_locking<crew>, geometric_growth<>, resource_store, batch_reuse<prefetch::none, 128>>,
+    pool<dynamic_size, grouped_locking<crew, std::mutex>, geometric_growth<8, 64, 3, 20000>, page_store<>, batch_reuse<>>>;
+
+#if !defined(TARN_SHARDS)
+#define TARN_SHARDS 1
+#define TARN_SHARD 0
+#endif
+
+template <class Tuple, class Indices>
+struct pick;
+template <class Tuple, std::size_t... I>
+struct pick<Tuple, std::index_sequence<I...>> {
+  using type = decltype(std::tuple_cat(
+      std::declval<std::conditional_t<I % TARN_SHARDS == TARN_SHARD, std::tuple<std::type_identity<std::tuple_element_t<I, Tuple>>>,
+                                      std::tuple<>>>()...));
+};
+
+/// The rows of this shard, each as a std::type_identity, since a pool can't be passed around.
+using shard = pick<compositions, std::make_index_sequence<std::tuple_size_v<compositions>>>::type;
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_SUPPORT_COMPOSITIONS_H_

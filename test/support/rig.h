@@ -1,0 +1,69 @@
+// A pool of any composition, with whatever its constructor needs: a size of 48 bytes aligned to 16, a buffer, a resource.
+#ifndef TARN_TEST_SUPPORT_RIG_H_
+#define TARN_TEST_SUPPORT_RIG_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/test/support/upstream.h"
+
+namespace tarn::test {
+
+template <class Pool>
+struct facts;
+template <class Size, class Locking, class Growth, class Store, class Reuse, class... Rest>
+struct facts<basic_pool<Size, Locking, Growth, Store, Reuse, Rest...>> {
+  using size = Size;
+  using locking = Locking;
+  using growth = Growth;
+  using store = Store;
+  using reuse = Reuse;
+  static constexpr bool over_resource = std::same_as<Store, resource_store>;
+  /// There is a number of blocks after which the pool has no more.
+  static constexpr bool ends = Store::bounded || Growth::max_chunks == 1 || std::same_as<Growth, geometric_growth<8, 64, 3, 20000>>;
+};
+
+template <class Pool>
+class rig : public facts<Pool> {
+  using f = facts<Pool>;
+
+ public:
+  static constexpr std::size_t buffer_bytes = 900 * 1024 + 13;
+
+  rig() : rig(std::type_identity<typename f::size>{}, std::type_identity<typename f::store>{}) {}
+  rig(const rig&) = delete;
+  rig& operator=(const rig&) = delete;
+
+  test::upstream upstream;
+
+ private:
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(std::same_as<typename f::store, buffer_store> ? buffer_bytes : 0);
+
+ public:
+  Pool pool;
+
+ private:
+  template <class Size, class Store>
+  rig(std::type_identity<Size>, std::type_identity<Store>) : pool() {}
+  template <class Size>
+  rig(std::type_identity<Size>, std::type_identity<buffer_store>) : pool(in_buffer()) {}
+  template <class Size>
+  rig(std::type_identity<Size>, std::type_identity<resource_store>) : pool(resource_store{&upstream}) {}
+  template <class Store>
+  rig(std::type_identity<dynamic_size>, std::type_identity<Store>) : pool(size()) {}
+  rig(std::type_identity<dynamic_size>, std::type_identity<buffer_store>) : pool(in_buffer(), size()) {}
+  rig(std::type_identity<dynamic_size>, std::type_identity<resource_store>) : pool(size(), resource_store{&upstream}) {}
+
+  static dynamic_size size() { return dynamic_size{48, 16}; }
+  // Not at the start, so that a store which forgets to align is found.
+  buffer_store in_buffer() { return buffer_store{std::span(buffer_).subspan(5)}; }
+};
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_SUPPORT_RIG_H_

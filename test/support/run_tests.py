@@ -1,0 +1,134 @@
+"""Runs the tests in every configuration and adds up their cases. Called by test/run, which documents it."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import count_cases
+from count_cases import Count
+
+BAZEL = {
+    "gcc": ["--config=opt", "--config=gcc"],
+    "clang19": ["--config=opt", "--config=clang"],
+    "clang14": ["--config=opt", "--config=clang14"],
+    "sanitizers": ["--config=sanitizers"],
+    "asan": ["--config=asan"],
+    "ubsan": ["--config=ubsan"],
+    "tsan": ["--config=tsan"],
+}
+SANITIZERS = ["sanitizers", "asan", "ubsan", "tsan"]
+DEFAULT = ["gcc", "clang19", "clang14", "sanitizers", "consumer"]
+
+NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.
+
+FLOOR = "test/floor"
+
+
+def read_floor(path=FLOOR):
+    """{configuration: the least number of cases that must pass}"""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split("#")[0].split() for line in file]
+    return {words[0]: int(words[1]) for words in lines if words}
+
+
+def check_floor(config, counts, floor):
+    """The counts, and one more failed case if too few passed."""
+    passed = sum(one.passed for one in counts)
+    if config not in floor:
+        return counts + [Count("floor", 0, 1, f"{FLOOR} has no line for {config}")]
+    if passed < floor[config]:
+        return counts + [Count("floor", 0, 1, f"{passed} cases passed, {FLOOR} asks for {floor[config]}")]
+    return counts
+
+
+def targets(text):
+    """What to build and test, or None where nothing matches --filter."""
+    if text:
+        found = subprocess.run(["bazel", "query", "--noshow_progress", f'filter("{text}", tests(//...))'],
+                               stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+        return found or None
+    return ["//..."]
+
+
+def run_bazel(config, options, first):
+    """The counts of one `bazel test`."""
+    chosen = targets(options.filter)
+    if chosen is None:
+        return []
+    filters = [] if first else ["any_config"]  # These give the same result everywhere: once is enough.
+    only_to_build = []
+    if config in SANITIZERS:
+        filters.append("no_sanitizers")
+        only_to_build.append("--build_tag_filters=-benchmark")  # A sanitizer says nothing about what doesn't run.
+    with tempfile.TemporaryDirectory(prefix="tarn-test-") as folder:
+        events = os.path.join(folder, "events.json")
+        command = ["bazel", "test", *BAZEL[config], "--keep_going", "--test_summary=terse",
+                   "--build_event_json_file=" + events, "--show_progress_rate_limit=15",
+                   "--test_tag_filters=" + ",".join("-" + tag for tag in filters), *only_to_build]
+        if options.nightly:
+            command += ["--test_env=TARN_NIGHTLY=1", "--test_timeout=3600"]
+        if not sys.stdout.isatty():
+            command += ["--curses=no", "--color=no"]
+        print("+ " + " ".join(command[:4] + ["...", "--"] + chosen), flush=True)
+        status = subprocess.run(command + ["--"] + chosen, stdin=subprocess.DEVNULL).returncode
+        if not os.path.exists(events):
+            return [Count("bazel", 0, 1, f"exit status {status}")]
+        if options.filter and status == NO_TESTS:
+            return []
+        return count_cases.count(events, status)
+
+
+def run_consumer():
+    """The counts of test/consumer/run, which starts a Bazel of its own and so can't be a target of ours."""
+    print("+ test/consumer/run", flush=True)
+    done = subprocess.run(["test/consumer/run"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace")
+    print(done.stdout, end="", flush=True)
+    return [count_cases.judge("test/consumer/run", done.stdout, done.returncode == 0, f"exit status {done.returncode}")]
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="test/run", usage="see test/run --help", add_help=False)
+    parser.add_argument("--config", action="append", choices=[*BAZEL, "consumer"])
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--nightly", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def main():
+    options = parse(sys.argv[1:])
+    configs = options.config or DEFAULT + (["tsan"] if options.nightly else [])
+    if options.filter and not options.config:
+        configs.remove("consumer")
+    first = next((config for config in configs if config in BAZEL), None)
+    floor = read_floor()
+
+    rows = []
+    for config in configs:
+        print(f"\n===== {config} =====", flush=True)
+        start = time.monotonic()
+        counts = run_consumer() if config == "consumer" else run_bazel(config, options, config == first)
+        if not options.filter and config in DEFAULT:
+            counts = check_floor(config, counts, floor)
+        for one in counts:
+            if one.failed:
+                print(f"FAILED {one.name}: {one.failed} failed{one.note and ', ' + one.note}", flush=True)
+        rows.append((config, len(counts), sum(one.passed for one in counts), sum(one.failed for one in counts),
+                     floor.get(config, "-"), time.monotonic() - start))
+        print("{}: {} passed, {} failed".format(config, rows[-1][2], rows[-1][3]), flush=True)
+
+    print("\nconfiguration  targets  passed  failed  floor  seconds")
+    for row in rows:
+        print("{:<13}  {:>7}  {:>6}  {:>6}  {:>5}  {:>7.0f}".format(*row))
+    passed, failed = sum(row[2] for row in rows), sum(row[3] for row in rows)
+    if not passed:
+        print("no test case ran")
+    print(f"\n{passed} passed, {failed} failed", flush=True)
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Tests the machinery of the tests: that each thing that must make test/run fail does, and that right code passes.
+
+Usage: selftest.py SPECIMEN, the program built from specimen.cc.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import compilers
+import count_cases
+import run_tests
+from count_cases import Count
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def expect(wanted, got):
+    return None if wanted == got else f"wanted {wanted}\ngot    {got}"
+
+
+# --- Counting: a real test program, through the real judge.
+
+def specimen(program, run_test, passed, failed, note):
+    def run():
+        done = subprocess.run([program, "--run_test=" + run_test], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True)
+        good = done.returncode == 0
+        return expect(Count("x", passed, failed, note),
+                      count_cases.judge("x", done.stdout, good, "PASSED" if good else "FAILED"))
+
+    return f"a test program in which {run_test} runs counts {passed} passed, {failed} failed", run
+
+
+def specimens(program):
+    return [
+        specimen(program, "passes", 1, 0, ""),
+        specimen(program, "fails", 0, 1, "FAILED"),
+        specimen(program, "passes,fails,throws", 1, 2, "FAILED"),
+        specimen(program, "passes,aborts", 1, 1, "FAILED"),
+        specimen(program, "passes,is_killed", 0, 1, "FAILED, and counted no case"),
+        specimen(program, "passes,leaves_early", 0, 1, "PASSED, and counted no case"),
+        specimen(program, "no_such_case", 0, 1, "FAILED, and counted no case"),
+    ]
+
+
+# --- Counting: what Bazel reports.
+
+def event(kind, label, payload):
+    return {"id": {kind: {"label": label}}, **payload}
+
+
+def ran(label, status, log):
+    with tempfile.NamedTemporaryFile("w", suffix=".log", delete=False) as file:
+        file.write(log)
+    output = {"name": "test.log", "uri": "file://" + file.name}
+    return event("testResult", label, {"testResult": {"status": status, "testActionOutput": [output]}})
+
+
+def bazel(name, exit_status, events, wanted):
+    def run():
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.writelines(json.dumps(one) + "\n" for one in events)
+            file.flush()
+            return expect(wanted, count_cases.count(file.name, exit_status))
+
+    return name, run
+
+
+def bazels():
+    built = event("targetCompleted", "//a", {"completed": {"success": True}})
+    broken = event("targetCompleted", "//b", {"completed": {}})
+    good = ran("//a", "PASSED", "1 passed, 0 failed\nnoise\n5 passed, 0 failed\n")
+    return [
+        bazel("the last total of a log counts", 0, [built, good], [Count("//a", 5, 0)]),
+        bazel("a second attempt replaces the first", 0, [ran("//a", "FAILED", "4 passed, 1 failed\n"), good],
+              [Count("//a", 5, 0)]),
+        bazel("a leak found after the last case fails", 3, [ran("//a", "FAILED", "5 passed, 0 failed\nleak\n")],
+              [Count("//a", 5, 1, "FAILED after its cases passed")]),
+        bazel("a time-out fails", 3, [ran("//a", "TIMEOUT", "Running 9 test cases...\n")],
+              [Count("//a", 0, 1, "TIMEOUT, and counted no case")]),
+        bazel("failed cases count, whatever the exit status", 0, [ran("//a", "PASSED", "5 passed, 2 failed\n")],
+              [Count("//a", 5, 2)]),
+        bazel("zero cases fail", 0, [ran("//a", "PASSED", "0 passed, 0 failed\n")],
+              [Count("//a", 0, 1, "PASSED, and counted no case")]),
+        bazel("a target that does not build fails", 1, [built, good, broken],
+              [Count("//a", 5, 0), Count("//b", 0, 1, "does not build")]),
+        bazel("a bad exit status without any failed test fails", 1, [built, good],
+              [Count("//a", 5, 0), Count("bazel", 0, 1, "exit status 1")]),
+    ]
+
+
+# --- The floor.
+
+def floors():
+    counts = [Count("//a", 5, 0)]
+    low = Count("floor", 0, 1, "5 cases passed, test/floor asks for 6")
+    missing = Count("floor", 0, 1, "test/floor has no line for gcc")
+    return [
+        ("as many cases as the floor pass", lambda: expect(counts, run_tests.check_floor("gcc", counts, {"gcc": 5}))),
+        ("fewer cases than the floor fail",
+         lambda: expect(counts + [low], run_tests.check_floor("gcc", counts, {"gcc": 6}))),
+        ("a configuration without a floor fails",
+         lambda: expect(counts + [missing], run_tests.check_floor("gcc", counts, {"clang": 5}))),
+    ]
+
+
+# --- The scripts that compile single files.
+
+def check(script, name, file_name, text, wanted):
+    """`wanted` is a pattern that the script's output must hold, with a failed case; None: it must be content."""
+
+    def run():
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, file_name), "w", encoding="utf-8") as file:
+                file.write(text)
+            done = subprocess.run([os.path.join(FOLDER, script), file_name], cwd=folder, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+        cases = len(re.findall(r"^(?:ok|FAIL) ", done.stdout, re.MULTILINE))
+        total = f"{cases} passed, 0 failed" if wanted is None else f"0 passed, {cases} failed"
+        right = (done.returncode == (0 if wanted is None else 1) and cases > 0
+                 and done.stdout.endswith(total + "\n") and re.search(wanted or "", done.stdout))
+        return None if right else f"exit status {done.returncode}, wanted '{wanted}', got:\n{done.stdout}"
+
+    return f"{script}: {name}", run
+
+
+def compile_fail(name, text, wanted):
+    return check("check_compile_fail.py", name, "case.cc", text, wanted)
+
+
+WRONG = 'template <class T> struct pool { static_assert(sizeof(T) > 1, "tarn: [R1] too small"); };\n'
+SPLIT = "#ifdef TARN_TWIN\npool<int> p;\n#else\npool<char> p;\n#endif\n"
+
+
+def compile_fails():
+    says = "// expect: tarn: [R1] too small\n"
+    return [
+        compile_fail("a right file passes", says + WRONG + SPLIT, None),
+        compile_fail("wrong code that compiles fails", says + WRONG + SPLIT.replace("char", "long"), "must not"),
+        compile_fail("another message fails", says.replace("too small", "too large") + WRONG + SPLIT, "no error says"),
+        compile_fail("one of two messages fails", says + "// expect: tarn: [R2]\n" + WRONG + SPLIT, "says 'tarn: .R2.'"),
+        compile_fail("the words elsewhere than in an error fail", says + WRONG.replace("too small", "other") +
+                     "/* tarn: [R1] too small */ " + SPLIT, "no error says"),
+        compile_fail("a twin that does not compile fails", says + WRONG + SPLIT.replace("int", "char"), "its twin"),
+        compile_fail("a twin with a warning fails", says + WRONG + SPLIT.replace("pool<int> p;", "char c = 300;"),
+                     "its twin"),
+        compile_fail("two errors fail", says + WRONG + SPLIT.replace("#endif", "int i = nothing;\n#endif"),
+                     "gives 2 errors"),
+        compile_fail("two errors pass where many are allowed",
+                     says + "// errors: many\n" + WRONG + SPLIT.replace("#endif", "int i = nothing;\n#endif"), None),
+        compile_fail("a file without expectation fails", WRONG + SPLIT, "nothing to expect"),
+        compile_fail("a file without twin fails", says + WRONG + "pool<char> p;\n", "no twin"),
+    ]
+
+
+def header(name, text, wanted):
+    return check("check_headers.py", name, "alone.h", text, wanted)
+
+
+def headers():
+    guard = "#ifndef ALONE_H\n#define ALONE_H\n{}\n#endif\n"
+    return [
+        header("a right header passes", guard.format("#include <cstddef>\ninline std::size_t one() { return 1; }"), None),
+        header("a missing include fails", guard.format("inline std::size_t one() { return 1; }"), "size_t"),
+        header("a missing guard fails", "struct once {};\n", "redefinition"),
+        header("a warning fails", guard.format("inline char half(int i) { return i / 2; }"), "conversion"),
+    ]
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    return compilers.report(specimens(program) + bazels() + floors() + compile_fails() + headers())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
