@@ -19,10 +19,15 @@ namespace detail {
 
 enum class static_fitness { good, has_destructor, needs_value };
 
+/// A policy that has a static of its own, whose destructor runs at exit.
+template <class P>
+concept ends_at_exit = requires { requires P::ends_at_exit; };
+
 template <class... NinePolicies>
 constexpr static_fitness judge_static() noexcept {
   if (!(std::default_initializable<NinePolicies> && ...)) return static_fitness::needs_value;
-  if (!std::is_trivially_destructible_v<body_of<void, NinePolicies...>>) return static_fitness::has_destructor;
+  if ((ends_at_exit<NinePolicies> || ...) || !std::is_trivially_destructible_v<body_of<void, NinePolicies...>>)
+    return static_fitness::has_destructor;
   return static_fitness::good;
 }
 

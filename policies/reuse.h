@@ -23,7 +23,8 @@ namespace tarn {
 ///   push(core, block)            takes it; `crowded`: make_room(core) must follow
 ///   pop_batch, push_batch        the first of a batch that was given back is handed out first
 ///   adopted(chunk)               a chunk came, or stayed in a trim
-///   drain(core)                  hands over every free block, linked, and is as new: columns may go after it
+///   drain(core)                  hands over every free block, linked, the next to be handed out last, and is as new:
+///                                columns may go after it
 ///   restore(core, block)         takes a drained block whose chunk stays
 ///   forget()                     drops every free block untouched: all chunks go
 template <class P>

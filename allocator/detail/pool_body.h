@@ -158,7 +158,7 @@ class pool_body {
     return give_back(0);
   }
 
-  /// Returns whether the address lies in one of the pool's blocks, free or in use.
+  /// Returns whether the address lies in the blocks of one of the pool's chunks: free, in use, or padding between two.
   bool owns(const void* address) const noexcept {
     [[maybe_unused]] const auto guard = layer_.core_guard();
     return layer_.core().find(address) != nullptr;

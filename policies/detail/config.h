@@ -28,7 +28,7 @@ inline void prefetch_for_write([[maybe_unused]] const void* block) noexcept {
 }
 
 /// Hides where a pointer comes from. A static object addressed directly costs 2.5 to 3.4 times as much as one behind a
-/// register, because the processor forwards a stored list head only through a base register (performance study, W1).
+/// register, because the processor forwards a stored list head only through a base register (prototype, Sapphire Rapids).
 template <class T>
 [[nodiscard]] inline T* launder_address(T* p) noexcept {
 #if defined(__GNUC__)

@@ -27,7 +27,7 @@ inline constexpr std::size_t cache_line = 64;  // bytes
 
 /// Blocks of 128, 256, 512 … bytes use the same few sets of the cache with their first words, which are written most.
 /// So every run of 64 KiB starts one cache line later than its distance says: "coloured" carving. Churn over 100,000 blocks
-/// of 256 bytes: 6.8 to 4.7 ns a pair (reuse study, §4.3).
+/// of 256 bytes: 6.8 to 4.7 ns a pair (prototype, Sapphire Rapids).
 inline constexpr std::size_t colour_run = 64 * 1024;  // bytes
 
 template <class Size, block_shape Shape>

@@ -62,6 +62,7 @@ struct grouped_locking {
                 "std::mutex, or none");
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
+  static constexpr bool ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>;
   template <class T>
   using cell = T;
   template <class Environment>

@@ -1,5 +1,5 @@
 // decides    every operation takes the pool's own mutex; growth takes a second one, so that nobody waits for the store
-// costs      a lock and an unlock for each operation: about 20 ns alone, 150 ns contended (performance study, W6a)
+// costs      a lock and an unlock for each operation: about 20 ns alone, 150 ns contended
 // conflicts  none
 // use when   several threads share a pool now and then
 #ifndef TARN_POLICIES_LOCKING_MUTEX_LOCKING_H_

@@ -66,8 +66,13 @@ struct lifo_reuse {
 
     void adopted(typename Environment::chunk&) noexcept {}
     link* drain(core_type&) noexcept {
-      link* const all = head_;
-      forget();
+      link* all = nullptr;  // turned round: restore() of one after the other makes the list that was
+      while (head_ != nullptr) {
+        link* const block = head_;
+        head_ = block->next;
+        block->next = all;
+        all = block;
+      }
       return all;
     }
     void restore(core_type& core, void* block) noexcept { push(core, block); }

@@ -1,5 +1,5 @@
 // decides    nothing is counted
-// costs      nothing; one counter in memory would cost 2.5 times the whole pair (performance study, W1)
+// costs      nothing; one counter in memory makes a pair of calls take 2.5 times as long
 // conflicts  none
 // use when   the figures are not needed (the default)
 #ifndef TARN_POLICIES_STATISTICS_NO_STATISTICS_H_

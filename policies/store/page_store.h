@@ -1,5 +1,5 @@
 // decides    chunks are pages of the operating system, mapped for this pool and unmapped when given back
-// costs      a system call for each chunk; its size is rounded up to whole pages, which the pool uses to the end
+// costs      a system call for each chunk; its size is rounded up to whole pages, which the pool uses as far as growth allows
 // conflicts  none (systems with mmap only)
 // use when   memory must go back to the system at once, or many blocks deserve huge pages: page_store<huge_pages>
 #ifndef TARN_POLICIES_STORE_PAGE_STORE_H_
@@ -18,7 +18,7 @@
 namespace tarn {
 
 /// Option of page_store: chunks of whole huge pages (2 MiB), which the system is asked for and may not grant. First fill of
-/// a million 64-byte blocks: 18 to 8 ns a block (reuse study, §2).
+/// a million 64-byte blocks: 18 to 8 ns a block.
 struct huge_pages {};
 
 /// \tparam Options  none, or huge_pages

@@ -183,6 +183,17 @@ FOR_EVERY_COMPOSITION(trim_gives_back_what_is_empty_and_nothing_else)
   model.verify();
 END
 
+FOR_EVERY_COMPOSITION(trim_leaves_the_order_of_the_free_blocks)
+  std::vector<void*> blocks(100);
+  pool.allocate_batch(blocks);
+  void* const pin = pool.allocate();  // no chunk before it can go, where there is one
+  for (int i = 0; i < 40; ++i) pool.deallocate(blocks[static_cast<std::size_t>(i)]);
+  pool.trim();
+  for (std::size_t i = 40; i-- != 0;)
+    if (pool.owns(blocks[i])) CHECK(pool.allocate() == blocks[i]);
+  pool.deallocate(pin);
+END
+
 FOR_EVERY_COMPOSITION(release_gives_everything_back_at_once)
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 2000; ++i) REQUIRE(model.take());

@@ -47,7 +47,8 @@ def check_floor(config, counts, floor):
 def targets(text):
     """What to build and test, or None where nothing matches --filter."""
     if text:
-        found = subprocess.run(["bazel", "query", "--noshow_progress", f'filter("{text}", tests(//...))'],
+        query = f'filter("{text}", tests(//...)) except attr(tags, "\\bmanual\\b", //...)'
+        found = subprocess.run(["bazel", "query", "--noshow_progress", query],
                                stdout=subprocess.PIPE, text=True, check=True).stdout.split()
         return found or None
     return ["//..."]
@@ -84,10 +85,14 @@ def run_bazel(config, options, first):
 def run_consumer():
     """The counts of test/consumer/run, which starts a Bazel of its own and so can't be a target of ours."""
     print("+ test/consumer/run", flush=True)
-    done = subprocess.run(["test/consumer/run"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace")
-    print(done.stdout, end="", flush=True)
-    return [count_cases.judge("test/consumer/run", done.stdout, done.returncode == 0, f"exit status {done.returncode}")]
+    said = []
+    with subprocess.Popen(["test/consumer/run"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace") as consumer:
+        for line in consumer.stdout:
+            print(line, end="", flush=True)
+            said.append(line)
+    status = consumer.returncode
+    return [count_cases.judge("test/consumer/run", "".join(said), status == 0, f"exit status {status}")]
 
 
 def parse(arguments):

@@ -1,0 +1,95 @@
+"""The macros of tarn's BUILD files: tarn_headers, tarn_test, compile_fail_test, script_test."""
+
+load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_library", "cc_test")
+
+def tarn_headers(name, hdrs, deps = [], **kwargs):
+    """Headers with the one spelling "tarn/<package>/<file>", and a test that each of them compiles alone.
+
+    Args:
+      name: the library. The test is `<name>_headers_test`; it has one case for each header and compiler.
+      hdrs: the headers.
+      deps: the libraries whose headers these include.
+      **kwargs: visibility and the like, for the library.
+    """
+    cc_library(
+        name = name,
+        hdrs = hdrs,
+        include_prefix = "tarn/" + native.package_name(),
+        deps = deps,
+        **kwargs
+    )
+    if hdrs:
+        script_test(
+            name = name + "_headers_test",
+            script = "//test/support:check_headers.py",
+            srcs = hdrs,
+            deps = [":" + name],
+            data = ["//test/support:compilers.py"],
+            tags = ["any_config"],
+        )
+
+def tarn_test(name, srcs, deps = [], **kwargs):
+    """A Boost.Test program. The sources hold test cases only: main() and the report come from //test/support.
+
+    Args:
+      name: the test.
+      srcs: files that include <boost/test/unit_test.hpp> and define no BOOST_TEST_MODULE.
+      deps: libraries besides Boost.Test.
+      **kwargs: as for cc_test.
+    """
+    cc_test(
+        name = name,
+        srcs = srcs,
+        linkstatic = True,
+        deps = deps + ["//test/support:boost_test"],
+        **kwargs
+    )
+
+def compile_fail_test(name, srcs, deps = [], **kwargs):
+    """Files that must not compile, each with its right twin. test/compile_fail/README.md says what stands in one.
+
+    Args:
+      name: the test. It has one case for each file and compiler.
+      srcs: the files.
+      deps: the libraries that they include.
+      **kwargs: as for any test.
+    """
+    script_test(
+        name = name,
+        script = "//test/support:check_compile_fail.py",
+        srcs = srcs,
+        deps = deps,
+        data = ["//test/support:compilers.py"],
+        tags = kwargs.pop("tags", []) + ["any_config"],
+        **kwargs
+    )
+
+def _script_test_impl(ctx):
+    words = [ctx.file.script.short_path] + ctx.attr.words + [file.short_path for file in ctx.files.srcs]
+    start = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.write(
+        start,
+        "#!/bin/sh\nexport PYTHONDONTWRITEBYTECODE=1\nexec {} \"$@\"\n".format(" ".join(["'%s'" % w for w in words])),
+        is_executable = True,
+    )
+    runfiles = ctx.runfiles(
+        files = [ctx.file.script] + ctx.files.srcs + ctx.files.data,
+        transitive_files = depset(transitive = [dep[CcInfo].compilation_context.headers for dep in ctx.attr.deps]),
+    )
+    for target in ctx.attr.data:
+        runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
+    return [DefaultInfo(executable = start, runfiles = runfiles)]
+
+# Not sh_test or py_test: Bazel 9 has neither, and a header-only library should not ask for two more rule sets.
+script_test = rule(
+    implementation = _script_test_impl,
+    doc = "Runs `script words... srcs...` in the root of the runfiles. It prints 'N passed, N failed' at the end.",
+    test = True,
+    attrs = {
+        "script": attr.label(mandatory = True, allow_single_file = True),
+        "words": attr.string_list(doc = "Arguments before the sources."),
+        "srcs": attr.label_list(allow_files = True, doc = "Files whose paths are the last arguments."),
+        "deps": attr.label_list(providers = [CcInfo], doc = "Libraries whose headers the script compiles."),
+        "data": attr.label_list(allow_files = True, doc = "What else it reads or runs."),
+    },
+)

@@ -1,0 +1,60 @@
+// The columns that are tarn's: one line for each composition that a benchmark compares.
+#ifndef TARN_BENCH_COMPOSITIONS_H_
+#define TARN_BENCH_COMPOSITIONS_H_
+
+#include <cstddef>
+#include <mutex>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/static_pool.h"
+
+namespace tarn_bench {
+
+/// A pool as a column. The names that follow are keys for report.py.
+template <class Pool>
+struct pooled {
+  void* take() { return pool_.allocate(); }
+  void give(void* block) { pool_.deallocate(block); }
+
+ private:
+  Pool pool_;
+};
+
+#define TARN_BENCH_COLUMN(key, ...)                                                      \
+  template <std::size_t Bytes>                                                           \
+  struct key : pooled<tarn::pool<tarn::static_size<Bytes> __VA_OPT__(, ) __VA_ARGS__>> { \
+    static constexpr const char* name = #key;                                            \
+  }
+
+TARN_BENCH_COLUMN(tarn_default);
+TARN_BENCH_COLUMN(tarn_lifo, tarn::lifo_reuse<>);
+TARN_BENCH_COLUMN(tarn_default_huge, tarn::page_store<tarn::huge_pages>);
+TARN_BENCH_COLUMN(tarn_mutex, tarn::mutex_locking<>);
+TARN_BENCH_COLUMN(tarn_grouped, tarn::grouped_locking<struct own_group>);
+TARN_BENCH_COLUMN(tarn_grouped_mutex, tarn::grouped_locking<struct shared_group, std::mutex>);
+
+#undef TARN_BENCH_COLUMN
+
+/// The process-wide pool of a tag. Every call names instance() anew, as a user's code does.
+template <std::size_t Bytes, class... Policies>
+struct static_column {
+  using pool = tarn::static_pool<static_column, tarn::static_size<Bytes>, Policies...>;
+  void* take() { return pool::instance().allocate(); }
+  void give(void* block) { pool::instance().deallocate(block); }
+};
+template <std::size_t Bytes>
+struct tarn_static : static_column<Bytes> {
+  static constexpr const char* name = "tarn_static";
+};
+template <std::size_t Bytes>
+struct tarn_static_lifo : static_column<Bytes, tarn::lifo_reuse<>> {
+  static constexpr const char* name = "tarn_static_lifo";
+};
+template <std::size_t Bytes>
+struct tarn_static_mutex : static_column<Bytes, tarn::mutex_locking<>> {
+  static constexpr const char* name = "tarn_static_mutex";
+};
+
+}  // namespace tarn_bench
+
+#endif  // TARN_BENCH_COMPOSITIONS_H_

@@ -1,0 +1,174 @@
+"""The report of bench/run: tables, JSON, the picture, and the check against limits.txt. Called with the folder of results."""
+
+import argparse
+import json
+import os
+import sys
+
+import picture
+import results
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCALE = {"ns": 1e9, "µs": 1e6, "1": 1}  # from seconds; 1: no time
+
+STEPS = ("setup", "allocate", "construct", "destroy", "release")
+
+
+def number(value):
+    """Three digits that count."""
+    if value is None:
+        return "-"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def ratio(value, base):
+    return "-" if value is None or not base else number(value / base)
+
+
+class Table:
+    """Rows of cells with a title, printed as text or as Markdown."""
+
+    def __init__(self, title, header):
+        self.title = title
+        self.header = header
+        self.rows = []
+
+    def text(self):
+        lines = [self.header] + [row for row in self.rows if row]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
+        out = [self.title, ""]
+        for line in [self.header] + self.rows:
+            cells = [line[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:])] if line else []
+            out.append("  ".join(cells).rstrip())
+        return "\n".join(out) + "\n"
+
+    def markdown(self):
+        lines = [self.header, ["---"] + ["--:"] * (len(self.header) - 1)] + self.rows
+        return f"**{self.title}**\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def columns_of(rows):
+    """The columns that any of the rows has, in the order of results.COLUMNS."""
+    return [column for column in results.COLUMNS if any(column in row for row in rows)]
+
+
+def main_table(section, rows, markdown):
+    """For each row the medians, their ratios to the limit and to new/delete."""
+    _, title, unit, titles = section
+    kept = [key for key in titles if key in rows]
+    columns = columns_of([rows[key] for key in kept])
+    names = [results.COLUMNS[column] for column in columns]
+    table = Table(title if unit == "1" else f"{title} ({unit})", [""] + names if markdown else ["", ""] + names)
+    for key in kept:
+        row = rows[key]
+        limit = results.limit_of(row)
+        heap = row["new_delete"].value if "new_delete" in row else None
+        values = [row[column].value if column in row else None for column in columns]
+        medians = [number(value and value * SCALE[unit]) for value in values]
+        to_limit = [ratio(value, limit) for value in values]
+        to_heap = [ratio(value, heap) for value in values]
+        if markdown:
+            table.rows.append([titles[key]] + [median if median == "-" else f"{median}<br>{one} · {two}"
+                                               for median, one, two in zip(medians, to_limit, to_heap)])
+        else:
+            table.rows.append([titles[key], "median"] + medians)
+            table.rows.append(["", "x limit"] + to_limit)
+            table.rows.append(["", "x new/delete"] + to_heap)
+            table.rows.append([])
+    return table
+
+
+def steps_table(rows):
+    """The four steps of "Stack, Heap, Pool" and what was paid around them."""
+    row = rows["thousand"]
+    table = Table("The steps of 1000 live objects of 1 MB, one object (µs)", [""] + list(STEPS) + ["sum"])
+    for column in columns_of([row]):
+        figures = row[column]
+        cells = [number(figures.phases[step] * 1e6) for step in STEPS]
+        table.rows.append([results.COLUMNS[column]] + cells + [number(figures.value * 1e6)])
+    return table
+
+
+def phases_table(rows):
+    """Allocation, free and a second round of the million objects."""
+    table = Table("The phases of a million objects: allocate, free; second round without growth, one object (ns)",
+                  [""] + [results.COLUMNS[column] for column in columns_of(rows.values())])
+    titles = next(titles for name, _, _, titles in results.SECTIONS if name == "small_objects")
+    for key, title in titles.items():
+        if key in rows and "take" in next(iter(rows[key].values())).phases:
+            cells = []
+            for column in columns_of(rows.values()):
+                phases = rows[key][column].phases if column in rows[key] else None
+                cells.append(" ".join(number(phases[name] * 1e9) for name in ("take", "free", "again")) if phases else "-")
+            table.rows.append([title] + cells)
+    return table
+
+
+def all_tables(tables, markdown):
+    out = []
+    for section in results.SECTIONS:
+        rows = tables.get(section[0], {})
+        if any(key in rows for key in section[3]):
+            out.append(main_table(section, rows, markdown))
+            if "thousand" in section[3] and "thousand" in rows:
+                out.append(steps_table(rows))
+            if "size_16" in section[3]:
+                out.append(phases_table(rows))
+    return out
+
+
+def check(tables, path):
+    """Prints each limit as met or missed; returns how many were missed. What wasn't measured is said, not counted."""
+    missed = 0
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split("#")[0].split() for line in file]
+    for figure, divisor, sense, limit in filter(None, lines):
+        value = results.look_up(tables, figure)
+        base = 1 if divisor == "-" else results.look_up(tables, divisor)
+        name = figure if divisor == "-" else f"{figure} / {divisor.split('/')[2]}"
+        if value is None or not base:
+            print(f"not measured  {name}")
+            continue
+        met = value / base <= float(limit) if sense == "<=" else value / base >= float(limit)
+        missed += not met
+        print(f"{'met   ' if met else 'MISSED'}  {name:58} {value / base:<10.3g} {sense} {limit}")
+    return missed
+
+
+def write_json(tables, context, path):
+    document = {"context": context, "tables": {
+        table: {row: {column: {"median": figures.value, "spread": figures.spread, "repetitions": figures.values, **figures.phases}
+                      for column, figures in columns.items()} for row, columns in rows.items()}
+        for table, rows in tables.items()}}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", help="what bench/run wrote; results go there too")
+    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+
+    tables, context = results.load(os.path.join(options.folder, "raw"))
+    text = "\n".join(table.text() for table in all_tables(tables, False))
+    with open(os.path.join(options.folder, "tables.txt"), "w", encoding="utf-8") as file:
+        file.write(text)
+    write_json(tables, context, os.path.join(options.folder, "results.json"))
+    print("\n".join(table.markdown() for table in all_tables(tables, True)) if options.markdown else text)
+    written = ["tables.txt", "results.json"]
+    if picture.draw(tables, os.path.join(options.folder, "benchmarks.png")):
+        written.append("benchmarks.png")
+    print("written:", ", ".join(os.path.join(options.folder, name) for name in written))
+    if options.check:
+        print()
+        if check(tables, os.path.join(HERE, "limits.txt")):
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

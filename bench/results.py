@@ -1,0 +1,169 @@
+"""Google Benchmark's JSON as tables: {table: {row: {column: Figures}}}, and what their keys are called."""
+
+import collections
+import glob
+import json
+import os
+import statistics
+
+# The tables of the report, in order: (table, title, unit, {row: what it is}).
+SECTIONS = [
+    ("free_list", "Free lists: 64-byte blocks, one allocation and one free", "ns", {
+        "pair": "pair: allocate, free",
+        "hundred": "100 allocations, 100 frees",
+        "churn": "churn, 100,000 live",
+        "churn_256": "churn, 256-byte blocks",
+        "replace": "replace one of 100,000",
+    }),
+    ("free_list", "Free lists: a million 64-byte blocks, one allocation and one free", "ns", {
+        "first_fill": "first fill (no free)",
+        "lifo": "freed newest first",
+        "fifo": "freed oldest first",
+        "random": "freed in random order",
+        "first_fill_huge": "first fill, huge pages",
+        "random_huge": "random order, huge pages",
+    }),
+    ("small_objects", "Simple memory pools: a million objects with growth and destruction, one object", "ns", {
+        "size_16": "16 bytes",
+        "size_40": "40 bytes",
+        "size_72": "72 bytes",
+        "size_136": "136 bytes",
+        "mixed": "mixed, random order",
+        "size_16_huge": "16 bytes, huge pages",
+        "size_40_huge": "40 bytes, huge pages",
+        "size_72_huge": "72 bytes, huge pages",
+        "size_136_huge": "136 bytes, huge pages",
+        "mixed_huge": "mixed, huge pages",
+    }),
+    ("stack_heap_pool", "Stack, Heap, Pool: 1000 objects of 1 MB, one object", "µs", {
+        "loop": "one by one, all four steps",
+        "thousand": "1000 live, all four steps",
+    }),
+    ("stack_heap_pool", "The same without construction and destruction, one object", "ns", {
+        "loop_raw": "one by one",
+    }),
+    ("physical_reality", "Physical reality: 1000 ints on one thread", "µs", {
+        "one_thread": "1000 ints",
+    }),
+    ("physical_reality", "Physical reality: 1000 ints on four threads, wall time", "µs", {
+        "four_threads": "4 x 250 ints",
+    }),
+    ("static_pool", "Static memory pool: 64-byte blocks, one allocation and one free, no lock", "ns", {
+        "pair": "pair",
+        "hundred": "100 + 100",
+    }),
+    ("static_pool", "Static memory pool: the same with a lock", "ns", {
+        "locked_pair": "pair",
+        "locked_hundred": "100 + 100",
+        "two_threads": "pair, 2 threads (wall time)",
+    }),
+    ("creation", "Creation and growth", "µs", {
+        "make": "pool + a block of a million",
+        "make_fresh": "the same, memory mapped anew",
+        "slowest": "slowest of a million, least run",
+    }),
+    ("creation", "A million 16-byte blocks: resident bytes for each live byte", "1", {
+        "resident": "bytes",
+    }),
+]
+
+COLUMNS = {
+    "stack": "stack",
+    "vector": "one vector",
+    "no_allocation": "threads only",
+    "new_delete": "new/delete",
+    "boost_pool": "Boost.Pool",
+    "boost_singleton": "Boost singleton",
+    "pmr_unsync": "std::pmr",
+    "pmr_sync": "pmr sync",
+    "seed_pool": "the text's pool",
+    "bare_list": "bare list",
+    "bare_list_locked": "bare list+mutex",
+    "bare_list_own": "bare list, own",
+    "bare_front": "bare front",
+    "tarn_default": "tarn",
+    "tarn_lifo": "tarn lifo",
+    "tarn_grouped": "tarn grouped",
+    "tarn_static": "tarn static",
+    "tarn_static_lifo": "static lifo",
+    "tarn_mutex": "tarn mutex",
+    "tarn_grouped_mutex": "grouped mutex",
+    "tarn_static_mutex": "static mutex",
+    "tarn_own": "tarn, own",
+    "tarn_made_once": "tarn, made once",
+}
+
+# Rows whose repetitions have one meaning only: what happened at least once without a disturbance.
+LEAST = {("creation", "slowest")}
+
+# Rows that have no time: the figure is this counter.
+COUNTERS = {("creation", "resident"): "bytes_per_byte"}
+
+PHASES = ("setup", "allocate", "construct", "destroy", "release", "take", "free", "again", "pages", "bytes_per_byte", "p999")
+
+
+class Figures:
+    """The repetitions of one benchmark: `value` in seconds, and its phases."""
+
+    def __init__(self, key, repetitions):
+        pick = min if key in LEAST else statistics.median
+        main = COUNTERS.get(key, "s_per_op")
+        self.values = [one[main] for one in repetitions]
+        self.value = pick(self.values)
+        self.phases = {name: statistics.median(one[name] for one in repetitions)
+                       for name in PHASES if name in repetitions[0]}
+
+    @property
+    def spread(self):
+        """The distance between the quartiles, as a part of the median."""
+        if len(self.values) < 4 or self.value == 0:
+            return 0.0
+        low, _, high = statistics.quantiles(self.values, n=4)
+        return (high - low) / self.value
+
+
+def load(folder):
+    """(tables, context) from all files of `folder`."""
+    runs = collections.defaultdict(list)
+    context = {}
+    for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        context = document["context"]
+        for one in document["benchmarks"]:
+            if one["run_type"] == "iteration":  # not an aggregate
+                runs[tuple(one["name"].split("/")[:3])].append(one)  # what follows the column are options
+    tables = {}
+    for (table, row, column), repetitions in runs.items():
+        tables.setdefault(table, {}).setdefault(row, {})[column] = Figures((table, row), repetitions)
+    for rows in tables.values():
+        split_huge(rows)
+    return tables, context
+
+
+def split_huge(rows):
+    """Columns on huge pages become a row of their own, beside those that can't ask for such pages."""
+    for row in list(rows):
+        huge = {column: figures for column, figures in rows[row].items() if column.endswith("_huge")}
+        if huge:
+            others = {column: figures for column, figures in rows[row].items()
+                      if not column.startswith(("bare", "tarn"))}
+            rows[row + "_huge"] = {**others, **{column[:-len("_huge")]: figures for column, figures in huge.items()}}
+            for column in huge:
+                del rows[row][column]
+
+
+def limit_of(row):
+    """The fastest hand-written reference of a row: its physical limit."""
+    references = [figures.value for column, figures in row.items() if column.startswith("bare")]
+    return min(references) if references else None
+
+
+def look_up(tables, figure):
+    """The value of 'table/row/column' or 'table/row/column:phase'; None where it wasn't measured."""
+    path, _, phase = figure.partition(":")
+    table, row, column = path.split("/")
+    figures = tables.get(table, {}).get(row, {}).get(column)
+    if figures is None:
+        return None
+    return figures.phases.get(phase) if phase else figures.value

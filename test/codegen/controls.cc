@@ -1,0 +1,57 @@
+// Pools that do more on the hot path than may be. check_codegen.py must find each of them out: the lines with ! in limits.txt.
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+
+#include "tarn/allocator/pool.h"
+
+#define OBJECT(name, ...)                                                                      \
+  using name = tarn::pool<__VA_ARGS__>;                                                        \
+  extern "C" void* name##_allocate(name& p) { return p.allocate(); }                           \
+  extern "C" void* name##_try_allocate(name& p) noexcept { return p.try_allocate(); }          \
+  extern "C" void name##_deallocate(name& p, void* block) noexcept { p.deallocate(block); }
+
+namespace {
+
+template <class Number>
+struct counting {
+  using axis = tarn::axis::statistics;
+  template <class Environment>
+  struct part {
+    static constexpr bool counts = false;
+    constexpr explicit part(const counting&) noexcept {}
+    void on_allocate(std::size_t n) noexcept { live += n; }
+    void on_deallocate(std::size_t n) noexcept { live -= n; }
+    void on_chunk(std::size_t) noexcept {}
+    void off_chunk(std::size_t) noexcept {}
+    Number live{0};
+  };
+};
+
+// A second branch, in allocate() and in deallocate().
+struct wary : tarn::no_checking {
+  static constexpr bool refuses = true;
+  template <class Environment>
+  struct part : tarn::no_checking::part<Environment> {
+    using tarn::no_checking::part<Environment>::part;
+    template <class Core>
+    void on_allocate(Core&, void* block) noexcept {
+      if (block == forbidden) __builtin_trap();
+    }
+    template <class Core>
+    tarn::detail::outcome on_deallocate(Core&, void* block) noexcept {
+      return block == forbidden ? tarn::detail::outcome::foreign : tarn::detail::outcome::done;
+    }
+    void* forbidden = nullptr;
+  };
+};
+
+using block = tarn::static_size<64>;
+
+}  // namespace
+
+OBJECT(control_counter, block, counting<std::size_t>)
+OBJECT(control_lifo_counter, block, tarn::lifo_reuse<>, counting<std::size_t>)
+OBJECT(control_atomic, block, counting<std::atomic<std::size_t>>)
+OBJECT(control_mutex, block, tarn::mutex_locking<>)
+OBJECT(control_branch, block, wary)

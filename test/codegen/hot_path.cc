@@ -1,0 +1,47 @@
+// The functions that check_codegen.py disassembles, three for each composition in limits.txt.
+#include <mutex>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/static_pool.h"
+
+#define OBJECT(name, ...)                                                                      \
+  using name = tarn::pool<__VA_ARGS__>;                                                        \
+  extern "C" void* name##_allocate(name& p) { return p.allocate(); }                           \
+  extern "C" void* name##_try_allocate(name& p) noexcept { return p.try_allocate(); }          \
+  extern "C" void name##_deallocate(name& p, void* block) noexcept { p.deallocate(block); }
+
+#define STATIC(name, ...)                                                                      \
+  using name = tarn::static_pool<struct name##_tag, __VA_ARGS__>;                              \
+  extern "C" void* name##_allocate() { return name::instance().allocate(); }                   \
+  extern "C" void* name##_try_allocate() noexcept { return name::instance().try_allocate(); }  \
+  extern "C" void name##_deallocate(void* block) noexcept { name::instance().deallocate(block); }
+
+namespace {
+struct audio;
+using block = tarn::static_size<64>;
+using tarn::lifo_reuse;
+}  // namespace
+
+OBJECT(standard, block)
+OBJECT(standard_dynamic, tarn::dynamic_size)
+OBJECT(standard_resource, block, tarn::resource_store)
+OBJECT(standard_pages, block, tarn::page_store<tarn::huge_pages>)
+OBJECT(standard_grouped, block, tarn::grouped_locking<audio>)
+OBJECT(standard_fixed, block, tarn::fixed_growth<32, 1000>)
+OBJECT(standard_array, block, tarn::static_array_store<100>, tarn::batch_reuse<>)
+OBJECT(standard_aligned, tarn::static_size<100, 4096>)
+OBJECT(unfetched, block, tarn::batch_reuse<tarn::prefetch::none>)
+
+OBJECT(lifo, block, lifo_reuse<>)
+OBJECT(lifo_dynamic, tarn::dynamic_size, lifo_reuse<>)
+OBJECT(lifo_resource, block, lifo_reuse<>, tarn::resource_store)
+OBJECT(lifo_pages, block, lifo_reuse<>, tarn::page_store<>)
+OBJECT(lifo_grouped, block, lifo_reuse<>, tarn::grouped_locking<audio>)
+OBJECT(lifo_array, block, tarn::static_array_store<100>)
+OBJECT(lifo_buffer, block, tarn::buffer_store)
+OBJECT(lifo_small, tarn::static_size<1>)
+
+STATIC(static_standard, block)
+STATIC(static_standard_grouped, block, tarn::grouped_locking<audio>)
+STATIC(static_lifo, block, lifo_reuse<>)
+STATIC(static_lifo_array, block, tarn::static_array_store<100>)

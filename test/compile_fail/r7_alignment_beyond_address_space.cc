@@ -1,0 +1,10 @@
+// expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
+#include <cstddef>
+
+#include "tarn/allocator/pool.h"
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64, 4096>> right;
+#else
+tarn::pool<tarn::static_size<64, (std::size_t{1} << 63)>> wrong;
+#endif

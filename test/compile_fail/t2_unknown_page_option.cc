@@ -1,0 +1,10 @@
+// expect: tarn: [T2] page_store was given an option that it doesn't know
+#include "tarn/allocator/pool.h"
+
+struct large_pages {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::huge_pages>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::page_store<large_pages>> wrong;
+#endif

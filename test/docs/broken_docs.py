@@ -1,0 +1,105 @@
+"""Shows that each check of check_docs.py fires: a small right tree, and one broken copy of it for each way to be wrong."""
+
+import compilers
+
+import check_docs
+
+RIGHT = {
+    "README.md": "# A\n\nSee [docs](docs/README.md#two-words) and ![picture](docs/p.png).\n\n"
+                 "```cpp run\nint main() {}\n```\n",
+    "docs/README.md": "# Reading\n\n## Two words\n\n[choosing](choosing.md), [rules](rules.md)" +
+                      "".join(f", [{axis}](axes/{axis}.md)" for axis in check_docs.AXES) + ".\n",
+    "docs/choosing.md": "# Choosing\n\n## Presets\n\n| preset | when |\n|---|---|\n| `presets::local<T>` | one thread |\n\n"
+                        "```cpp\nint f();\n```\n```cpp fragment\n#include <cstddef>\nstd::size_t n = 1;\n```\n"
+                        "```cpp file shown.h\n#ifndef S\n#define S\ninline int g() { return 1; }\n#endif\n```\n"
+                        "```cpp\n#include \"tarn/shown.h\"\nint h();\nint h() { return g(); }\n```\n"
+                        "```cpp rejected\n// error: words of ours\nstatic_assert(false, \"words of ours\");\n```\n",
+    "docs/rules.md": "# Rules\n\n### R1: one\n\n```text\ntarn: [R1] what, why\n```\n",
+    "allocator/presets.h": "template <class T>\nusing local = T;\n",
+    "policies/detail/x.h": 'static_assert(X, "tarn: [R1] what, "\n  "why");\n',
+    **{f"policies/{axis}.h": "///   open(bytes), shut   what it does\n" for axis in check_docs.AXES},
+    **{f"policies/{axis}/a_{axis}.h": "// decides    x\n// costs      x\n// conflicts  x\n// use when   x\n#ifndef X\n"
+                                      f"using axis = tarn::axis::{axis};\n" for axis in check_docs.AXES},
+    **{f"docs/axes/{axis}.md": f"# Axis\n\n## Policies\n\n| policy |\n|---|\n| `a_{axis}<N>` |\n\n"
+                               "## Requirements\n\n| member |\n|---|\n| `open(bytes)`, `shut` |\n"
+       for axis in check_docs.AXES},
+}
+
+FLOOR = {"blocks": 6, "run": 1}
+
+# What is broken, in which file, by replacing what with what, and what the check must say. None removes the file.
+BROKEN = [
+    ("a block that doesn't compile", "docs/choosing.md", "int f();", "int f()", "error"),
+    ("a warning", "docs/choosing.md", "int f();", "inline int f(int a) { { int a = 1; return a; } }", "shadow"),
+    ("a fragment that doesn't compile", "docs/choosing.md", "n = 1", "n = m", "m"),
+    ("a program that doesn't link", "README.md", "int main() {}", "int q(); int main() { return q(); }", "q"),
+    ("a program that fails", "README.md", "int main() {}", "int main() { return 3; }", "exit status 3"),
+    ("a program that doesn't compile", "README.md", "int main() {}", "int main() { return x; }", "x"),
+    ("a shown file that doesn't compile", "docs/choosing.md", "return 1;", "return y;", "y"),
+    ("a shown file that can't be included twice", "docs/choosing.md", "#define S", "", "redefinition"),
+    ("code that should be rejected and compiles", "docs/choosing.md", "static_assert(false", "static_assert(true", "must not"),
+    ("code that is rejected in other words", "docs/choosing.md", '"words of ours"', '"others"', "no error says"),
+    ("rejected code without a line // error:", "docs/choosing.md", "// error: words of ours", "", "nothing to expect"),
+    ("too few blocks", "docs/choosing.md", "```cpp\nint f();\n```", "", "the floor is 6"),
+    ("too few programs", "README.md", "cpp run", "cpp", "the floor is 1"),
+    ("C++ that isn't marked cpp", "docs/choosing.md", "```cpp\nint f();", "```c++\nint f();", "marked cpp"),
+    ("an unknown kind of block", "docs/choosing.md", "cpp fragment", "cpp pseudo", "unknown kind"),
+    ("a block that doesn't end", "README.md", "int main() {}\n```", "int main() {}", "doesn't end"),
+    ("a link to no file", "README.md", "docs/README.md#", "docs/READ.md#", "doesn't exist"),
+    ("a link to no heading", "README.md", "#two-words", "#three-words", "no heading"),
+    ("a link to no picture", "README.md", "p.png", "q.png", "doesn't exist"),
+    ("a link that isn't relative", "README.md", "docs/README.md#two-words", "/docs/README.md", "not relative"),
+    ("a link out of the tree", "README.md", "docs/README.md#two-words", "../docs/README.md", "doesn't exist"),
+    ("a link by http:", "README.md", "docs/README.md#two-words", "http://example.org", "neither"),
+    ("a page that docs/README.md leaves out", "docs/README.md", "[rules](rules.md)", "rules", "no link leads to it"),
+    ("a policy without a row", "docs/axes/store.md", "| `a_store<N>` |", "", "no row for it"),
+    ("a row outside of its section", "docs/axes/store.md", "## Policies", "## Others", "no row for it"),
+    ("an axis without a page", "docs/axes/growth.md", None, None, "no row for it"),
+    ("a row without a policy", "policies/reuse/a_reuse.h", None, None, "no such policy: a_reuse"),
+    ("a policy in another axis's folder", "policies/reuse/a_reuse.h", "axis::reuse", "axis::size", "says axis size"),
+    ("a policy without its four lines", "policies/locking/a_locking.h", "// costs      x\n", "", "doesn't open"),
+    ("four lines in another order", "policies/locking/a_locking.h", "// costs      x\n// conflicts  x\n",
+     "// conflicts  x\n// costs      x\n", "doesn't open"),
+    ("a required member that a page leaves out", "docs/axes/checking.md", "`shut`", "shut", "Requirements': shut"),
+    ("a required member that is new", "policies/checking.h", "shut", "shut, wide", "Requirements': wide"),
+    ("a rule that the page leaves out", "docs/rules.md", "tarn: [R1] what, why", "", "rules.md doesn't"),
+    ("a rule that no header has", "policies/detail/x.h", None, None, "no header does"),
+    ("a rule in other words", "docs/rules.md", "what, why", "what and why", "no header does"),
+    ("a rule whose second line differs", "policies/detail/x.h", '"why"', '"how"', "no header does"),
+    ("a rule below another number", "docs/rules.md", "### R1:", "### R2:", "stands below"),
+    ("a preset without a row", "docs/choosing.md", "| `presets::local<T>` | one thread |", "", "no row for it"),
+    ("a row without a preset", "allocator/presets.h", "using local", "using remote", "doesn't have it"),
+]
+
+
+def faults(tree, wanted):
+    """What all checks say of a tree."""
+    present = set(tree) | {"docs/p.png"}
+    found = (run() for _, run in check_docs.all_checks(tree, present, [], wanted, FLOOR))
+    return [wrong for wrong in found if wrong]
+
+
+def cases():
+    wanted = compilers.present(["g++", "clang++-19"])[:1]
+
+    def right():
+        said = faults(RIGHT, wanted)
+        return "the right tree is refused:\n" + "\n".join(said) if said else None
+
+    def broken(path, old, new, words):
+        tree = dict(RIGHT)
+        if old is None:
+            del tree[path]
+        elif tree[path].count(old) != 1:
+            return f"'{old}' doesn't stand in {path} exactly once"
+        else:
+            tree[path] = tree[path].replace(old, new)
+        said = faults(tree, wanted)
+        if not said:
+            return "no check fires"
+        return None if any(words in one for one in said) else f"no check says '{words}':\n" + "\n".join(said)
+
+    def one(name, path, old, new, words):
+        return f"self-test: {name}", lambda: broken(path, old, new, words)
+
+    return [("self-test: a right tree", right)] + [one(*row) for row in BROKEN]

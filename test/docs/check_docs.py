@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""Checks the documents: their code compiles, their links lead somewhere, and they say what the headers say.
+
+Run in the root of the tree. docs/README.md explains to writers what this checks. A case is a block with a compiler, a
+document, a policy, a rule ...; the last cases are the self-test (broken_docs.py), which breaks each check's input.
+"""
+
+import collections
+import functools
+import glob
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.getcwd(), "test/support"))
+import compilers
+
+# The least number of code blocks, and of those that are run too. Raise them in the change that adds blocks.
+FLOOR = {"blocks": 30, "run": 26}
+
+AXES = ["size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics"]
+KINDS = ["", "run", "fragment", "file", "rejected"]
+
+Block = collections.namedtuple("Block", "document line kind argument text")
+
+
+# ---- reading ------------------------------------------------------------------------------------------------------------
+
+
+def load():
+    """{path: text} of all that is read, and the paths of all files that a link can lead to."""
+    paths = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"] + glob.glob("docs/**/*.md", recursive=True)
+    for pattern in ("policies/*.h", "policies/*/*.h", "allocator/*.h", "allocator/detail/*.h"):
+        paths += glob.glob(pattern)
+    tree = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            tree[path] = file.read()
+    present = set()
+    for folder, folders, files in os.walk("."):
+        folders[:] = [name for name in folders if not name.startswith((".git", "bazel-", "_virtual_includes"))]
+        present.update(os.path.normpath(os.path.join(folder, name)) for name in files)
+    return tree, present
+
+
+def documents(tree):
+    return sorted(path for path in tree if path.endswith(".md"))
+
+
+def fences(text):
+    """(line number of the first line inside, info string, lines inside) of every fenced block; None for an open end."""
+    found, opened = [], None
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = re.match(r"\s*(```+)(.*)$", line)
+        if opened is None and mark:
+            opened = (number + 1, mark.group(2).strip(), [])
+        elif opened is not None and mark and not mark.group(2).strip():
+            found.append(opened)
+            opened = None
+        elif opened is not None:
+            opened[2].append(line)
+    return found + ([(opened[0], None, opened[2])] if opened else [])
+
+
+def prose(text):
+    """The text without what stands in fenced blocks; lines keep their numbers."""
+    lines = text.splitlines()
+    for start, _, inside in fences(text):
+        for i in range(start - 1, start - 1 + len(inside)):
+            lines[i] = ""
+    return "\n".join(lines)
+
+
+def blocks_of(tree):
+    found = []
+    for document in documents(tree):
+        for line, info, inside in fences(tree[document]):
+            words = (info or "").split()
+            if words[:1] == ["cpp"]:
+                found.append(Block(document, line, " ".join(words[1:2]), " ".join(words[2:]), "\n".join(inside) + "\n"))
+    return found
+
+
+def section(text, title):
+    """What stands below the heading `## title`, to the next one of that rank."""
+    found = re.search(rf"^## {re.escape(title)}\s*$(.*?)(?=^## |\Z)", prose(text), re.MULTILINE | re.DOTALL)
+    return found.group(1) if found else ""
+
+
+def first_cells(text, title):
+    """The identifiers that begin the rows of the table whose first column has that title: `name<...>` gives name."""
+    table = re.search(rf"^\| {title} \|.*\n\|[-|]+\|\n((?:\|.*\n?)*)", text, re.MULTILINE)
+    return re.findall(r"^\|\s*`(?:presets::)?(\w+)", table.group(1), re.MULTILINE) if table else []
+
+
+def messages_in(header):
+    """Every string that starts with "tarn: ", its adjacent pieces joined."""
+    piece = r'"(?:[^"\\\n]|\\.)*"'
+    found = re.findall(rf'("tarn: (?:[^"\\\n]|\\.)*"(?:\s*{piece})*)', header)
+    return ["".join(text[1:-1] for text in re.findall(piece, one)) for one in found]
+
+
+# ---- checks: each returns cases, (name, function returning what is wrong or None) -----------------------------------------
+
+
+def case(name, wrong):
+    """A case whose result is known already."""
+    return name, lambda: wrong
+
+
+def check_fences(tree):
+    def wrong(text):
+        for line, info, _ in fences(text):
+            if info is None:
+                return f"line {line - 1}: a block that doesn't end"
+            words = info.split()
+            if words[:1] and words[0].lower() in ("c++", "cc", "cxx", "c", "h", "hpp"):
+                return f"line {line - 1}: '{info}': C++ is marked cpp, so that it is compiled"
+            if words[:1] == ["cpp"] and " ".join(words[1:2]) not in KINDS:
+                return f"line {line - 1}: unknown kind of block '{info}'; known are {', '.join(KINDS[1:])}"
+        return None
+
+    return [case(f"{document}: blocks are marked", wrong(tree[document])) for document in documents(tree)]
+
+
+def check_floor(tree, floor):
+    found = blocks_of(tree)
+    counts = {"blocks": len(found), "run": sum(block.kind == "run" for block in found)}
+    return [case(f"at least {least} code blocks ({what})",
+                 None if counts[what] >= least else f"only {counts[what]} were found, the floor is {least}")
+            for what, least in floor.items()]
+
+
+def check_blocks(tree, headers, wanted):
+    """Compiles every block. `headers`: what a fragment may use without an #include; `wanted`: compilers."""
+    root = compilers.include_root()
+    cases = []
+    for document, blocks in itertools.groupby(blocks_of(tree), lambda block: block.document):
+        page = tempfile.mkdtemp(prefix="page-", dir=root)  # Files that the page shows, where its own code finds them.
+        for block in blocks:
+            if block.kind == "file":
+                shown = os.path.join(page, "tarn", block.argument)
+                os.makedirs(os.path.dirname(shown), exist_ok=True)
+                with open(shown, "w", encoding="utf-8") as file:
+                    file.write(block.text)
+            cases += [(f"{document}:{block.line} {block.kind or 'compiles'} ({compiler})".replace("  ", " "),
+                       functools.partial(try_block, block, compiler, root, page, headers)) for compiler in wanted]
+    return cases
+
+
+def source_of(block, headers):
+    """The translation unit that a block stands for."""
+    if block.kind == "file":
+        return f'#include "tarn/{block.argument}"\n' * 2
+    lines = block.text.split("\n")
+    here = f'#line {block.line} "{block.document}"\n'
+    if block.kind != "fragment":
+        return here + block.text
+    includes = [line if line.startswith("#include") else "" for line in lines]
+    rest = ["" if line.startswith("#include") else line for line in lines]
+    more = "".join(f'#include "{header}"\n' for header in headers)
+    parts = [more + here + "\n".join(includes), "void fragment();", "void fragment() {", here + "\n".join(rest), "}", ""]
+    return "\n".join(parts)
+
+
+def try_block(block, compiler, root, page, headers):
+    with tempfile.TemporaryDirectory(dir=page) as work:
+        source, program = os.path.join(work, "block.cc"), os.path.join(work, "block")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(source_of(block, headers))
+        command = [compiler, "-std=c++20", *compilers.WARNINGS, "-I" + page, "-I" + root]
+        if block.kind == "fragment":
+            command += ["-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-local-typedefs"]
+        command += [source, "-pthread", "-o", program] if block.kind == "run" else ["-fsyntax-only", source]
+        good, said = execute(command, 300)
+        if block.kind == "rejected":
+            expected = re.findall(r"^\s*// error: (.*\S)", block.text, re.MULTILINE)
+            if not expected:
+                return "says nothing to expect: needs a line '// error: tarn: ...'"
+            if good:
+                return "compiles, but must not"
+            missing = [words for words in expected if words not in said]
+            return f"no error says '{missing[0]}':\n{said}" if missing else None
+        if not good:
+            return said
+        if block.kind == "run":
+            good, said = execute([program], 60)
+            return None if good else "compiles, but fails when run:\n" + said
+        return None
+
+
+def execute(command, seconds):
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return False, f"not done after {seconds} s"
+    return done.returncode == 0, done.stdout + (f"exit status {done.returncode}" if done.returncode else "")
+
+
+def anchors(text):
+    """The anchors of a document's headings, as GitHub makes them."""
+    found, seen = set(), collections.Counter()
+    for heading in re.findall(r"^#+ (.*?)\s*$", prose(text), re.MULTILINE):
+        slug = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()).replace(" ", "-")
+        found.add(slug if not seen[slug] else f"{slug}-{seen[slug]}")
+        seen[slug] += 1
+    return found
+
+
+def links_of(text):
+    """Targets of [text](target) and ![text](target), not in code."""
+    return re.findall(r"\]\(<?([^)\s>]+)", re.sub(r"`[^`\n]*`", "", prose(text)))
+
+
+def check_links(tree, present):
+    def wrong(document, target):
+        if re.match(r"[a-z]+:", target):
+            return None if target.startswith(("https:", "mailto:")) else "neither https: nor a relative path"
+        path, _, anchor = target.partition("#")
+        if path.startswith("/"):
+            return "not relative"
+        path = os.path.normpath(os.path.join(os.path.dirname(document), path)) if path else document
+        if path not in present and not any(other.startswith(path + "/") for other in present):
+            return f"{path} doesn't exist"
+        if anchor and (path not in tree or anchor not in anchors(tree[path])):
+            return f"{path} has no heading for #{anchor}"
+        return None
+
+    cases = []
+    for document in documents(tree):
+        found = sorted(set(links_of(tree[document])))
+        faults = [f"{target}: {fault}" for target, fault in ((one, wrong(document, one)) for one in found) if fault]
+        cases.append(case(f"{document}: {len(found)} links", "\n".join(faults) or None))
+    return cases
+
+
+def check_reading_order(tree):
+    linked = {os.path.normpath(os.path.join("docs", one.partition("#")[0])) for one in links_of(tree["docs/README.md"])}
+    return [case(f"{document} is in docs/README.md", None if document in linked else "no link leads to it")
+            for document in documents(tree) if document.startswith("docs/") and document != "docs/README.md"]
+
+
+def check_policies(tree):
+    """Every policy has its four lines and a row; every row has its policy."""
+    cases, policies = [], collections.defaultdict(set)
+    for path, text in sorted(tree.items()):
+        stem, folder = os.path.splitext(os.path.basename(path))[0], os.path.basename(os.path.dirname(path))
+        declared = re.findall(r"using axis = (?:tarn::)?axis::(\w+);", text)
+        if not path.startswith("policies/") or folder not in AXES or not declared:
+            continue
+        policies[folder].add(stem)
+        words = re.findall(r"^// (decides|costs|conflicts|use when) ", text.split("#ifndef")[0], re.MULTILINE)
+        rows = first_cells(section(tree.get(f"docs/axes/{folder}.md", ""), "Policies"), "policy")
+        wrong = None
+        if declared != [folder]:
+            wrong = f"it lies in {folder}/ and says axis {', '.join(declared)}"
+        elif words != ["decides", "costs", "conflicts", "use when"]:
+            wrong = "it doesn't open with the lines decides, costs, conflicts, use when"
+        elif stem not in rows:
+            wrong = f"docs/axes/{folder}.md has no row for it below '## Policies'"
+        cases.append(case(path, wrong))
+    for axis in AXES:
+        page = f"docs/axes/{axis}.md"
+        rows = first_cells(section(tree.get(page, ""), "Policies"), "policy")
+        strays = sorted(set(rows) - policies[axis])
+        cases.append(case(f"{page}: {len(rows)} rows", f"no such policy: {', '.join(strays)}" if strays else
+                          None if rows else "no rows below '## Policies'"))
+    return cases
+
+
+def check_requirements(tree):
+    """Every member that an axis header lists above its concept stands in the table of its page."""
+    cases = []
+    for axis in AXES:
+        listed = set()
+        for names in re.findall(r"^///   (\S.*?)(?:  |$)", tree.get(f"policies/{axis}.h", ""), re.MULTILINE):
+            listed.update(re.findall(r"(\w+)(?=[(<,\s]|$)", re.sub(r"\([^)]*\)|<[^>]*>", "", names)))
+        page = section(tree.get(f"docs/axes/{axis}.md", ""), "Requirements")
+        missing = sorted(name for name in listed if not re.search(rf"`[^`]*\b{name}\b[^`]*`", page))
+        cases.append(case(f"docs/axes/{axis}.md: {len(listed)} required members",
+                          f"not below '## Requirements': {', '.join(missing)}" if missing else None))
+    return cases
+
+
+def check_rules(tree):
+    """docs/rules.md and the headers say the same, both ways; a rule stands below its number."""
+    page = "docs/rules.md"
+    in_docs, heading = {}, ""
+    for line in tree[page].splitlines():
+        if line.startswith("#"):
+            heading = line
+        elif line.startswith("tarn: "):
+            in_docs.setdefault(line, heading)
+    in_headers = {}
+    for path, text in sorted(tree.items()):
+        if path.endswith(".h"):
+            for message in messages_in(text):
+                in_headers.setdefault(message, path)
+
+    def wrong(message):
+        number = re.match(r"tarn: \[(\w+)\]", message)
+        if message not in in_docs:
+            return f"{in_headers[message]} says it, {page} doesn't"
+        if message not in in_headers:
+            return f"{page} says it, no header does"
+        if number and not re.search(rf"\b{number.group(1)}\b", in_docs[message]):
+            return f"it stands below '{in_docs[message]}'"
+        return None
+
+    cases = [case(message, wrong(message)) for message in sorted({**in_docs, **in_headers})]
+    return cases or [case("messages", "none found")]
+
+
+def check_presets(tree):
+    presets = set(re.findall(r"^using (\w+) =", tree.get("allocator/presets.h", ""), re.MULTILINE))
+    rows = set(first_cells(section(tree.get("docs/choosing.md", ""), "Presets"), "preset"))
+    return [case(f"preset {name}", None if name in presets and name in rows else
+                 "docs/choosing.md has no row for it below '## Presets'" if name in presets else
+                 "allocator/presets.h doesn't have it") for name in sorted(presets | rows)] or [case("presets", "none found")]
+
+
+def all_checks(tree, present, headers, wanted, floor):
+    return (check_fences(tree) + check_floor(tree, floor) + check_links(tree, present) + check_reading_order(tree) +
+            check_policies(tree) + check_requirements(tree) + check_rules(tree) + check_presets(tree) +
+            check_blocks(tree, headers, wanted))
+
+
+def main():
+    import broken_docs  # It imports this file in turn.
+    tree, present = load()
+    headers = sorted("tarn/" + path for path in tree if re.fullmatch(r"allocator/\w+\.h", path))
+    wanted = compilers.present(["g++", "clang++-19"])
+    return compilers.report(broken_docs.cases() + all_checks(tree, present, headers, wanted, FLOOR))
+
+
+if __name__ == "__main__":
+    sys.modules["check_docs"] = sys.modules["__main__"]
+    sys.exit(main())

@@ -1,0 +1,477 @@
+// The concepts of the axes. For each axis an archetype: a policy with just the members that the concept asks for, of which
+// one can be left out. The concept accepts it whole and refuses it for each member that lacks; and a pool of nothing but
+// archetypes works, so the concepts ask for everything that the pool uses.
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace {
+
+using tarn::detail::chunk_request;
+using tarn::detail::free_link;
+using tarn::detail::memory;
+using tarn::detail::outcome;
+constexpr int none = -1;
+
+// A constant that may lack.
+#define CONSTANT(type, name, value)      \
+  template <bool Here>                   \
+  struct with_##name {                   \
+    static constexpr type name = value;  \
+  };                                     \
+  template <>                            \
+  struct with_##name<false> {};
+
+CONSTANT(bool, at_run_time, false)
+CONSTANT(bool, bounded, false)
+CONSTANT(bool, sized_by_geometry, false)
+CONSTANT(std::size_t, max_chunks, tarn::unlimited)
+CONSTANT(bool, needs_bounded_store, false)
+CONSTANT(std::size_t, min_block, sizeof(free_link))
+CONSTANT(std::size_t, min_alignment, alignof(free_link))
+CONSTANT(bool, finds_chunks, false)
+CONSTANT(bool, sees_empty_chunks, false)
+CONSTANT(bool, returns_chunks, false)
+CONSTANT(std::size_t, extra_chunks, 0)
+CONSTANT(bool, refuses, true)
+CONSTANT(std::size_t, prefix, 3)
+CONSTANT(std::size_t, suffix, 5)
+CONSTANT(bool, may_return_chunks, true)
+CONSTANT(bool, needs_identity, true)
+CONSTANT(bool, counts, true)
+
+#undef CONSTANT
+
+struct column {
+  template <class Geometry>
+  static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
+    return blocks;
+  }
+  void open(std::byte*, std::size_t) noexcept {}
+};
+template <class Axis>
+struct column_of : column {};
+template <class Axis, bool Here>
+struct with_per_chunk {
+  template <class Environment>
+  using per_chunk = column_of<Axis>;
+};
+template <class Axis>
+struct with_per_chunk<Axis, false> {};
+
+template <int Lacking>
+struct size_archetype : with_at_run_time<Lacking != 0> {
+  using axis = tarn::axis::size;
+  static constexpr std::size_t bytes() noexcept
+    requires(Lacking != 1)
+  {
+    return 40;
+  }
+  static constexpr std::size_t alignment() noexcept
+    requires(Lacking != 2)
+  {
+    return 8;
+  }
+};
+
+template <int Lacking>
+struct growth_archetype : with_max_chunks<Lacking != 0>, with_needs_bounded_store<Lacking != 1> {
+  using axis = tarn::axis::growth;
+  chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept
+    requires(Lacking != 2)
+  {
+    return {10, 10};
+  }
+};
+
+template <int Lacking>
+struct store_archetype : with_bounded<Lacking != 0>, with_sized_by_geometry<Lacking != 1> {
+  using axis = tarn::axis::store;
+  template <class Environment>
+  struct source {
+    explicit source(const store_archetype&) noexcept
+      requires(Lacking != 2)
+    {}
+    memory acquire(std::size_t bytes, std::size_t alignment) noexcept
+      requires(Lacking != 3)
+    {
+      bytes = (bytes + alignment - 1) / alignment * alignment;
+      return {std::aligned_alloc(alignment, bytes), bytes};
+    }
+    void release(memory region, std::size_t) noexcept
+      requires(Lacking != 4)
+    {
+      std::free(region.start);
+    }
+  };
+};
+
+template <int Lacking>
+struct retention_archetype : with_returns_chunks<Lacking != 0> {
+  using axis = tarn::axis::retention;
+  struct part {
+    explicit part(const retention_archetype&) noexcept
+      requires(Lacking != 1)
+    {}
+    outcome emptied() noexcept
+      requires(Lacking != 2)
+    {
+      return outcome::done;
+    }
+    void reused() noexcept
+      requires(Lacking != 3)
+    {}
+    std::size_t keep() const noexcept
+      requires(Lacking != 4)
+    {
+      return 0;
+    }
+  };
+};
+
+template <int Lacking>
+struct exhaustion_archetype : with_extra_chunks<Lacking != 0> {
+  using axis = tarn::axis::exhaustion;
+  template <class Environment>
+  struct part {
+    explicit part(const exhaustion_archetype&) noexcept
+      requires(Lacking != 1)
+    {}
+    bool retry(std::size_t) noexcept
+      requires(Lacking != 2)
+    {
+      return false;
+    }
+    chunk_request next_chunk(std::size_t, std::size_t, std::size_t) noexcept
+      requires(Lacking != 3)
+    {
+      return {};
+    }
+    memory acquire(std::size_t, std::size_t) noexcept
+      requires(Lacking != 4)
+    {
+      return {};
+    }
+    void release(memory, std::size_t) noexcept
+      requires(Lacking != 5)
+    {}
+  };
+};
+
+template <int Lacking>
+struct checking_archetype : with_refuses<Lacking != 0>,
+                            with_finds_chunks<Lacking != 1>,
+                            with_prefix<Lacking != 2>,
+                            with_suffix<Lacking != 3>,
+                            with_per_chunk<tarn::axis::checking, Lacking != 4> {
+  using axis = tarn::axis::checking;
+  template <class Environment>
+  struct part {
+    explicit part(const checking_archetype&) noexcept
+      requires(Lacking != 5)
+    {}
+    void on_allocate(typename Environment::core&, void*) noexcept
+      requires(Lacking != 6)
+    {}
+    outcome on_deallocate(typename Environment::core&, void*) noexcept
+      requires(Lacking != 7)
+    {
+      return outcome::done;
+    }
+    void report(typename Environment::core&, void*, outcome) noexcept
+      requires(Lacking != 8)
+    {}
+  };
+};
+
+template <int Lacking>
+struct statistics_archetype {
+  using axis = tarn::axis::statistics;
+  template <class Environment>
+  struct part : with_counts<Lacking != 0> {
+    explicit part(const statistics_archetype&) noexcept
+      requires(Lacking != 1)
+    {}
+    void on_allocate(std::size_t n) noexcept
+      requires(Lacking != 2)
+    {
+      live += n;
+    }
+    void on_deallocate(std::size_t n) noexcept
+      requires(Lacking != 3)
+    {
+      live -= n;
+    }
+    void on_chunk(std::size_t) noexcept
+      requires(Lacking != 4)
+    {}
+    void off_chunk(std::size_t) noexcept
+      requires(Lacking != 5)
+    {}
+    std::size_t read() const noexcept { return live; }
+    std::size_t live = 0;
+  };
+};
+
+template <int Lacking>
+struct reuse_archetype : with_min_block<Lacking != 0>,
+                         with_min_alignment<Lacking != 1>,
+                         with_finds_chunks<Lacking != 2>,
+                         with_sees_empty_chunks<Lacking != 3>,
+                         with_per_chunk<tarn::axis::reuse, Lacking != 4> {
+  using axis = tarn::axis::reuse;
+  template <class Environment>
+  struct list {
+    using core = typename Environment::core;
+    free_link* head = nullptr;
+
+    void* pop(core&) noexcept
+      requires(Lacking != 5)
+    {
+      free_link* const block = head;
+      if (block != nullptr) head = block->next;
+      return block;
+    }
+    void* pop_slow(core& c) noexcept
+      requires(Lacking != 6)
+    {
+      void* block = nullptr;
+      c.carve(&block, 1);
+      return block;
+    }
+    outcome push(core&, void* block) noexcept
+      requires(Lacking != 7)
+    {
+      head = ::new (block) free_link{head};
+      return outcome::done;
+    }
+    void make_room(core&) noexcept
+      requires(Lacking != 8)
+    {}
+    std::size_t pop_batch(core& c, void** out, std::size_t n) noexcept
+      requires(Lacking != 9)
+    {
+      return c.carve(out, n);
+    }
+    outcome push_batch(core&, void* const* in, std::size_t n) noexcept
+      requires(Lacking != 10)
+    {
+      while (n != 0) head = ::new (in[--n]) free_link{head};
+      return outcome::done;
+    }
+    free_link* drain(core&) noexcept
+      requires(Lacking != 11)
+    {
+      return std::exchange(head, nullptr);
+    }
+    void adopted(typename Environment::chunk&) noexcept
+      requires(Lacking != 12)
+    {}
+    void restore(core&, void* block) noexcept
+      requires(Lacking != 13)
+    {
+      head = ::new (block) free_link{head};
+    }
+    void forget() noexcept
+      requires(Lacking != 14)
+    {
+      head = nullptr;
+    }
+  };
+};
+
+template <int Lacking>
+struct locking_archetype : with_may_return_chunks<Lacking != 0>,
+                           with_needs_identity<Lacking != 1>,
+                           with_per_chunk<tarn::axis::locking, Lacking != 2> {
+  using axis = tarn::axis::locking;
+  template <class T>
+  using cell = T;
+
+  template <class Core>
+  struct layer {
+    template <class... Args>
+    explicit layer(Args&&... args) noexcept : core_(std::forward<Args>(args)...) {}
+    struct guard_type {
+      ~guard_type() {}
+    };
+    Core core_;
+
+    guard_type guard() const noexcept
+      requires(Lacking != 3)
+    {
+      return {};
+    }
+    guard_type core_guard() const noexcept
+      requires(Lacking != 4)
+    {
+      return {};
+    }
+    guard_type grow_guard() const noexcept
+      requires(Lacking != 5)
+    {
+      return {};
+    }
+    void* pop() noexcept
+      requires(Lacking != 6)
+    {
+      return core_.pop();
+    }
+    void* pop_slow() noexcept
+      requires(Lacking != 7)
+    {
+      return core_.pop_slow();
+    }
+    outcome push(void* block) noexcept
+      requires(Lacking != 8)
+    {
+      return core_.push(block);
+    }
+    outcome push_slow(void* block) noexcept
+      requires(Lacking != 9)
+    {
+      return core_.push(block);
+    }
+    void make_room() noexcept
+      requires(Lacking != 10)
+    {
+      core_.make_room();
+    }
+    std::size_t pop_batch(void** out, std::size_t n) noexcept
+      requires(Lacking != 11)
+    {
+      return core_.pop_batch(out, n);
+    }
+    outcome push_batch(void* const* in, std::size_t n) noexcept
+      requires(Lacking != 12)
+    {
+      return core_.push_batch(in, n);
+    }
+    void drain() noexcept
+      requires(Lacking != 13)
+    {}
+    Core& core() noexcept
+      requires(Lacking != 14)
+    {
+      return core_;
+    }
+    const Core& core() const noexcept
+      requires(Lacking != 14)
+    {
+      return core_;
+    }
+  };
+};
+
+/// Refused for each of its members that lacks.
+template <class Refused, int... Members>
+void check(Refused refused, std::integer_sequence<int, Members...>) {
+  const bool all[] = {refused.template operator()<Members>()...};
+  for (std::size_t i = 0; i < sizeof...(Members); ++i) BOOST_TEST(all[i], "accepted without member " << i);
+}
+
+BOOST_AUTO_TEST_SUITE(archetypes)
+
+#define AXIS(name, members)                                                                                     \
+  BOOST_AUTO_TEST_CASE(of_##name##_is_accepted_whole) { static_assert(tarn::name##_policy<name##_archetype<none>>); } \
+  BOOST_AUTO_TEST_CASE(of_##name##_is_refused_for_each_member_that_lacks) {                                     \
+    check([]<int M>() { return !tarn::name##_policy<name##_archetype<M>>; }, std::make_integer_sequence<int, members>{}); \
+  }
+
+AXIS(size, 3)
+AXIS(locking, 15)
+AXIS(growth, 3)
+AXIS(store, 5)
+AXIS(reuse, 15)
+AXIS(retention, 5)
+AXIS(exhaustion, 6)
+AXIS(checking, 9)
+AXIS(statistics, 6)
+
+#undef AXIS
+
+using archetypal =
+    tarn::pool<size_archetype<none>, locking_archetype<none>, growth_archetype<none>, store_archetype<none>, reuse_archetype<none>,
+               retention_archetype<none>, exhaustion_archetype<none>, checking_archetype<none>, statistics_archetype<none>>;
+
+BOOST_AUTO_TEST_CASE(make_a_pool_that_works) {
+  archetypal pool;
+  std::set<void*> blocks;
+  for (int i = 0; i < 95; ++i) {
+    void* const block = pool.allocate();
+    BOOST_TEST(reinterpret_cast<std::size_t>(block) % 8 == 0);
+    BOOST_TEST(pool.owns(block));
+    BOOST_TEST(blocks.insert(block).second);
+  }
+  void* batch[25];
+  BOOST_TEST(pool.allocate_batch(batch) == 25);
+  for (void* const block : batch) BOOST_TEST(blocks.insert(block).second);
+  BOOST_TEST(pool.capacity() == 120);
+  BOOST_TEST(pool.statistics() == 120);
+  pool.deallocate_batch(batch);
+  for (void* const block : batch) blocks.erase(block);
+  for (void* const block : blocks) pool.deallocate(block);
+  BOOST_TEST(pool.statistics() == 0);
+  BOOST_TEST(pool.trim() != 0);
+  BOOST_TEST(pool.capacity() == 0);
+  pool.reserve(15);
+  BOOST_TEST(pool.capacity() == 20);
+  pool.release();
+  BOOST_TEST(pool.try_allocate() != nullptr);
+}
+
+
+// Near misses of kinds other than a member that lacks.
+struct wrong_axis : tarn::heap_store {
+  using axis = tarn::axis::growth;
+};
+struct throwing_growth : tarn::fixed_growth<32> {
+  chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const { return {32, 32}; }
+};
+struct mutable_growth : tarn::fixed_growth<32> {
+  chunk_request next_chunk(std::size_t, std::size_t, std::size_t) noexcept { return {32, 32}; }
+};
+struct wrong_result : tarn::heap_store {
+  template <class Environment>
+  struct source : tarn::heap_store::source<Environment> {
+    using tarn::heap_store::source<Environment>::source;
+    void* acquire(std::size_t, std::size_t) noexcept { return nullptr; }
+  };
+};
+struct deaf_layer : tarn::no_locking {  // its guards are no use to a pool that is const
+  template <class Core>
+  struct layer : tarn::no_locking::layer<Core> {
+    using tarn::no_locking::layer<Core>::layer;
+    tarn::detail::no_guard core_guard() noexcept { return {}; }
+  };
+};
+struct bottomless : tarn::heap_store {  // bounded, without room()
+  static constexpr bool bounded = true;
+};
+struct size_of_int : tarn::static_size<64> {
+  static constexpr int bytes() noexcept { return 64; }
+};
+struct growth_with_value : tarn::fixed_growth<32> {
+  explicit growth_with_value(int) {}
+};
+
+BOOST_AUTO_TEST_CASE(are_refused_for_near_misses) {
+  static_assert(!tarn::store_policy<wrong_axis> && !tarn::growth_policy<wrong_axis>);
+  static_assert(!tarn::growth_policy<throwing_growth> && !tarn::growth_policy<mutable_growth>);
+  static_assert(!tarn::growth_policy<growth_with_value>);
+  static_assert(!tarn::locking_policy<deaf_layer> && !tarn::store_policy<bottomless>);
+  static_assert(!tarn::store_policy<wrong_result> && !tarn::size_policy<size_of_int>);
+  static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
+  static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

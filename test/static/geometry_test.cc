@@ -1,0 +1,206 @@
+// The arithmetic of blocks and chunks, against what it says it is.
+#include <boost/test/unit_test.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/geometry.h"
+
+namespace {
+
+using namespace tarn::detail;
+using tarn::dynamic_size;
+
+const std::vector<std::size_t> sizes{1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 63, 64, 65, 72, 96, 100, 127, 128,
+                                     129, 136, 192, 255, 256, 257, 511, 512, 1000, 1024, 4096, 5000, 65536, 100000, 1 << 20};
+
+const std::vector<std::size_t> counts{1, 2, 3, 10, 63, 64, 65, 256, 257, 511, 512, 513, 1024, 4000, 4096, 4097};
+
+std::vector<std::size_t> alignments() {
+  std::vector<std::size_t> all;
+  for (std::size_t a = 1; a <= 4096; a *= 2) all.push_back(a);
+  return all;
+}
+
+template <class F>
+void for_each_layout(F f) {
+  for (const std::size_t bytes : sizes)
+    for (const std::size_t alignment : alignments())
+      BOOST_TEST_CONTEXT("size " << bytes << ", alignment " << alignment) f(dynamic_size{bytes, alignment});
+}
+
+using plain = geometry<dynamic_size, block_shape{8, 8, 0, 0}>;
+using framed = geometry<dynamic_size, block_shape{16, 8, 24, 5}>;  // as a checking policy would
+
+BOOST_AUTO_TEST_SUITE(arithmetic)
+
+BOOST_AUTO_TEST_CASE(is_power_of_two_knows_them) {
+  static_assert(!is_power_of_two(0) && is_power_of_two(1) && is_power_of_two(2) && !is_power_of_two(3));
+  static_assert(is_power_of_two(std::size_t{1} << 63) && !is_power_of_two(size_max));
+}
+BOOST_AUTO_TEST_CASE(round_up_is_the_next_multiple) {
+  for (std::size_t power = 1; power <= 4096; power *= 2)
+    for (std::size_t n = 0; n < 10000; ++n) {
+      const std::size_t up = round_up(n, power);
+      if (up % power != 0 || up < n || up - n >= power) BOOST_ERROR("round_up(" << n << ", " << power << ") is " << up);
+    }
+  BOOST_TEST(round_up(size_limit, std::size_t{1} << 60) >= size_limit);  // no wrap at the limit
+}
+BOOST_AUTO_TEST_CASE(lowest_bit_divides) {
+  static_assert(lowest_bit(0) == 1 && lowest_bit(1) == 1 && lowest_bit(12) == 4 && lowest_bit(4096) == 4096);
+  static_assert(lowest_bit(size_max) == 1 && lowest_bit(std::size_t{1} << 63) == std::size_t{1} << 63);
+}
+BOOST_AUTO_TEST_CASE(multiply_and_add_do_not_wrap) {
+  static_assert(multiply(0, size_max) == 0 && multiply(size_max, 0) == 0 && multiply(3, 5) == 15);
+  static_assert(multiply(size_max, 1) == size_max && multiply(size_max / 2 + 1, 2) == size_max);
+  static_assert(multiply(std::size_t{1} << 32, std::size_t{1} << 32) == size_max);
+  static_assert(add(size_max, 1) == size_max && add(1, 2) == 3 && add(size_max, 0) == size_max);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(blocks)
+
+template <class Geometry>
+void check_blocks(const Geometry& g, const dynamic_size& size, std::size_t min_block, std::size_t prefix, std::size_t suffix) {
+  BOOST_TEST(g.block_size() == size.bytes());
+  BOOST_TEST(g.block_alignment() == size.alignment());
+  BOOST_TEST(g.alignment() % size.alignment() == 0);
+  BOOST_TEST(g.stride() % g.alignment() == 0);
+  BOOST_TEST(g.offset() % g.alignment() == 0);
+  BOOST_TEST(g.offset() >= prefix);
+  BOOST_TEST(g.offset() < prefix + g.alignment());
+  BOOST_TEST(g.payload() >= std::max(size.bytes(), min_block));
+  BOOST_TEST(g.offset() + g.payload() + suffix <= g.stride());
+  BOOST_TEST(g.stride() - (g.offset() + g.payload() + suffix) < g.alignment());  // no more padding than needed
+  BOOST_TEST(g.chunk_alignment() % g.alignment() == 0);
+  BOOST_TEST(is_power_of_two(g.chunk_alignment()));
+  BOOST_TEST(g.words() == g.payload() / sizeof(void*));
+}
+BOOST_AUTO_TEST_CASE(have_their_size_and_alignment) {
+  for_each_layout([](const dynamic_size& size) { check_blocks(plain(size), size, 8, 0, 0); });
+}
+BOOST_AUTO_TEST_CASE(have_room_for_what_checking_puts_around_them) {
+  for_each_layout([](const dynamic_size& size) { check_blocks(framed(size), size, 16, 24, 5); });
+}
+BOOST_AUTO_TEST_CASE(are_disjoint_and_aligned_in_every_chunk) {
+  for_each_layout([](const dynamic_size& size) {
+    const plain g(size);
+    BOOST_TEST(g.distance(0) == 0);
+    const std::size_t n = std::min<std::size_t>(2000, 4 * colour_run / g.stride() + 4);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t step = g.distance(i + 1) - g.distance(i);
+      if (step < g.stride() || step > g.stride() + cache_line || g.distance(i) % g.alignment() != 0)
+        BOOST_ERROR("slot " << i << " at " << g.distance(i) << ", the next " << step << " bytes on");
+    }
+  });
+}
+BOOST_AUTO_TEST_CASE(are_coloured_once_in_64_kib_where_the_stride_is_a_large_power_of_two) {
+  for_each_layout([](const dynamic_size& size) {
+    const plain g(size);
+    const bool large_power = g.stride() >= 128 && is_power_of_two(g.stride()) && g.alignment() <= 64;
+    BOOST_TEST(g.coloured() == large_power);
+    const std::size_t n = 8 * std::max<std::size_t>(1, colour_run / g.stride());  // slots in 8 runs
+    const std::size_t extra = g.distance(n) - n * g.stride();
+    BOOST_TEST(extra == (large_power ? 8 * cache_line : 0));
+  });
+}
+BOOST_AUTO_TEST_CASE(end_where_extent_says) {
+  for_each_layout([](const dynamic_size& size) {
+    const plain g(size);
+    BOOST_TEST(g.extent(0) == 0);
+    for (const std::size_t n : counts) BOOST_TEST(g.extent(n) == g.distance(n - 1) + g.stride());
+  });
+}
+BOOST_AUTO_TEST_CASE(that_cannot_be_have_no_extent) {
+  for_each_layout([](const dynamic_size& size) {
+    const plain g(size);
+    BOOST_TEST(g.extent(size_max) == size_max);
+    BOOST_TEST(g.extent(size_limit / g.stride() + 1) == size_max);
+    const std::size_t most = size_limit / (g.stride() + cache_line);
+    BOOST_TEST(g.extent(most) <= size_limit);
+    BOOST_TEST(g.extent(most) >= g.extent(most - 1));
+  });
+  BOOST_TEST(plain(dynamic_size(size_limit - 4096, 1)).extent(2) == size_max);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(chunks)
+
+template <class Reuse, class Growth, class Store>
+using environment_of = environment<void, dynamic_size, tarn::no_locking, Growth, Store, Reuse, tarn::keep_chunks,
+                                   tarn::report_exhaustion, tarn::no_checking, tarn::no_statistics>;
+
+/// The largest n, at most `at_most`, with bytes(n) <= room, and nothing else.
+template <class Environment>
+void check_blocks_in(std::size_t room, std::size_t at_most, const typename Environment::geometry& g) {
+  using layout = typename Environment::layout;
+  const std::size_t n = layout::blocks_in(room, at_most, g);
+  if (n > at_most || (n != 0 && layout::bytes(n, g) > room) || (n != at_most && layout::bytes(n + 1, g) <= room))
+    BOOST_ERROR("blocks_in(" << room << ", " << at_most << ") is " << n << ", which takes " << layout::bytes(n, g)
+                             << ", one more " << layout::bytes(n + 1, g));
+}
+
+template <class Environment>
+void check_chunks() {
+  using layout = typename Environment::layout;
+  for_each_layout([](const dynamic_size& size) {
+    const typename Environment::geometry g(size);
+    std::size_t before = 0;
+    for (const std::size_t n : counts) {
+      const std::size_t bytes = layout::bytes(n, g);
+      BOOST_TEST(bytes > before);
+      before = bytes;
+      BOOST_TEST(layout::first_offset(n, g) % g.alignment() == 0);
+      BOOST_TEST(layout::first_offset(n, g) + g.extent(n) <= bytes);
+      BOOST_TEST(layout::blocks_in(bytes, tarn::unlimited, g) == n);
+      for (const std::size_t at_most : {tarn::unlimited, n + 1, n, n - 1, std::size_t{1}}) {
+        check_blocks_in<Environment>(bytes - 1, at_most, g);
+        check_blocks_in<Environment>(bytes, at_most, g);
+        check_blocks_in<Environment>(bytes + 1, at_most, g);
+        check_blocks_in<Environment>(bytes + g.stride() - 1, at_most, g);
+        check_blocks_in<Environment>(bytes + 5 * g.stride() + 300, at_most, g);
+      }
+    }
+    for (std::size_t room = 0; room < 700; room += 7) check_blocks_in<Environment>(room, tarn::unlimited, g);
+  });
+}
+BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit) {
+  check_chunks<environment_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
+}
+BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit_beside_a_front) {
+  check_chunks<environment_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
+}
+BOOST_AUTO_TEST_CASE(that_are_all_blocks_hold_as_many_as_fit) {
+  using buffer = environment_of<tarn::lifo_reuse<>, tarn::no_growth<>, tarn::buffer_store>;
+  static_assert(buffer::one_chunk && buffer::layout::record_bytes() == 0);
+  check_chunks<buffer>();
+  for_each_layout([](const dynamic_size& size) {
+    const buffer::geometry g(size);
+    BOOST_TEST(buffer::layout::first_offset(100, g) == 0);
+    BOOST_TEST(buffer::chunk_alignment(g) == g.alignment());
+  });
+}
+BOOST_AUTO_TEST_CASE(that_cannot_be_have_no_size) {
+  using heap = environment_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store>;
+  for_each_layout([](const dynamic_size& size) {
+    const heap::geometry g(size);
+    BOOST_TEST(heap::layout::bytes(size_max, g) == size_max);
+    BOOST_TEST(heap::layout::bytes(size_limit / g.stride() + 1, g) == size_max);
+    check_blocks_in<heap>(size_limit, tarn::unlimited, g);
+    check_blocks_in<heap>(0, tarn::unlimited, g);
+  });
+}
+BOOST_AUTO_TEST_CASE(of_an_array_are_exactly_the_blocks_asked_for) {
+  tarn::pool<tarn::static_size<24, 32>, tarn::static_array_store<7>> pool;
+  BOOST_TEST(pool.capacity() == 7);
+  tarn::pool<tarn::static_size<256>, tarn::static_array_store<1000>> coloured;
+  BOOST_TEST(coloured.capacity() == 1000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

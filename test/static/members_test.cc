@@ -1,0 +1,148 @@
+// Which members a composition has, and what they promise.
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/static_pool.h"
+
+namespace {
+
+using block = tarn::static_size<64>;
+using standard = tarn::pool<block>;
+using lifo = tarn::pool<block, tarn::lifo_reuse<>>;
+using locked = tarn::pool<block, tarn::mutex_locking<>>;
+using array = tarn::pool<block, tarn::static_array_store<8>>;
+using dynamic = tarn::pool<tarn::dynamic_size>;
+using buffer = tarn::pool<block, tarn::buffer_store>;
+using body = tarn::static_pool<struct tag, block>::body;
+
+// Policies of the kinds that come later.
+struct unlocked_readers : tarn::no_locking {
+  static constexpr bool may_return_chunks = false;
+};
+using lock_free_like = tarn::pool<block, unlocked_readers>;
+
+struct counting {
+  using axis = tarn::axis::statistics;
+  template <class Environment>
+  struct part {
+    static constexpr bool counts = true;
+    constexpr explicit part(const counting&) noexcept {}
+    void on_allocate(std::size_t blocks) noexcept { live += blocks; }
+    void on_deallocate(std::size_t blocks) noexcept { live -= blocks; }
+    void on_chunk(std::size_t) noexcept {}
+    void off_chunk(std::size_t) noexcept {}
+    std::size_t read() const noexcept { return live; }
+    std::size_t live = 0;
+  };
+};
+using counted = tarn::pool<block, counting>;
+
+template <class P>
+concept releases = requires(P& p) { p.release(); };
+template <class P>
+concept trims = requires(P& p) {
+  { p.trim() } noexcept -> std::same_as<std::size_t>;
+};
+template <class P>
+concept counts = requires(const P& p) { p.statistics(); };
+template <class P>
+concept knows_its_size_at_compile_time = requires { typename std::integral_constant<std::size_t, P::block_size()>; };
+
+BOOST_AUTO_TEST_SUITE(members)
+
+BOOST_AUTO_TEST_CASE(release_and_trim_need_chunks_that_may_go) {
+  static_assert(releases<standard> && releases<locked> && releases<array> && releases<body>);
+  static_assert(trims<standard> && trims<locked> && trims<array> && trims<body>);
+  static_assert(!releases<lock_free_like> && !trims<lock_free_like>);
+}
+BOOST_AUTO_TEST_CASE(statistics_needs_a_policy_that_counts) {
+  static_assert(!counts<standard> && !counts<lifo> && !counts<body> && counts<counted>);
+  counted pool;
+  void* const a = pool.allocate();
+  void* batch[5];
+  BOOST_TEST(pool.allocate_batch(batch) == 5);
+  BOOST_TEST(pool.statistics() == 6);
+  pool.deallocate(a);
+  pool.deallocate_batch(batch);
+  BOOST_TEST(pool.statistics() == 0);
+}
+BOOST_AUTO_TEST_CASE(the_size_is_a_constant_where_it_can_be) {
+  static_assert(knows_its_size_at_compile_time<standard> && !knows_its_size_at_compile_time<dynamic>);
+  static_assert(standard::block_size() == 64 && standard::block_alignment() == 16);
+  static_assert(tarn::pool<tarn::static_size<100, 4096>>::block_alignment() == 4096);
+  static_assert(body::block_size() == 64);
+  const dynamic pool{tarn::dynamic_size{48, 32}};
+  BOOST_TEST(pool.block_size() == 48);
+  BOOST_TEST(pool.block_alignment() == 32);
+}
+template <class P>
+constexpr bool promises() {
+  return noexcept(std::declval<P&>().try_allocate()) && noexcept(std::declval<P&>().deallocate(nullptr)) &&
+         noexcept(std::declval<P&>().try_allocate_batch(std::declval<std::span<void*>>())) &&
+         noexcept(std::declval<P&>().deallocate_batch(std::declval<std::span<void* const>>())) &&
+         noexcept(std::declval<P&>().try_reserve(1)) && noexcept(std::declval<P&>().release()) &&
+         noexcept(std::declval<P&>().trim()) && noexcept(std::declval<const P&>().owns(nullptr)) &&
+         noexcept(std::declval<const P&>().block_size()) && noexcept(std::declval<const P&>().block_alignment()) &&
+         noexcept(std::declval<const P&>().capacity()) && !noexcept(std::declval<P&>().allocate()) &&
+         !noexcept(std::declval<P&>().allocate_batch(std::declval<std::span<void*>>())) &&
+         !noexcept(std::declval<P&>().reserve(1));
+}
+BOOST_AUTO_TEST_CASE(all_but_three_are_noexcept) {
+  static_assert(promises<standard>() && promises<lifo>() && promises<locked>() && promises<array>() && promises<dynamic>());
+  static_assert(promises<buffer>() && promises<body>());
+  static_assert(promises<tarn::pool<block, tarn::grouped_locking<struct group, std::mutex>>>());
+}
+BOOST_AUTO_TEST_CASE(types_are_as_documented) {
+  static_assert(std::is_same_v<decltype(std::declval<standard&>().allocate()), void*>);
+  static_assert(std::is_same_v<decltype(std::declval<standard&>().try_allocate()), void*>);
+  static_assert(std::is_void_v<decltype(std::declval<standard&>().deallocate(nullptr))>);
+  static_assert(std::is_same_v<decltype(std::declval<standard&>().try_allocate_batch({})), std::size_t>);
+  static_assert(std::is_same_v<decltype(std::declval<const standard&>().owns(nullptr)), bool>);
+  static_assert(std::is_same_v<decltype(std::declval<const standard&>().capacity()), std::size_t>);
+}
+
+template <class P>
+constexpr bool stays_where_it_is = !std::is_copy_constructible_v<P> && !std::is_move_constructible_v<P> &&
+                                   !std::is_copy_assignable_v<P> && !std::is_move_assignable_v<P>;
+
+BOOST_AUTO_TEST_CASE(pools_are_not_copied_or_moved) {
+  static_assert(stays_where_it_is<standard> && stays_where_it_is<locked> && stays_where_it_is<array>);
+  static_assert(stays_where_it_is<dynamic> && stays_where_it_is<buffer> && stays_where_it_is<body>);
+  static_assert(!std::is_constructible_v<standard, standard&>);  // not taken by the constructor for policy objects
+}
+BOOST_AUTO_TEST_CASE(construction_is_noexcept_and_explicit_for_one_object) {
+  static_assert(std::is_nothrow_default_constructible_v<standard> && std::is_nothrow_default_constructible_v<locked>);
+  static_assert(std::is_nothrow_constructible_v<dynamic, tarn::dynamic_size>);
+  static_assert(!std::is_convertible_v<tarn::dynamic_size, dynamic>);
+  static_assert(std::is_nothrow_destructible_v<standard> && std::is_nothrow_destructible_v<locked>);
+}
+BOOST_AUTO_TEST_CASE(a_static_pool_is_a_constant_without_end) {
+  static_assert(std::is_trivially_destructible_v<body>);
+  static_assert(std::is_trivially_destructible_v<tarn::static_pool<struct tag, block, tarn::mutex_locking<>>::body>);
+  static_assert(std::is_trivially_destructible_v<tarn::static_pool<struct tag, block, tarn::static_array_store<8>>::body>);
+  static_assert(!std::is_trivially_destructible_v<standard>);
+  static_assert(!std::is_default_constructible_v<tarn::static_pool<struct tag, block>>);
+  static_assert(noexcept(tarn::static_pool<struct tag, block>::instance()));
+}
+BOOST_AUTO_TEST_CASE(pools_can_be_constants_too) {
+  static constinit standard a{};
+  static constinit array b{};
+  static constinit locked c{};
+  for (void* one : {a.allocate(), b.allocate(), c.allocate()}) BOOST_TEST(one != nullptr);
+}
+BOOST_AUTO_TEST_CASE(static_pools_of_two_tags_share_their_code) {
+  using one = tarn::static_pool<struct first_tag, block>;
+  using other = tarn::static_pool<struct second_tag, block>;
+  static_assert(std::is_same_v<one::body, other::body> && !std::is_same_v<one, other>);
+  BOOST_TEST(&one::instance() != &other::instance());
+  BOOST_TEST((&one::instance() == &tarn::static_pool<first_tag, block>::instance()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
