@@ -8,7 +8,6 @@
 #ifndef TARN_POLICIES_DETAIL_BATCH_STACK_H_
 #define TARN_POLICIES_DETAIL_BATCH_STACK_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -24,38 +23,34 @@ class batch_stack {
 
   /// Packs blocks[0..63], of which each holds at least `words` pointers; `words` at least 2.
   void give(void* const* blocks, std::size_t words) noexcept {
-    words = std::min(words, batch);
-    write(blocks[0], 0, head_);
-    std::memcpy(word(blocks[0], 1), blocks + 1, (words - 1) * sizeof(void*));
-    for (std::size_t i = 1, at = words; at < batch; ++i, at += words)
-      std::memcpy(blocks[i], blocks + at, std::min(words, batch - at) * sizeof(void*));
+    copy(word(blocks[0], 0), &head_);
+    for (std::size_t piece = 0, w = 1, at = 1; at < batch; ++piece, w = 0)
+      for (; w < words && at < batch; ++w, ++at) copy(word(blocks[piece], w), blocks + at);
     head_ = blocks[0];
   }
 
   /// Unpacks the newest batch into out[0..63]. Returns false, and leaves `out` alone, where there is none.
   bool take(void** out, std::size_t words) noexcept {
     if (head_ == nullptr) return false;
-    words = std::min(words, batch);
     const std::size_t pieces = (batch + words - 1) / words;
     out[0] = head_;
-    std::memcpy(&head_, word(out[0], 0), sizeof(void*));
-    std::memcpy(out + 1, word(out[0], 1), (words - 1) * sizeof(void*));
-    prefetch_pieces(out, 1, words, pieces);
-    for (std::size_t i = 1, at = words; at < batch; ++i, at += words) {
-      const std::size_t n = std::min(words, batch - at);
-      std::memcpy(out + at, out[i], n * sizeof(void*));
-      prefetch_pieces(out, at, at + n, pieces);
-    }
+    copy(&head_, word(out[0], 0));
     prefetch_for_write(head_);  // the next batch's first piece; null prefetches nothing
+    for (std::size_t piece = 0, w = 1, at = 1; at < batch; ++piece, w = 0)
+      for (; w < words && at < batch; ++w, ++at) {
+        copy(out + at, word(out[piece], w));
+        if (at < pieces) prefetch_for_write(out[at]);
+      }
     return true;
   }
 
  private:
   static void* word(void* block, std::size_t i) noexcept { return static_cast<std::byte*>(block) + i * sizeof(void*); }
-  static void write(void* block, std::size_t i, void* value) noexcept { std::memcpy(word(block, i), &value, sizeof value); }
-  static void prefetch_pieces(void* const* out, std::size_t from, std::size_t to, std::size_t pieces) noexcept {
-    for (std::size_t i = from; i < std::min(to, pieces); ++i) prefetch_for_write(out[i]);
-  }
+
+  /// One pointer. Word by word, and not a piece at a time: g++ turns a copy of run-time length into `rep movs`, which waits for
+  /// each piece in turn, and one of 16-byte moves into stores that the pops to come can't be forwarded from. A million
+  /// blocks freed in random order and taken again, huge pages: 1.08 to 0.96 of the time of the same written by hand.
+  static void copy(void* to, const void* from) noexcept { std::memcpy(to, from, sizeof(void*)); }
 
   void* head_ = nullptr;
 };

@@ -55,11 +55,11 @@ class rig : public facts<Pool> {
   template <class Size>
   rig(std::type_identity<Size>, std::type_identity<resource_store>) : pool(resource_store{&upstream}) {}
   template <class Store>
-  rig(std::type_identity<dynamic_size>, std::type_identity<Store>) : pool(size()) {}
-  rig(std::type_identity<dynamic_size>, std::type_identity<buffer_store>) : pool(in_buffer(), size()) {}
-  rig(std::type_identity<dynamic_size>, std::type_identity<resource_store>) : pool(size(), resource_store{&upstream}) {}
+  rig(std::type_identity<dynamic_size>, std::type_identity<Store>) : pool(block()) {}
+  rig(std::type_identity<dynamic_size>, std::type_identity<buffer_store>) : pool(in_buffer(), block()) {}
+  rig(std::type_identity<dynamic_size>, std::type_identity<resource_store>) : pool(block(), resource_store{&upstream}) {}
 
-  static dynamic_size size() { return dynamic_size{48, 16}; }
+  static dynamic_size block() { return dynamic_size{48, 16}; }
   // Not at the start, so that a store which forgets to align is found.
   buffer_store in_buffer() { return buffer_store{std::span(buffer_).subspan(5)}; }
 };
