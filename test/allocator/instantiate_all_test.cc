@@ -18,7 +18,12 @@ using environment_of_row = typename environment_of<std::tuple_element_t<Row, com
 
 }  // namespace tarn::test
 
+// clang 14 makes members, too, whose `requires` is false (mended in a later one): there the other tests must do.
+#if defined(__clang__) && __clang_major__ < 16
+#define INSTANTIATE(row) static_assert(true)
+#else
 #define INSTANTIATE(row) template class tarn::detail::pool_body<tarn::test::environment_of_row<row>>
+#endif
 INSTANTIATE(0);
 INSTANTIATE(1);
 INSTANTIATE(2);
