@@ -17,7 +17,10 @@ namespace tarn {
 
 namespace detail {
 
-enum class static_fitness { good, has_destructor, needs_value };
+enum class static_fitness { good, has_destructor, needs_value, no_constant };
+
+template <class Body>
+concept constant_when_new = requires { typename std::bool_constant<(static_cast<void>(Body(values<>{})), true)>; };
 
 /// A policy that has a static of its own, whose destructor runs at exit.
 template <class P>
@@ -25,10 +28,14 @@ concept ends_at_exit = requires { requires P::ends_at_exit; };
 
 template <class... NinePolicies>
 constexpr static_fitness judge_static() noexcept {
-  if (!(std::default_initializable<NinePolicies> && ...)) return static_fitness::needs_value;
-  if ((ends_at_exit<NinePolicies> || ...) || !std::is_trivially_destructible_v<body_of<void, NinePolicies...>>)
+  if constexpr (!(std::default_initializable<NinePolicies> && ...))
+    return static_fitness::needs_value;
+  else if constexpr ((ends_at_exit<NinePolicies> || ...) || !std::is_trivially_destructible_v<body_of<void, NinePolicies...>>)
     return static_fitness::has_destructor;
-  return static_fitness::good;
+  else if constexpr (!constant_when_new<body_of<some_static_pool, NinePolicies...>>)
+    return static_fitness::no_constant;
+  else
+    return static_fitness::good;
 }
 
 template <static_fitness Verdict>
@@ -39,6 +46,9 @@ struct static_complaint {
   static_assert(Verdict != static_fitness::has_destructor,
                 "tarn: [C7] static_pool was given a policy whose destructor would run at exit, while others still allocate; use "
                 "a mutex or policy that needs none");
+  static_assert(Verdict != static_fitness::no_constant,
+                "tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts, after "
+                "others allocate; use one with a constexpr constructor, as std::mutex");
 };
 
 /// The body that a static pool of the same policies as the pool that is an object has.

@@ -27,7 +27,8 @@ concept checking_policy = policy_on<P, axis::checking> && requires {
   { P::finds_chunks } -> std::convertible_to<bool>;
   { P::prefix } -> std::convertible_to<std::size_t>;
   { P::suffix } -> std::convertible_to<std::size_t>;
-  typename P::template per_chunk<detail::stand_in>;
+  requires detail::column<typename P::template per_chunk<detail::stand_in>>;
+  typename P::template part<detail::stand_in>;
 } && requires(typename P::template part<detail::stand_in>& part, detail::stand_in::core& core, void* block) {
   { part.on_allocate(core, block) } noexcept -> std::same_as<void>;
   { part.on_deallocate(core, block) } noexcept -> std::same_as<detail::outcome>;

@@ -19,6 +19,7 @@ namespace tarn {
 template <class P>
 concept exhaustion_policy = policy_on<P, axis::exhaustion> && requires {
   { P::extra_chunks } -> std::convertible_to<std::size_t>;
+  typename P::template part<detail::stand_in>;
 } && requires(typename P::template part<detail::stand_in>& part, detail::memory region, std::size_t n) {
   { part.retry(n) } noexcept -> std::same_as<bool>;
   { part.next_chunk(n, n, n) } noexcept -> std::same_as<detail::chunk_request>;

@@ -31,12 +31,11 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
   { P::may_return_chunks } -> std::convertible_to<bool>;
   { P::needs_identity } -> std::convertible_to<bool>;
   typename P::template cell<std::size_t>;
-  typename P::template per_chunk<detail::stand_in>;
+  requires detail::column<typename P::template per_chunk<detail::stand_in>>;
+  typename P::template layer<detail::stand_in::core>;
 } && requires(typename P::template layer<detail::stand_in::core>& layer, void* block, void** out, void* const* in,
               std::size_t n) {
   layer.guard();
-  layer.core_guard();
-  layer.grow_guard();
   { layer.pop() } noexcept -> std::same_as<void*>;
   { layer.pop_slow() } noexcept -> std::same_as<void*>;
   { layer.push(block) } noexcept -> std::same_as<detail::outcome>;
@@ -46,6 +45,10 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
   { layer.push_batch(in, n) } noexcept -> std::same_as<detail::outcome>;
   { layer.drain() } noexcept -> std::same_as<void>;
   { layer.core() } noexcept -> std::same_as<detail::stand_in::core&>;
+} && requires(const typename P::template layer<detail::stand_in::core>& layer) {  // of a pool that is only looked at
+  layer.core_guard();
+  layer.grow_guard();
+  { layer.core() } noexcept -> std::same_as<const detail::stand_in::core&>;
 };
 
 static_assert(locking_policy<no_locking> && locking_policy<mutex_locking<>> && locking_policy<grouped_locking<struct group>> &&

@@ -19,6 +19,7 @@ namespace tarn {
 template <class P>
 concept retention_policy = policy_on<P, axis::retention> && requires {
   { P::returns_chunks } -> std::convertible_to<bool>;
+  typename P::part;
 } && requires(typename P::part& part) {
   { part.emptied() } noexcept -> std::same_as<detail::outcome>;
   { part.reused() } noexcept -> std::same_as<void>;

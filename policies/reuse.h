@@ -33,7 +33,8 @@ concept reuse_policy = policy_on<P, axis::reuse> && requires {
   { P::min_alignment } -> std::convertible_to<std::size_t>;
   { P::finds_chunks } -> std::convertible_to<bool>;
   { P::sees_empty_chunks } -> std::convertible_to<bool>;
-  typename P::template per_chunk<detail::stand_in>;
+  requires detail::column<typename P::template per_chunk<detail::stand_in>>;
+  typename P::template list<detail::stand_in>;
 } && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::core& core, void* block, void** out,
               void* const* in, std::size_t n) {
   { list.pop(core) } noexcept -> std::same_as<void*>;

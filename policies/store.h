@@ -27,10 +27,13 @@ template <class P>
 concept store_policy = policy_on<P, axis::store> && requires {
   { P::bounded } -> std::convertible_to<bool>;
   { P::sized_by_geometry } -> std::convertible_to<bool>;
+  typename P::template source<detail::stand_in>;
 } && requires(typename P::template source<detail::stand_in>& source, detail::memory region, std::size_t n) {
   { source.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
   { source.release(region, n) } noexcept -> std::same_as<void>;
-} && std::constructible_from<typename P::template source<detail::stand_in>, const P&>;
+} && (!P::bounded || requires(const typename P::template source<detail::stand_in>& source, std::size_t n) {
+  { source.room(n) } noexcept -> std::same_as<std::size_t>;
+}) && std::constructible_from<typename P::template source<detail::stand_in>, const P&>;
 
 static_assert(store_policy<heap_store> && store_policy<page_store<>> && store_policy<static_array_store<8>> &&
               store_policy<buffer_store> && store_policy<resource_store>);

@@ -332,7 +332,7 @@ class pool_body {
   const geometry_type& geometry() const noexcept { return layer_.core().geometry(); }
 
   layer_type layer_;  // first: the hot path reaches the list at offset 0
-  supplier<Environment> supplier_;
+  TARN_NO_UNIQUE_ADDRESS supplier<Environment> supplier_;
   TARN_NO_UNIQUE_ADDRESS typename Environment::checking::template part<Environment> checking_;
   TARN_NO_UNIQUE_ADDRESS typename Environment::statistics::template part<Environment> statistics_;
 };

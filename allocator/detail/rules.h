@@ -85,7 +85,7 @@ struct rule_complaint {
   static_assert(Broken != rule::r1,
                 "tarn: [R1] a block of zero bytes can't be told from the next one; give static_size at least 1");
   static_assert(Broken != rule::r2,
-                "tarn: [R2] an alignment that is no power of two can't be met by any address; give static_size 1, 2, 4, 8 ...");
+                "tarn: [R2] an alignment that is no power of two can't be met by any address; give an alignment of 1, 2, 4, 8 ...");
   static_assert(Broken != rule::r3,
                 "tarn: [R3] a growth policy of several chunks was combined with a store that has only one (static_array_store, "
                 "buffer_store); drop the growth policy, or use heap_store or page_store");

@@ -48,8 +48,8 @@ template <selection Verdict>
 struct selection_complaint {
   using enum selection;
   static_assert(Verdict != no_policy,
-                "tarn: [C3] an argument of pool<...> is no policy; did you mean size_of<T>, or a policy such as "
-                "mutex_locking<Mutex>?");
+                "tarn: [C3] an argument of pool<...> is no policy, so it decides no axis; write size_of<T> for blocks of type T, "
+                "mutex_locking<M> for a mutex M");
   static_assert(Verdict != no_size,
                 "tarn: [C1] no policy was given for the axis size, so no block can be cut; add static_size<Bytes>, size_of<T> "
                 "or dynamic_size");

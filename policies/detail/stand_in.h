@@ -3,6 +3,7 @@
 #ifndef TARN_POLICIES_DETAIL_STAND_IN_H_
 #define TARN_POLICIES_DETAIL_STAND_IN_H_
 
+#include <concepts>
 #include <cstddef>
 
 #include "tarn/policies/detail/geometry.h"
@@ -43,6 +44,13 @@ struct stand_in {
     std::size_t pop_batch(void**, std::size_t) noexcept { return 0; }
     outcome push_batch(void* const*, std::size_t) noexcept { return outcome::done; }
   };
+};
+
+/// What an axis keeps for each chunk.
+template <class C>
+concept column = std::default_initializable<C> && requires(C& c, std::byte* start, std::size_t n, stand_in::geometry geometry) {
+  { C::column_bytes(n, geometry) } noexcept -> std::same_as<std::size_t>;
+  { c.open(start, n) } noexcept -> std::same_as<void>;
 };
 
 }  // namespace tarn::detail

@@ -18,8 +18,12 @@ namespace tarn {
 template <std::size_t Blocks, std::size_t Cap = unlimited>
 struct fixed_growth {
   using axis = tarn::axis::growth;
-  static_assert(Blocks != 0, "tarn: [G1] fixed_growth<0>: chunks of no blocks; give at least 1");
-  static_assert(Cap != 0, "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+  static constexpr bool arguments_hold = Blocks != 0 && Cap != 0;
+  struct complaint {
+    static_assert(Blocks != 0, "tarn: [G1] fixed_growth<0>: chunks of no blocks; give at least 1");
+    static_assert(Cap != 0,
+                  "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+  };
   static constexpr std::size_t max_chunks = unlimited;
   static constexpr bool needs_bounded_store = false;
 

@@ -23,10 +23,15 @@ namespace tarn {
 template <std::size_t First = natural, std::size_t Max = natural, std::size_t Factor = 2, std::size_t Cap = unlimited>
 struct geometric_growth {
   using axis = tarn::axis::growth;
-  static_assert(Factor >= 2, "tarn: [G3] geometric_growth with a factor under 2 doesn't grow; use fixed_growth<Blocks>, or a factor of 2");
-  static_assert(Max == natural || First <= Max,
-                "tarn: [G4] geometric_growth whose first chunk is larger than its largest; swap First and Max");
-  static_assert(Cap != 0, "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+  static constexpr bool arguments_hold = Factor >= 2 && (Max == natural || First <= Max) && Cap != 0;
+  struct complaint {
+    static_assert(Factor >= 2,
+                  "tarn: [G3] geometric_growth with a factor under 2 doesn't grow; use fixed_growth<Blocks>, or a factor of 2");
+    static_assert(Max == natural || First <= Max,
+                  "tarn: [G4] geometric_growth whose first chunk is larger than its largest; swap First and Max");
+    static_assert(Cap != 0,
+                  "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+  };
   static constexpr std::size_t max_chunks = unlimited;
   static constexpr bool needs_bounded_store = false;
 

@@ -57,9 +57,12 @@ struct group_guards {
 template <class Group, class Mutex = void>
 struct grouped_locking {
   using axis = tarn::axis::locking;
-  static_assert(std::is_void_v<Mutex> || detail::basic_lockable<Mutex>,
-                "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; name a mutex, as "
-                "std::mutex, or none");
+  static constexpr bool arguments_hold = std::is_void_v<Mutex> || detail::basic_lockable<Mutex>;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; name a mutex, as "
+                  "std::mutex, or none");
+  };
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
   static constexpr bool ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>;

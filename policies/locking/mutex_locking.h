@@ -37,9 +37,12 @@ class mutex_pair {
 template <class Mutex = std::mutex>
 struct mutex_locking {
   using axis = tarn::axis::locking;
-  static_assert(detail::basic_lockable<Mutex>,
-                "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
-                "name a mutex, as std::mutex");
+  static constexpr bool arguments_hold = detail::basic_lockable<Mutex>;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
+                  "name a mutex, as std::mutex");
+  };
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
   template <class T>

@@ -26,9 +26,12 @@ namespace tarn {
 template <prefetch Prefetch = prefetch::on_allocate, std::size_t Front = 1024>
 struct batch_reuse {
   using axis = tarn::axis::reuse;
-  static_assert(Front >= 128 && Front % 64 == 0,
-                "tarn: [E1] batch_reuse with a front that is no multiple of 64 or under 128 pointers: half of it must hold a "
-                "batch; take 128, 256 or 1024");
+  static constexpr bool arguments_hold = Front >= 128 && Front % 64 == 0;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [E1] batch_reuse with a front that is no multiple of 64 or under 128 pointers: half of it must hold "
+                  "a batch; take 128, 256 or 1024");
+  };
   static constexpr std::size_t min_block = 2 * sizeof(void*);
   static constexpr std::size_t min_alignment = alignof(void*);
   static constexpr bool finds_chunks = false;

@@ -20,13 +20,16 @@ struct size_of {
   static constexpr bool at_run_time = false;
 
   static constexpr bool is_object = std::is_object_v<T> && !std::is_unbounded_array_v<T>;
-  static_assert(is_object,
-                "tarn: [S1] size_of<T> was given a reference, a function, void or an array without a bound, which have no "
-                "size; name an object type, or use static_size<Bytes>");
   static constexpr bool is_complete = !is_object || requires { sizeof(T); };
-  static_assert(is_complete,
-                "tarn: [S2] size_of<T> was given a type that is only declared here, so its size is unknown; include its "
-                "definition before the pool is named, or use static_size<Bytes>");
+  static constexpr bool arguments_hold = is_object && is_complete;
+  struct complaint {
+    static_assert(is_object,
+                  "tarn: [S1] size_of<T> was given a reference, a function, void or an array without a bound, which have no "
+                  "size; name an object type, or use static_size<Bytes>");
+    static_assert(is_complete,
+                  "tarn: [S2] size_of<T> was given a type that is only declared here, so its size is unknown; include its "
+                  "definition before the pool is named, or use static_size<Bytes>");
+  };
 
   static constexpr std::size_t bytes() noexcept {
     if constexpr (is_object && is_complete) return sizeof(T);

@@ -25,8 +25,10 @@ struct huge_pages {};
 template <class... Options>
 struct page_store {
   using axis = tarn::axis::store;
-  static_assert((detail::one_of<Options, huge_pages> && ...),
-                "tarn: [T2] page_store was given an option that it doesn't know; its option is huge_pages");
+  static constexpr bool arguments_hold = (detail::one_of<Options, huge_pages> && ...);
+  struct complaint {
+    static_assert(arguments_hold, "tarn: [T2] page_store was given an option that it doesn't know; its option is huge_pages");
+  };
   static constexpr bool bounded = false;
   static constexpr bool sized_by_geometry = false;
   static constexpr bool huge = detail::one_of<huge_pages, Options...>;

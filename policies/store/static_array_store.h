@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth/no_growth.h"
 
@@ -17,7 +18,10 @@ namespace tarn {
 template <std::size_t Blocks>
 struct static_array_store {
   using axis = tarn::axis::store;
-  static_assert(Blocks != 0, "tarn: [T1] static_array_store<0>: an array of no blocks; give at least 1");
+  static constexpr bool arguments_hold = Blocks != 0;
+  struct complaint {
+    static_assert(arguments_hold, "tarn: [T1] static_array_store<0>: an array of no blocks; give at least 1");
+  };
   using implies = no_growth<Blocks>;
   static constexpr bool bounded = true;
   static constexpr bool sized_by_geometry = true;
@@ -38,7 +42,8 @@ struct static_array_store {
 
    private:
     static constexpr typename Environment::geometry geometry{};
-    static constexpr std::size_t size = Environment::layout::bytes(Blocks, geometry);
+    static constexpr std::size_t wanted = Environment::layout::bytes(Blocks, geometry);
+    static constexpr std::size_t size = wanted <= detail::size_limit ? wanted : 1;  // rule R7 refuses such an array
 
     // Starts as the empty member: a constant that costs no byte in the program's file.
     union storage {

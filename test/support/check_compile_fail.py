@@ -22,6 +22,9 @@ def case(compiler, path, text, root, first):
         for words in expected:
             if not any(words in error for error in errors):
                 return f"no error says '{words}':\n" + "\n".join(errors)
+        for words in re.findall(r"^\s*// mentions: (.*\S)", text, re.MULTILINE):
+            if words not in said:
+                return f"neither an error nor its notes say '{words}':\n" + said
         many_allowed = re.search(r"^\s*// errors: many\b", text, re.MULTILINE)
         if len(errors) != 1 and not many_allowed:
             return f"gives {len(errors)} errors where one is enough:\n" + "\n".join(errors)
