@@ -6,7 +6,7 @@ def tarn_headers(name, hdrs, deps = [], **kwargs):
     """Headers with the one spelling "tarn/<package>/<file>", and a test that each of them compiles alone.
 
     Args:
-      name: the library. The test is `<name>_headers_test`; it has one case for each header and compiler.
+      name: the library. The test is `<name>_headers_test`; it has one case for each header.
       hdrs: the headers.
       deps: the libraries whose headers these include.
       **kwargs: visibility and the like, for the library.

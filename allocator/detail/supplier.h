@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
 

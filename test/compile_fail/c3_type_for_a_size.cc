@@ -1,5 +1,5 @@
 // expect: tarn: [C3] an argument of pool<...> is no policy
-// expect: did you mean size_of<T>
+// expect: write size_of<T> for blocks of type T
 #include "tarn/allocator/pool.h"
 
 struct Order {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that each header given compiles alone, twice included, without a warning. A case is a header and a compiler."""
+"""Checks that each header given compiles alone, twice included, without a warning. A case is a header."""
 
 import os
 import sys
@@ -16,14 +16,14 @@ def case(compiler, header, root):
             good, said = compilers.compile_only(compiler, root, os.path.basename(source.name), *compilers.WARNINGS)
         return None if good else said
 
-    return f"{header} ({compiler})", run
+    return f"{header} alone", run
 
 
 def main():
     root = compilers.include_root()
-    # clang 14 sees every header through the tests; here the two newest suffice, because each costs a compilation.
-    return compilers.report([case(compiler, header, root)
-                             for header in sys.argv[1:] for compiler in compilers.present(["g++", "clang++-19"])])
+    # One compiler: all of them use the same standard library, so what is missing for one is missing for each.
+    compiler = compilers.present()[0]
+    return compilers.report([case(compiler, header, root) for header in sys.argv[1:]])
 
 
 if __name__ == "__main__":
