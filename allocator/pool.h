@@ -24,8 +24,8 @@ namespace tarn {
 namespace detail {
 
 /// The body of a composition, or an inert stand-in after its one complaint.
-template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention,
-          class Exhaustion, class Checking, class Statistics>
+template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion,
+          class Checking, class Statistics>
 constexpr auto choose_body() noexcept {
   if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>) {
     [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> c;
@@ -35,8 +35,8 @@ constexpr auto choose_body() noexcept {
     return std::type_identity<rejected>{};
   } else {
     using identity = std::conditional_t<std::is_void_v<Identity> || Locking::needs_identity, Identity, some_static_pool>;
-    return std::type_identity<pool_body<environment<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion,
-                                                    Checking, Statistics>>>{};
+    return std::type_identity<
+        pool_body<environment<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>>{};
   }
 }
 
@@ -54,7 +54,8 @@ using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::typ
 /// It is address-stable: no copy, no move. Its destructor gives every chunk back; blocks still in use end with it.
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics>
-class basic_pool : public detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> {
+class basic_pool
+    : public detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> {
   using body = detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
   using policies = std::tuple<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
 
@@ -80,6 +81,16 @@ constexpr auto compose() noexcept {
     return std::type_identity<rejected>{};
   }
 }
+
+/// The body of a pool that is an object: the same members without a destructor, for owners that say themselves when it ends.
+template <class Pool>
+struct body_without_end {
+  using type = rejected;
+};
+template <class... NinePolicies>
+struct body_without_end<basic_pool<NinePolicies...>> {
+  using type = body_of<void, NinePolicies...>;
+};
 }  // namespace detail
 
 /// A pool of the policies given, in any order; the others are the defaults.

@@ -7,6 +7,8 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/size/dynamic_size.h"
+#include "tarn/policies/size/geometric_classes.h"
+#include "tarn/policies/size/listed_classes.h"
 #include "tarn/policies/size/size_of.h"
 #include "tarn/policies/size/static_size.h"
 
@@ -20,6 +22,20 @@ concept size_policy = policy_on<P, axis::size> && requires(const P& size) {
   { size.alignment() } noexcept -> std::same_as<std::size_t>;
 };
 
+/// Everything that a size_class_pool uses of its size policy: the sizes of its blocks, which it calls classes.
+///   count          of classes, at least 1
+///   largest        bytes in the largest
+///   index(bytes)   the smallest class with room for so many bytes, from 1 to `largest`
+///   size(index)    bytes in a block of that class
+template <class P>
+concept size_class_policy = policy_on<P, axis::size> && requires(std::size_t n) {
+  { P::count } -> std::convertible_to<std::size_t>;
+  { P::largest } -> std::convertible_to<std::size_t>;
+  { P::index(n) } noexcept -> std::same_as<std::size_t>;
+  { P::size(n) } noexcept -> std::same_as<std::size_t>;
+};
+
+static_assert(size_class_policy<geometric_classes<>> && size_class_policy<listed_classes<24, 40>>);
 static_assert(size_policy<static_size<64>> && size_policy<size_of<long>> && size_policy<dynamic_size>);
 
 }  // namespace tarn

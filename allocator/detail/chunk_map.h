@@ -39,6 +39,17 @@ class chunk_tree {
     return found != nullptr && lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
   }
 
+  /// The first chunk, by address, whose blocks start behind `block`.
+  Chunk* after(const void* block) const noexcept {
+    Chunk* found = nullptr;
+    for (Chunk* c = root_; c != nullptr;) {
+      const bool left = address_of(c->first) > address_of(block);
+      if (left) found = c;
+      c = left ? c->left : c->right;
+    }
+    return found;
+  }
+
   void insert(Chunk& chunk) noexcept {
     Chunk** at = &root_;
     while (*at != nullptr && priority(*at) >= priority(&chunk)) at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
@@ -95,6 +106,9 @@ class only_chunk {
   const Chunk* find(const void* block, const Geometry& g) const noexcept {
     return const_cast<only_chunk*>(this)->find(block, g);
   }
+  Chunk* after(const void* block) noexcept {
+    return owned_ && address_of(chunk_.first) > address_of(block) ? &chunk_ : nullptr;
+  }
   void insert(Chunk&) noexcept { owned_ = true; }
   Chunk* take_all() noexcept {
     if (!owned_) return nullptr;
@@ -109,9 +123,9 @@ class only_chunk {
 };
 
 template <class Environment>
-using chunk_map = std::conditional_t<Environment::one_chunk,
-                                     only_chunk<typename Environment::chunk, typename Environment::geometry>,
-                                     chunk_tree<typename Environment::chunk, typename Environment::geometry>>;
+using chunk_map =
+    std::conditional_t<Environment::one_chunk, only_chunk<typename Environment::chunk, typename Environment::geometry>,
+                       chunk_tree<typename Environment::chunk, typename Environment::geometry>>;
 
 }  // namespace tarn::detail
 

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "tarn/allocator/detail/chunk.h"
 #include "tarn/allocator/detail/chunk_map.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/sorted_links.h"
 
 namespace tarn::detail {
 
@@ -48,8 +50,7 @@ class core {
     while (got != n && untouched_ != nullptr) {
       chunk& c = *untouched_;
       const std::size_t taken = std::min(n - got, c.blocks - c.carved);
-      for (std::size_t i = 0; i < taken; ++i)
-        out[got + i] = c.first + geometry_.distance(c.carved + i) + geometry_.offset();
+      for (std::size_t i = 0; i < taken; ++i) out[got + i] = block_of(c, c.carved + i);
       got += taken;
       c.carved += taken;
       if (c.carved == c.blocks) untouched_ = c.next;
@@ -102,6 +103,36 @@ class core {
     return split(map_.take_all());
   }
 
+  /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
+  template <class Visit>
+  void each_carved(Visit visit) {
+    for (chunk* c = map_.after(nullptr); c != nullptr; c = map_.after(c->first))
+      for (std::size_t i = 0; i != c->carved; ++i) visit(block_of(*c, i));
+  }
+
+  /// Calls visit(block) for every block in use, by ascending address. It may give that block back and take others, which are
+  /// visited or not; it may give no other block back, and no chunk. The free blocks lie aside meanwhile, sorted by address,
+  /// so that whoever is not among them is in use: O(free blocks × log free blocks + blocks), and no memory.
+  template <class Visit>
+  void each_live(Visit visit) {
+    const aside free(*this);
+    const free_link* next_free = free.first();
+    for (chunk* c = map_.after(nullptr); c != nullptr; c = map_.after(c->first))
+      for (std::size_t i = 0; i != c->idle; ++i) {  // blocks that were carved before
+        void* const block = block_of(*c, i);
+        if (block == next_free) next_free = next_free->next;
+        else visit(block);
+      }
+  }
+
+  /// Whether a block, free or in use, starts at the address.
+  bool is_block(const void* address) const noexcept {
+    const chunk* const c = find(address);
+    if (c == nullptr) return false;
+    const std::size_t i = geometry_.slot_at(address_of(address) - address_of(c->first) - geometry_.offset());
+    return i < c->carved;
+  }
+
   /// Takes every chunk out, whatever became of its blocks.
   chunk* unlink_all() noexcept {
     list_.forget();
@@ -113,6 +144,41 @@ class core {
 
  private:
   using list = typename Environment::reuse::template list<Environment>;
+
+  /// The free blocks, taken out of the list, and put back at the end whatever happens. Each chunk's `idle` says meanwhile how
+  /// many of its blocks were carved before.
+  class aside {
+   public:
+    explicit aside(core& owner) noexcept : owner_(owner), first_(sort_links(owner.list_.drain(owner))) {
+      owner_.each_chunk([this](chunk& c) {
+        c.idle = c.carved;
+        owner_.list_.adopted(c);  // drained, the list is as new
+      });
+    }
+    ~aside() {
+      owner_.each_chunk([](chunk& c) { c.idle = 0; });
+      free_link* backwards = nullptr;  // so that the lowest is handed out first
+      while (first_ != nullptr) backwards = std::exchange(first_, std::exchange(first_->next, backwards));
+      while (backwards != nullptr) owner_.list_.restore(owner_, std::exchange(backwards, backwards->next));
+    }
+    aside(const aside&) = delete;
+    aside& operator=(const aside&) = delete;
+
+    const free_link* first() const noexcept { return first_; }
+
+   private:
+    core& owner_;
+    free_link* first_;
+  };
+
+  template <class Visit>
+  void each_chunk(Visit visit) {
+    for (chunk* c = map_.after(nullptr); c != nullptr; c = map_.after(c->first)) visit(*c);
+  }
+
+  std::byte* block_of(const chunk& c, std::size_t i) const noexcept {
+    return c.first + geometry_.distance(i) + geometry_.offset();
+  }
 
   /// The pool keeps those that don't leave; returns those that do.
   chunk* split(chunk* all) noexcept {
@@ -145,8 +211,8 @@ class core {
   list list_;  // first: the hot path reaches it at offset 0
   chunk* untouched_ = nullptr;  // chunks with blocks that were never handed out, linked by `next`
   chunk_map<Environment> map_;
-  std::size_t capacity_ = 0;    // blocks in all chunks
-  std::size_t newest_ = 0;      // blocks in the newest chunk
+  std::size_t capacity_ = 0;  // blocks in all chunks
+  std::size_t newest_ = 0;  // blocks in the newest chunk
   TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
   TARN_NO_UNIQUE_ADDRESS growth_policy growth_;
   TARN_NO_UNIQUE_ADDRESS retention_part retention_;

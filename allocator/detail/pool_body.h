@@ -27,6 +27,8 @@
 
 namespace tarn::detail {
 
+struct inspector;
+
 template <class Environment>
 class pool_body {
   using core_type = typename Environment::core;
@@ -34,6 +36,7 @@ class pool_body {
   using geometry_type = typename Environment::geometry;
   using size_policy = typename Environment::size;
   using chunk = typename Environment::chunk;
+  friend struct inspector;
 
  public:
   template <class Values>
@@ -51,7 +54,8 @@ class pool_body {
   /// Throws: std::bad_alloc where no further chunk can be had; the pool is as it was.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {
     void* const block = take();
-    if (block != nullptr) [[likely]] return block;
+    if (block != nullptr) [[likely]]
+      return block;
     return allocate_slow();
   }
 #endif
@@ -59,7 +63,8 @@ class pool_body {
   /// As allocate(), but returns null where no further chunk can be had.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate() noexcept {
     void* const block = take();
-    if (block != nullptr) [[likely]] return block;
+    if (block != nullptr) [[likely]]
+      return block;
     return try_allocate_slow();
   }
 
@@ -67,8 +72,10 @@ class pool_body {
   /// Precondition: `block` came from this pool and was not given back since; it is not null.
   void deallocate(void* block) noexcept {
     const outcome answer = put(block);
-    if (answer == outcome::crowded) [[unlikely]] return make_room(Environment::is_static ? block : this, *this);
-    if (answer != outcome::done) [[unlikely]] settle(block, answer);
+    if (answer == outcome::crowded) [[unlikely]]
+      return make_room(Environment::is_static ? block : this, *this);
+    if (answer != outcome::done) [[unlikely]]
+      settle(block, answer);
   }
 
 #if TARN_EXCEPTIONS
@@ -207,7 +214,9 @@ class pool_body {
 
  protected:
   /// What the destructor of a pool that is an object does.
-  void close() noexcept { return_chunks([](core_type& core) { return core.unlink_all(); }); }
+  void close() noexcept {
+    return_chunks([](core_type& core) { return core.unlink_all(); });
+  }
 
  private:
   // ---- the hot half -------------------------------------------------------------------------------------------------
@@ -219,7 +228,8 @@ class pool_body {
   outcome put(void* block) noexcept {
     [[maybe_unused]] const auto guard = layer_.guard();
     const outcome verdict = checking_.on_deallocate(layer_.core(), block);
-    if (verdict != outcome::done) [[unlikely]] return verdict;
+    if (verdict != outcome::done) [[unlikely]]
+      return verdict;
     statistics_.on_deallocate(1);
     return layer_.push(block);
   }
@@ -271,12 +281,9 @@ class pool_body {
   TARN_NOINLINE void settle(void* block, outcome answer) noexcept {
     if (answer == outcome::full) answer = put_slow(block);
     if (answer == outcome::done) return;
-    if (answer == outcome::crowded)
-      make_room(block, *this);
-    else if (answer == outcome::surplus)
-      give_back(keep());
-    else
-      checking_.report(layer_.core(), block, answer);
+    if (answer == outcome::crowded) make_room(block, *this);
+    else if (answer == outcome::surplus) give_back(keep());
+    else checking_.report(layer_.core(), block, answer);
   }
   outcome put_slow(void* block) noexcept {
     [[maybe_unused]] const auto guard = layer_.guard();

@@ -13,12 +13,21 @@ class rejected {
   template <class... Anything>
   constexpr explicit(false) rejected(const Anything&...) noexcept {}
 
-  void* allocate() noexcept { return nullptr; }
-  void* try_allocate() noexcept { return nullptr; }
-  void deallocate(void*) noexcept {}
+  template <class... Anything>
+  void* allocate(const Anything&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  void* try_allocate(const Anything&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  void deallocate(const Anything&...) noexcept {}
   std::size_t allocate_batch(std::span<void*>) noexcept { return 0; }
   std::size_t try_allocate_batch(std::span<void*>) noexcept { return 0; }
   void deallocate_batch(std::span<void* const>) noexcept {}
+  void* try_allocate_large(std::size_t, std::size_t) noexcept { return nullptr; }
+  void deallocate_large(void*) noexcept {}
   void reserve(std::size_t) noexcept {}
   bool try_reserve(std::size_t) noexcept { return false; }
   void release() noexcept {}

@@ -23,12 +23,26 @@ namespace tarn::detail {
 template <class Axis, class... Ps>
 inline constexpr std::size_t count_on = (0 + ... + std::size_t{policy_on<Ps, Axis>});
 
-enum class selection { good, no_policy, no_size, two_sizes, two_lockings, two_growths, two_stores, two_reuses,
-                       two_retentions, two_exhaustions, two_checkings, two_statistics };
+enum class selection {
+  good,
+  no_policy,
+  many_sizes,
+  no_size,
+  two_sizes,
+  two_lockings,
+  two_growths,
+  two_stores,
+  two_reuses,
+  two_retentions,
+  two_exhaustions,
+  two_checkings,
+  two_statistics
+};
 
 template <class... Ps>
 constexpr selection judge_selection() noexcept {
   if (!(policy<Ps> && ...)) return selection::no_policy;
+  if ((size_class_policy<Ps> || ...)) return selection::many_sizes;
   if (count_on<axis::size, Ps...> == 0) return selection::no_size;
   if (count_on<axis::size, Ps...> > 1) return selection::two_sizes;
   if (count_on<axis::locking, Ps...> > 1) return selection::two_lockings;
@@ -47,9 +61,14 @@ constexpr selection judge_selection() noexcept {
 template <selection Verdict>
 struct selection_complaint {
   using enum selection;
-  static_assert(Verdict != no_policy,
-                "tarn: [C3] an argument of pool<...> is no policy, so it decides no axis; write size_of<T> for blocks of type T, "
-                "mutex_locking<M> for a mutex M");
+  static_assert(
+      Verdict != no_policy,
+      "tarn: [C3] an argument of pool<...> is no policy, so it decides no axis; write size_of<T> for blocks of type T, "
+      "mutex_locking<M> for a mutex M");
+  static_assert(
+      Verdict != many_sizes,
+      "tarn: [C10] size classes were given to a pool whose blocks have one size; use size_class_pool<...> for blocks of many "
+      "sizes, or static_size<Bytes>");
   static_assert(Verdict != no_size,
                 "tarn: [C1] no policy was given for the axis size, so no block can be cut; add static_size<Bytes>, size_of<T> "
                 "or dynamic_size");
@@ -97,9 +116,17 @@ using if_on = std::conditional_t<policy_on<P, Axis>, P, void>;
 /// What the user said of an axis, or what another policy implies for it, or the default. Two policies that imply different
 /// things for one axis are asked in the order of the axes, so that the order of the arguments can't matter.
 template <class Axis, class Default, class... Ps>
-using choose = typename first_of<
-    if_on<Axis, Ps>..., typename implied_by<if_on<axis::store, Ps>, Axis>::type...,
-    typename implied_by<if_on<axis::retention, Ps>, Axis>::type..., Default>::type;
+using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<axis::store, Ps>, Axis>::type...,
+                                 typename implied_by<if_on<axis::retention, Ps>, Axis>::type..., Default>::type;
+
+/// Policies as one argument. A product adds its own defaults with it.
+template <class... Ps>
+struct policy_list {
+  template <class Axis, class Default>
+  using with_default = std::conditional_t<count_on<Axis, Ps...> == 0, policy_list<Ps..., Default>, policy_list<Ps...>>;
+  template <template <class...> class Product, class... First>
+  using into = Product<First..., Ps...>;
+};
 
 template <class P>
 struct canonical {
@@ -125,11 +152,10 @@ struct selected {
   using size = typename canonical<choose<axis::size, void, Ps...>>::type;
   using store = choose<axis::store, heap_store, Ps...>;
   using default_reuse = std::conditional_t<prefers_lifo<size, store>(), lifo_reuse<>, batch_reuse<>>;
-  using type =
-      Pool<size, choose<axis::locking, no_locking, Ps...>, choose<axis::growth, geometric_growth<>, Ps...>, store,
-           choose<axis::reuse, default_reuse, Ps...>, choose<axis::retention, keep_chunks, Ps...>,
-           choose<axis::exhaustion, report_exhaustion, Ps...>, choose<axis::checking, no_checking, Ps...>,
-           choose<axis::statistics, no_statistics, Ps...>>;
+  using type = Pool<size, choose<axis::locking, no_locking, Ps...>, choose<axis::growth, geometric_growth<>, Ps...>, store,
+                    choose<axis::reuse, default_reuse, Ps...>, choose<axis::retention, keep_chunks, Ps...>,
+                    choose<axis::exhaustion, report_exhaustion, Ps...>, choose<axis::checking, no_checking, Ps...>,
+                    choose<axis::statistics, no_statistics, Ps...>>;
 };
 
 }  // namespace tarn::detail

@@ -17,10 +17,10 @@ namespace tarn::detail {
 
 /// What the other axes ask of every block, in bytes.
 struct block_shape {
-  std::size_t min_block = 1;      // a free block holds links
+  std::size_t min_block = 1;  // a free block holds links
   std::size_t min_alignment = 1;  // of those links
-  std::size_t prefix = 0;         // in front of the payload
-  std::size_t suffix = 0;         // behind it
+  std::size_t prefix = 0;  // in front of the payload
+  std::size_t suffix = 0;  // behind it
 };
 
 inline constexpr std::size_t cache_line = 64;  // bytes
@@ -48,9 +48,7 @@ class geometry {
     if constexpr (Shape.prefix == 0) return 0;
     else return round_up(Shape.prefix, alignment());
   }
-  constexpr std::size_t stride() const noexcept {
-    return round_up(offset() + payload() + Shape.suffix, alignment());
-  }
+  constexpr std::size_t stride() const noexcept { return round_up(offset() + payload() + Shape.suffix, alignment()); }
 
   /// Whole pointers that fit into a free block.
   constexpr std::size_t words() const noexcept { return payload() / sizeof(void*); }
@@ -69,6 +67,19 @@ class geometry {
     std::size_t bytes = i * stride();
     if (coloured()) bytes += (i >> run_shift()) * cache_line;
     return bytes;
+  }
+
+  /// The slot at whose block, `distance(i)` bytes behind the first block, or size_max where none starts there.
+  constexpr std::size_t slot_at(std::size_t distance) const noexcept {
+    std::size_t slots = 0;
+    std::size_t most = size_max;
+    if (coloured()) {
+      const std::size_t run = (stride() << run_shift()) + cache_line;
+      slots = distance / run << run_shift();
+      most = std::size_t{1} << run_shift();
+      distance %= run;
+    }
+    return distance % stride() == 0 && distance / stride() < most ? slots + distance / stride() : size_max;
   }
 
   /// Bytes that `n` slots take, or size_max where there can't be so many.

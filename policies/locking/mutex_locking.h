@@ -21,11 +21,24 @@ concept basic_lockable = std::default_initializable<M> && requires(M& m) {
   m.unlock();
 };
 
+/// What locks a mutex as long as it lives: the mutex's own guard, where it has one.
+template <class Mutex>
+struct guard_of {
+  using type = std::lock_guard<Mutex>;
+};
+template <class Mutex>
+  requires std::constructible_from<typename Mutex::guard, Mutex&>
+struct guard_of<Mutex> {
+  using type = typename Mutex::guard;
+};
+
 template <class Mutex>
 class mutex_pair {
+  using guard = typename guard_of<Mutex>::type;
+
  public:
-  std::lock_guard<Mutex> hot() const { return std::lock_guard<Mutex>(hot_); }
-  std::lock_guard<Mutex> growth() const { return std::lock_guard<Mutex>(growth_); }
+  guard hot() const { return guard(hot_); }
+  guard growth() const { return guard(growth_); }
 
  private:
   mutable Mutex hot_;
@@ -33,7 +46,7 @@ class mutex_pair {
 };
 }  // namespace detail
 
-/// \tparam Mutex  any BasicLockable that is default-constructible
+/// \tparam Mutex  any BasicLockable that is default-constructible; where it has a type `guard`, that locks it
 template <class Mutex = std::mutex>
 struct mutex_locking {
   using axis = tarn::axis::locking;

@@ -1,0 +1,113 @@
+// The standard's containers, strings and string streams with tarn's allocator: the same names, in namespace tarn.
+//
+//   tarn::map<tarn::string, int> count;
+//
+// Each is an alias. Comparators, hashers and the underlying containers of adaptors stay open; so does the allocator, as the last
+// argument: tarn::list<int, tarn::stl_allocator<int, tarn::no_locking>>.
+#ifndef TARN_ALLOCATOR_CONTAINERS_H_
+#define TARN_ALLOCATOR_CONTAINERS_H_
+
+#include <deque>
+#include <forward_list>
+#include <functional>
+#include <list>
+#include <map>
+#include <queue>
+#include <set>
+#include <sstream>
+#include <stack>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/stl_allocator.h"
+
+namespace tarn {
+
+// ---- sequences ----------------------------------------------------------------------------------------------------------
+
+template <class T, class Allocator = stl_allocator<T>>
+using vector = std::vector<T, Allocator>;
+template <class T, class Allocator = stl_allocator<T>>
+using deque = std::deque<T, Allocator>;
+template <class T, class Allocator = stl_allocator<T>>
+using list = std::list<T, Allocator>;
+template <class T, class Allocator = stl_allocator<T>>
+using forward_list = std::forward_list<T, Allocator>;
+
+// ---- ordered ------------------------------------------------------------------------------------------------------------
+
+template <class Key, class T, class Compare = std::less<Key>, class Allocator = stl_allocator<std::pair<const Key, T>>>
+using map = std::map<Key, T, Compare, Allocator>;
+template <class Key, class T, class Compare = std::less<Key>, class Allocator = stl_allocator<std::pair<const Key, T>>>
+using multimap = std::multimap<Key, T, Compare, Allocator>;
+template <class Key, class Compare = std::less<Key>, class Allocator = stl_allocator<Key>>
+using set = std::set<Key, Compare, Allocator>;
+template <class Key, class Compare = std::less<Key>, class Allocator = stl_allocator<Key>>
+using multiset = std::multiset<Key, Compare, Allocator>;
+
+// ---- hashed -------------------------------------------------------------------------------------------------------------
+
+template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>,
+          class Allocator = stl_allocator<std::pair<const Key, T>>>
+using unordered_map = std::unordered_map<Key, T, Hash, Equal, Allocator>;
+template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>,
+          class Allocator = stl_allocator<std::pair<const Key, T>>>
+using unordered_multimap = std::unordered_multimap<Key, T, Hash, Equal, Allocator>;
+template <class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>, class Allocator = stl_allocator<Key>>
+using unordered_set = std::unordered_set<Key, Hash, Equal, Allocator>;
+template <class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>, class Allocator = stl_allocator<Key>>
+using unordered_multiset = std::unordered_multiset<Key, Hash, Equal, Allocator>;
+
+// ---- adaptors -----------------------------------------------------------------------------------------------------------
+
+template <class T, class Container = deque<T>>
+using queue = std::queue<T, Container>;
+template <class T, class Container = vector<T>, class Compare = std::less<typename Container::value_type>>
+using priority_queue = std::priority_queue<T, Container, Compare>;
+template <class T, class Container = deque<T>>
+using stack = std::stack<T, Container>;
+
+// ---- strings and their streams ------------------------------------------------------------------------------------------
+
+template <class Char, class Traits = std::char_traits<Char>, class Allocator = stl_allocator<Char>>
+using basic_string = std::basic_string<Char, Traits, Allocator>;
+using string = basic_string<char>;
+using wstring = basic_string<wchar_t>;
+using u8string = basic_string<char8_t>;
+using u16string = basic_string<char16_t>;
+using u32string = basic_string<char32_t>;
+
+template <class Char, class Traits = std::char_traits<Char>, class Allocator = stl_allocator<Char>>
+using basic_stringbuf = std::basic_stringbuf<Char, Traits, Allocator>;
+template <class Char, class Traits = std::char_traits<Char>, class Allocator = stl_allocator<Char>>
+using basic_stringstream = std::basic_stringstream<Char, Traits, Allocator>;
+template <class Char, class Traits = std::char_traits<Char>, class Allocator = stl_allocator<Char>>
+using basic_istringstream = std::basic_istringstream<Char, Traits, Allocator>;
+template <class Char, class Traits = std::char_traits<Char>, class Allocator = stl_allocator<Char>>
+using basic_ostringstream = std::basic_ostringstream<Char, Traits, Allocator>;
+using stringbuf = basic_stringbuf<char>;
+using wstringbuf = basic_stringbuf<wchar_t>;
+using stringstream = basic_stringstream<char>;
+using wstringstream = basic_stringstream<wchar_t>;
+using istringstream = basic_istringstream<char>;
+using wistringstream = basic_istringstream<wchar_t>;
+using ostringstream = basic_ostringstream<char>;
+using wostringstream = basic_ostringstream<wchar_t>;
+
+}  // namespace tarn
+
+/// The standard hashes only strings with std::allocator; ours hash as they do.
+template <class Char, class... Policies>
+  requires std::is_default_constructible_v<std::hash<std::basic_string_view<Char>>>
+struct std::hash<std::basic_string<Char, std::char_traits<Char>, tarn::stl_allocator<Char, Policies...>>> {
+  std::size_t operator()(
+      const std::basic_string<Char, std::char_traits<Char>, tarn::stl_allocator<Char, Policies...>>& text) const noexcept {
+    return std::hash<std::basic_string_view<Char>>{}(text);
+  }
+};
+
+#endif  // TARN_ALLOCATOR_CONTAINERS_H_

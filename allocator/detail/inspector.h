@@ -1,0 +1,29 @@
+// How the products over a pool look into it: object pools find out which blocks are in use.
+#ifndef TARN_ALLOCATOR_DETAIL_INSPECTOR_H_
+#define TARN_ALLOCATOR_DETAIL_INSPECTOR_H_
+
+#include "tarn/allocator/detail/core.h"
+#include "tarn/allocator/detail/pool_body.h"
+
+namespace tarn::detail {
+
+struct inspector {
+  /// The single-threaded core, with what the calling thread keeps in front of it given back. Precondition: no other thread uses
+  /// the pool.
+  template <class Environment>
+  static typename Environment::core& core(pool_body<Environment>& pool) noexcept {
+    pool.layer_.drain();
+    return pool.layer_.core();
+  }
+
+  /// Whether a block, free or in use, starts at the address. Other threads may use the pool.
+  template <class Environment>
+  static bool is_block(const pool_body<Environment>& pool, const void* address) noexcept {
+    [[maybe_unused]] const auto guard = pool.layer_.core_guard();
+    return pool.layer_.core().is_block(address);
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_INSPECTOR_H_

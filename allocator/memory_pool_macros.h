@@ -1,0 +1,175 @@
+// Class-level operator new and delete over a static pool of the class:
+//
+//   class Node {
+//     ...
+//     DECLARE_MEMORY_POOL(Node)
+//   };
+//   Node* n = new Node;      // from Node's pool
+//   delete n;                // back into it
+//
+//   DECLARE_MEMORY_POOL(Class)                     a pool of the class's own, for any thread; throws std::bad_alloc
+//   DECLARE_MEMORY_POOL__NOTHROW(Class)            operator new is noexcept: null where there is no memory, and no constructor runs
+//   DECLARE_MEMORY_POOL_GROUPED(Class, Group)      the pool belongs to a group that one thread owns: no lock
+//   DECLARE_MEMORY_POOL_GROUPED__NOTHROW(Class, Group)
+//   DECLARE_MEMORY_POOL_WITH(Class, policies...)   any composition; the size is the class's
+//   DECLARE_MEMORY_POOL_WITH__NOTHROW(Class, policies...)
+//   PREPARE_MEMORY_POOL(Class, blocks)             gets room for so many objects now; throws std::bad_alloc. A statement
+//
+// Each leaves access as `public:`, and may be followed by a semicolon. Class::memory_pool() is the pool. What is not one
+// object of that very size goes to the global operators, and is taken back by them: arrays, derived classes of another size
+// or of a stricter alignment. Placement new stays as it was. Derived classes delete through a virtual destructor, as always.
+#ifndef TARN_ALLOCATOR_MEMORY_POOL_MACROS_H_
+#define TARN_ALLOCATOR_MEMORY_POOL_MACROS_H_
+
+#include <concepts>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "tarn/allocator/static_pool.h"
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/locking.h"
+
+namespace tarn::detail {
+
+/// The argument of placement new: any pointer to an object. In a coroutine's promise it is none: a coroutine passes its own
+/// arguments to the promise's operator new, and a pointer among them would be taken for the place.
+template <class Class>
+class placement {
+ public:
+  template <class T>
+    requires(!requires(Class& promise) { promise.get_return_object(); })
+  placement(T* place) noexcept : place_(place) {}
+  void* get() const noexcept { return place_; }
+
+ private:
+  void* place_;
+};
+
+/// The operators behind the macros. Class is incomplete where this type is named, and complete where its members are used.
+template <class Class, class... Policies>
+struct class_operators {
+  using owner = Class;
+
+  static auto& pool() noexcept { return static_pool<Class, size_of<Class>, Policies...>::instance(); }
+
+  // Which of the two a request went to must follow from what delete is told: size, and alignment where it is beyond the default.
+  static bool is_pooled(std::size_t bytes) noexcept { return bytes == sizeof(Class); }
+  static bool is_pooled(std::size_t bytes, std::align_val_t alignment) noexcept {
+    return bytes == sizeof(Class) && static_cast<std::size_t>(alignment) <= alignof(Class);
+  }
+
+#if TARN_EXCEPTIONS
+  static void* allocate(std::size_t bytes) {
+    if (is_pooled(bytes)) [[likely]] return pool().allocate();
+    return ::operator new(bytes);
+  }
+  static void* allocate(std::size_t bytes, std::align_val_t alignment) {
+    if (is_pooled(bytes, alignment)) [[likely]] return pool().allocate();
+    return ::operator new(bytes, alignment);
+  }
+#else
+  static void* allocate(std::size_t bytes) noexcept { return or_abort(try_allocate(bytes)); }
+  static void* allocate(std::size_t bytes, std::align_val_t alignment) noexcept {
+    return or_abort(try_allocate(bytes, alignment));
+  }
+  static void* or_abort(void* block) noexcept {
+    if (block == nullptr) std::abort();
+    return block;
+  }
+#endif
+  static void* try_allocate(std::size_t bytes) noexcept {
+    if (is_pooled(bytes)) [[likely]] return pool().try_allocate();
+    return ::operator new(bytes, std::nothrow);
+  }
+  static void* try_allocate(std::size_t bytes, std::align_val_t alignment) noexcept {
+    if (is_pooled(bytes, alignment)) [[likely]] return pool().try_allocate();
+    return ::operator new(bytes, alignment, std::nothrow);
+  }
+
+  static void deallocate(void* block, std::size_t bytes) noexcept {
+    if (block == nullptr) return;
+    if (is_pooled(bytes)) [[likely]] return pool().deallocate(block);
+    ::operator delete(block);
+  }
+  static void deallocate(void* block, std::size_t bytes, std::align_val_t alignment) noexcept {
+    if (block == nullptr) return;
+    if (is_pooled(bytes, alignment)) [[likely]] return pool().deallocate(block);
+    ::operator delete(block, alignment);
+  }
+  // After a constructor that threw in `new (std::nothrow)`: nobody says the size, so the pool is asked.
+  static void deallocate_unsized(void* block) noexcept {
+    if (block == nullptr) return;
+    if (pool().owns(block)) return pool().deallocate(block);
+    ::operator delete(block);
+  }
+  static void deallocate_unsized(void* block, std::align_val_t alignment) noexcept {
+    if (block == nullptr) return;
+    if (pool().owns(block)) return pool().deallocate(block);
+    ::operator delete(block, alignment);
+  }
+};
+
+template <class Class>
+void prepare_memory_pool(std::size_t blocks) {
+  using owner = typename Class::memory_pool_operators::owner;
+  static_assert(std::same_as<Class, owner>,
+                "tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own, but a base class's; name the base, or "
+                "write DECLARE_MEMORY_POOL into the class");
+#if TARN_EXCEPTIONS
+  Class::memory_pool().reserve(blocks);
+#else
+  if (!Class::memory_pool().try_reserve(blocks)) std::abort();
+#endif
+}
+
+}  // namespace tarn::detail
+
+/// What all macros have in common. SPECIFIER stands behind operator new; ALLOCATE is the member of class_operators that it calls.
+#define TARN_MEMORY_POOL_OPERATORS(Class, SPECIFIER, ALLOCATE, ...)                                                  \
+ public:                                                                                                             \
+  using memory_pool_operators = ::tarn::detail::class_operators<Class __VA_OPT__(, ) __VA_ARGS__>;                   \
+                                                                                                                     \
+  static void* operator new(::std::size_t bytes) SPECIFIER { return memory_pool_operators::ALLOCATE(bytes); }        \
+  static void* operator new(::std::size_t bytes, ::std::align_val_t alignment) SPECIFIER {                           \
+    return memory_pool_operators::ALLOCATE(bytes, alignment);                                                        \
+  }                                                                                                                  \
+  static void operator delete(void* block, ::std::size_t bytes) noexcept {                                           \
+    memory_pool_operators::deallocate(block, bytes);                                                                 \
+  }                                                                                                                  \
+  static void operator delete(void* block, ::std::size_t bytes, ::std::align_val_t alignment) noexcept {             \
+    memory_pool_operators::deallocate(block, bytes, alignment);                                                      \
+  }                                                                                                                  \
+                                                                                                                     \
+  static void* operator new(::std::size_t bytes, const ::std::nothrow_t&) noexcept {                                 \
+    return memory_pool_operators::try_allocate(bytes);                                                               \
+  }                                                                                                                  \
+  static void* operator new(::std::size_t bytes, ::std::align_val_t alignment, const ::std::nothrow_t&) noexcept {   \
+    return memory_pool_operators::try_allocate(bytes, alignment);                                                    \
+  }                                                                                                                  \
+  static void operator delete(void* block, const ::std::nothrow_t&) noexcept {                                       \
+    memory_pool_operators::deallocate_unsized(block);                                                                \
+  }                                                                                                                  \
+  static void operator delete(void* block, ::std::align_val_t alignment, const ::std::nothrow_t&) noexcept {         \
+    memory_pool_operators::deallocate_unsized(block, alignment);                                                     \
+  }                                                                                                                  \
+                                                                                                                     \
+  static void* operator new(::std::size_t, ::tarn::detail::placement<Class> place) noexcept { return place.get(); }  \
+  static void operator delete(void*, ::tarn::detail::placement<Class>) noexcept {}                                   \
+                                                                                                                     \
+  static auto& memory_pool() noexcept { return memory_pool_operators::pool(); }
+
+#define DECLARE_MEMORY_POOL_WITH(Class, ...) TARN_MEMORY_POOL_OPERATORS(Class, , allocate __VA_OPT__(, ) __VA_ARGS__)
+#define DECLARE_MEMORY_POOL_WITH__NOTHROW(Class, ...) \
+  TARN_MEMORY_POOL_OPERATORS(Class, noexcept, try_allocate __VA_OPT__(, ) __VA_ARGS__)
+
+#define DECLARE_MEMORY_POOL(Class) DECLARE_MEMORY_POOL_WITH(Class, ::tarn::shared_locking)
+#define DECLARE_MEMORY_POOL__NOTHROW(Class) DECLARE_MEMORY_POOL_WITH__NOTHROW(Class, ::tarn::shared_locking)
+
+#define DECLARE_MEMORY_POOL_GROUPED(Class, Group) DECLARE_MEMORY_POOL_WITH(Class, ::tarn::grouped_locking<Group>)
+#define DECLARE_MEMORY_POOL_GROUPED__NOTHROW(Class, Group) \
+  DECLARE_MEMORY_POOL_WITH__NOTHROW(Class, ::tarn::grouped_locking<Group>)
+
+#define PREPARE_MEMORY_POOL(Class, blocks) ::tarn::detail::prepare_memory_pool<Class>(blocks)
+
+#endif  // TARN_ALLOCATOR_MEMORY_POOL_MACROS_H_

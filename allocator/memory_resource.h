@@ -1,0 +1,177 @@
+// tarn as std::pmr::memory_resource.
+//
+//   pool_resource<Policies...>                  a drop-in for the standard's pool resources
+//   pmr::unsynchronized_pool_resource,
+//   pmr::synchronized_pool_resource             the two of that name
+//   block_resource<Pool>                        blocks of one size from a pool that you have, all else from upstream
+//
+// The way back, a pool over any resource, is the policy resource_store.
+#ifndef TARN_ALLOCATOR_MEMORY_RESOURCE_H_
+#define TARN_ALLOCATOR_MEMORY_RESOURCE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+
+#include "tarn/allocator/detail/select_classes.h"
+#include "tarn/policies/detail/config.h"
+
+namespace tarn {
+
+namespace detail {
+
+/// What a memory resource may do on failure is throw; a build without exceptions ends there.
+[[nodiscard]] inline void* or_bad_alloc(void* block) {
+  if (block == nullptr) [[unlikely]] {
+#if TARN_EXCEPTIONS
+    throw std::bad_alloc();
+#else
+    std::abort();
+#endif
+  }
+  return block;
+}
+
+/// Growth as std::pmr::pool_options say it: geometric, with a largest chunk that is known at run time.
+class optional_growth {
+ public:
+  using axis = tarn::axis::growth;
+  static constexpr std::size_t max_chunks = unlimited;
+  static constexpr bool needs_bounded_store = false;
+
+  constexpr explicit optional_growth(std::size_t max_blocks = unlimited) noexcept : max_blocks_(max_blocks) {}
+  constexpr chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
+    return {std::min(geometric_growth<>{}.next_chunk(last, total, stride).wanted, max_blocks_), max_blocks_};
+  }
+
+ private:
+  std::size_t max_blocks_;
+};
+
+}  // namespace detail
+
+/// A memory resource of pools, one for each size class, with the members and the meaning of the standard's pool resources.
+/// What they leave open:
+///
+///   options()         largest_required_pool_block: the size of a class, at most 64 KiB, 4 KiB if not given. Larger requests, and
+///                     those aligned beyond 64 bytes, go to upstream one by one. max_blocks_per_chunk: at most 65,536
+///   allocate()        throws std::bad_alloc where upstream throws, whatever that is
+///
+/// \tparam Policies  as for size_class_pool, but store and growth, which the constructor's arguments decide
+template <class... Policies>
+class pool_resource : public std::pmr::memory_resource {
+ public:
+  pool_resource() : pool_resource(std::pmr::pool_options{}, std::pmr::get_default_resource()) {}
+  explicit pool_resource(std::pmr::memory_resource* upstream) : pool_resource(std::pmr::pool_options{}, upstream) {}
+  explicit pool_resource(const std::pmr::pool_options& options) : pool_resource(options, std::pmr::get_default_resource()) {}
+  /// \param upstream  not null; must outlive the resource. Nothing is asked of it yet
+  pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream)
+      : upstream_(upstream), options_(normalised(options)), blocks_(values(upstream, options_)) {}
+
+  pool_resource(const pool_resource&) = delete;
+  pool_resource& operator=(const pool_resource&) = delete;
+  ~pool_resource() override { release(); }
+
+  /// Gives all memory back to upstream: every block ends, also those in use. Precondition: no other thread uses the resource.
+  void release() noexcept { blocks_.release(); }
+  std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
+  /// Returns the options in force.
+  std::pmr::pool_options options() const noexcept { return options_; }
+
+  /// Gives the wholly free chunks back to upstream. Returns their bytes.
+  std::size_t trim() noexcept { return blocks_.trim(); }
+
+ protected:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+#if TARN_EXCEPTIONS
+    if (bytes <= options_.largest_required_pool_block) [[likely]]
+      return blocks_.allocate(bytes, alignment);
+    return blocks_.allocate_large(bytes, alignment);
+#else
+    if (bytes <= options_.largest_required_pool_block) return detail::or_bad_alloc(blocks_.try_allocate(bytes, alignment));
+    return detail::or_bad_alloc(blocks_.try_allocate_large(bytes, alignment));
+#endif
+  }
+  void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
+    if (bytes <= options_.largest_required_pool_block) [[likely]]
+      return blocks_.deallocate(block, bytes, alignment);
+    blocks_.deallocate_large(block);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+ private:
+  using default_classes = geometric_classes<16, 65536>;
+  using classes = typename detail::first_of<detail::if_on<axis::size, Policies>..., default_classes>::type;
+  using body = typename decltype(detail::select_classes<default_classes, 0, Policies..., detail::optional_growth,
+                                                        resource_store>())::type::body;
+  static constexpr std::size_t most_blocks = 65536;
+
+  static std::pmr::pool_options normalised(std::pmr::pool_options options) noexcept {
+    std::size_t& largest = options.largest_required_pool_block;
+    if (largest == 0) largest = 4096;
+    largest = classes::size(classes::index(std::min(largest, classes::largest)));
+    std::size_t& blocks = options.max_blocks_per_chunk;
+    blocks = blocks == 0 ? most_blocks : std::min(blocks, most_blocks);
+    return options;
+  }
+
+  struct values {
+    values(std::pmr::memory_resource* u, const std::pmr::pool_options& o) noexcept
+        : upstream(u), growth(o.max_blocks_per_chunk) {}
+    template <class P>
+    P get() const noexcept {
+      if constexpr (std::is_same_v<P, resource_store>) return upstream;
+      else if constexpr (std::is_same_v<P, detail::optional_growth>) return growth;
+      else return P{};
+    }
+    resource_store upstream;
+    detail::optional_growth growth;
+  };
+
+  std::pmr::memory_resource* upstream_;
+  std::pmr::pool_options options_;
+  body blocks_;
+};
+
+/// Blocks of one size from a pool, and whatever doesn't fit into one from upstream.
+/// \tparam Pool  a pool<...>, a static_pool's body, or whatever has allocate(), deallocate(), block_size(), block_alignment()
+template <class Pool>
+class block_resource : public std::pmr::memory_resource {
+ public:
+  /// Both must outlive the resource; `upstream` is not null.
+  explicit block_resource(Pool& pool, std::pmr::memory_resource* upstream = std::pmr::get_default_resource()) noexcept
+      : pool_(pool), upstream_(upstream) {}
+
+  Pool& pool() const noexcept { return pool_; }
+  std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
+
+ protected:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    return fits(bytes, alignment) ? detail::or_bad_alloc(pool_.try_allocate()) : upstream_->allocate(bytes, alignment);
+  }
+  void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
+    fits(bytes, alignment) ? pool_.deallocate(block) : upstream_->deallocate(block, bytes, alignment);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+ private:
+  bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
+    return bytes <= pool_.block_size() && alignment <= pool_.block_alignment();
+  }
+
+  Pool& pool_;
+  std::pmr::memory_resource* upstream_;
+};
+
+namespace pmr {
+/// As the standard's resources of these names.
+using unsynchronized_pool_resource = pool_resource<no_locking>;
+using synchronized_pool_resource = pool_resource<shared_locking>;
+}  // namespace pmr
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_MEMORY_RESOURCE_H_

@@ -1,0 +1,135 @@
+// A pool for each of several types, known when you compile:
+//
+//   tarn::multipool<Wall, Door, Key> things;
+//   Door* d = things.construct<Door>(oak);
+//   things.destroy(d);
+//
+// For sizes that are known at run time only, size_class_pool.h comes along.
+#ifndef TARN_ALLOCATOR_MULTIPOOL_H_
+#define TARN_ALLOCATOR_MULTIPOOL_H_
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/config.h"
+
+namespace tarn {
+
+namespace detail {
+
+template <bool Known>
+struct multipool_complaint {
+  static_assert(Known,
+                "tarn: [M1] multipool<...> was asked for a type that it has no pool for; add the type to its list, or name the "
+                "type that the object has in it");
+};
+template <bool Distinct>
+struct multipool_list_complaint {
+  static_assert(Distinct, "tarn: [M2] multipool<...> names a type twice, so a pool can't be told by its type; name each once");
+};
+
+template <class T, class Policies>
+struct object_pool_with;
+template <class T, class... Policies>
+struct object_pool_with<T, std::tuple<std::type_identity<Policies>...>> {
+  using type = object_pool<T, Policies...>;
+};
+
+/// The arguments of a multipool of one kind.
+template <bool Policies, class... Args>
+using kind_of = decltype(std::tuple_cat(
+    std::declval<std::conditional_t<policy<Args> == Policies, std::tuple<std::type_identity<Args>>, std::tuple<>>>()...));
+
+template <class T, class... Ts>
+inline constexpr std::size_t count_of = (std::size_t{0} + ... + std::size_t{std::is_same_v<T, Ts>});
+
+/// After a complaint: what stands in for the pool of a type that has none. Never used.
+template <class T>
+struct no_object_pool {
+  template <class... Anything>
+  static T* construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  static T* try_construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  static void destroy(T*) noexcept {}
+};
+template <class T>
+inline no_object_pool<T> missing_object_pool;
+
+template <class Types, class Policies>
+struct object_pools;
+template <class... Ts, class Policies>
+struct object_pools<std::tuple<std::type_identity<Ts>...>, Policies> {
+  static constexpr bool distinct = ((count_of<Ts, Ts...> == 1) && ...);
+  using type = std::tuple<typename object_pool_with<Ts, Policies>::type...>;
+  template <class T>
+  static constexpr bool has = one_of<T, Ts...>;
+  template <class T>
+  using pool_of = typename object_pool_with<T, Policies>::type;
+};
+
+}  // namespace detail
+
+/// \tparam Args  object types, each with a pool of its own; and policies, in any order, which all pools have in common
+template <class... Args>
+class multipool {
+  using pools = detail::object_pools<detail::kind_of<false, Args...>, detail::kind_of<true, Args...>>;
+  static_assert(sizeof(detail::multipool_list_complaint<pools::distinct>) != 0);
+
+ public:
+  multipool() = default;
+  multipool(const multipool&) = delete;
+  multipool& operator=(const multipool&) = delete;
+
+#if TARN_EXCEPTIONS
+  /// Makes a T of these arguments. Throws: as object_pool::construct().
+  template <class T, class... Arguments>
+  [[nodiscard]] T* construct(Arguments&&... arguments) {
+    return pool_of<T>().construct(std::forward<Arguments>(arguments)...);
+  }
+#endif
+  /// As construct(), but returns null where no block can be had.
+  template <class T, class... Arguments>
+  [[nodiscard]] T* try_construct(Arguments&&... arguments) {
+    return pool_of<T>().try_construct(std::forward<Arguments>(arguments)...);
+  }
+  /// Ends an object. Null is left alone. Precondition: it came from this multipool as a T.
+  template <class T>
+  void destroy(T* object) noexcept {
+    pool_of<T>().destroy(object);
+  }
+  /// Gives all memory of all pools back at once. No destructor runs. Precondition: no other thread uses the pools.
+  void release_all() noexcept {
+    std::apply([](auto&... pool) { (pool.release(), ...); }, pools_);
+  }
+  /// Destroys every object of every pool. Precondition: no other thread uses the pools.
+  void clear() noexcept {
+    std::apply([](auto&... pool) { (pool.clear(), ...); }, pools_);
+  }
+
+  /// The object_pool of T.
+  template <class T>
+  auto& pool_of() noexcept {
+    if constexpr (pools::template has<T>) {
+      return std::get<typename pools::template pool_of<T>>(pools_);
+    } else {
+      [[maybe_unused]] detail::multipool_complaint<pools::template has<T>> c;
+      return detail::missing_object_pool<T>;
+    }
+  }
+
+ private:
+  typename pools::type pools_;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_MULTIPOOL_H_

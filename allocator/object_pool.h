@@ -1,0 +1,132 @@
+// Pools of objects:
+//
+//   tarn::object_pool<Order> orders;
+//   Order* o = orders.construct(1, 9.5);       // its constructor's arguments
+//   orders.destroy(o);
+//
+// recycling_pool, for objects that are made once and used again and again, has a header of its own and comes along.
+#ifndef TARN_ALLOCATOR_OBJECT_POOL_H_
+#define TARN_ALLOCATOR_OBJECT_POOL_H_
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/allocator/detail/construct.h"
+#include "tarn/allocator/detail/inspector.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/recycling_pool.h"
+#include "tarn/allocator/stl_allocator.h"
+#include "tarn/policies/detail/config.h"
+
+namespace tarn {
+
+/// A pool of objects of one type. Its destructor destroys the objects that are left.
+/// \tparam T         an object type, no array
+/// \tparam Policies  as for pool<...>, without a size
+template <class T, class... Policies>
+class object_pool {
+  static_assert(
+      std::is_object_v<T> && !std::is_array_v<T>,
+      "tarn: [O1] object_pool was given an array, a reference, a function or void, which it can't construct; name the "
+      "type of one object");
+
+ public:
+  using value_type = T;
+  using pool_type = pool<size_of<T>, Policies...>;
+
+  /// Ends an object where it came from. For smart pointers.
+  class deleter {
+   public:
+    constexpr explicit deleter(object_pool* pool = nullptr) noexcept : pool_(pool) {}
+    void operator()(T* object) const noexcept { pool_->destroy(object); }
+
+   private:
+    object_pool* pool_;
+  };
+  using unique_ptr = std::unique_ptr<T, deleter>;
+
+  /// \param given  policy objects, as for the pool
+  template <class... Given>
+  constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept : blocks_(given...) {}
+  object_pool(const object_pool&) = delete;
+  object_pool& operator=(const object_pool&) = delete;
+  ~object_pool() {
+    if constexpr (!std::is_trivially_destructible_v<T>) clear();
+  }
+
+#if TARN_EXCEPTIONS
+  /// Makes an object of these arguments.
+  /// Throws: std::bad_alloc where no block can be had, and what the constructor throws; the pool is as it was.
+  template <class... Args>
+  [[nodiscard]] T* construct(Args&&... args) {
+    return construct_in(blocks_.allocate(), std::forward<Args>(args)...);
+  }
+#endif
+  /// As construct(), but returns null where no block can be had; no constructor runs then.
+  template <class... Args>
+  [[nodiscard]] T* try_construct(Args&&... args) {
+    void* const block = blocks_.try_allocate();
+    return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
+  }
+  /// Ends an object. Null is left alone. Precondition: it came from this pool and was not destroyed since.
+  void destroy(T* object) noexcept {
+    if (object == nullptr) return;
+    std::destroy_at(object);
+    blocks_.deallocate(const_cast<std::remove_cv_t<T>*>(object));
+  }
+
+#if TARN_EXCEPTIONS
+  /// Makes an object that ends with its owner. The pool must outlive it.
+  template <class... Args>
+  [[nodiscard]] unique_ptr make_unique(Args&&... args) {
+    return unique_ptr(construct(std::forward<Args>(args)...), deleter(this));
+  }
+  /// Makes an object that ends with the last of its owners. The pool must outlive it. What the owners share lies in a pool,
+  /// too: a static one, of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
+  template <class... Args>
+  [[nodiscard]] std::shared_ptr<T> allocate_shared(Args&&... args) {
+    return std::shared_ptr<T>(construct(std::forward<Args>(args)...), deleter(this), stl_allocator<T>());
+  }
+#endif
+
+  /// Calls f(object) for every object there is, by ascending address. It may destroy that object, and no other, and construct
+  /// more, which are visited or not. Precondition: no other thread uses the pool.
+  /// Costs the pool nothing until it is called, and then O(blocks + free blocks × log free blocks).
+  template <class F>
+  void for_each(F f) {
+    detail::inspector::core(blocks_).each_live([&](void* block) { f(*std::launder(static_cast<T*>(block))); });
+  }
+  /// Destroys every object. Precondition: no other thread uses the pool.
+  void clear() noexcept {
+    for_each([this](T& object) { destroy(&object); });
+  }
+  /// Gives all memory back at once. No destructor runs: objects that need theirs are destroyed before, by clear() for one.
+  /// Precondition: no other thread uses the pool.
+  void release() noexcept { blocks_.release(); }
+
+  /// The pool of the blocks: reserve(), trim(), capacity(), owns(), statistics().
+  pool_type& blocks() noexcept { return blocks_; }
+  const pool_type& blocks() const noexcept { return blocks_; }
+
+ private:
+  template <class... Args>
+  T* construct_in(void* block, Args&&... args) {
+    if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
+      return detail::make_in<T>(block, std::forward<Args>(args)...);
+    } else {
+      detail::unkept_block unkept(blocks_, block);
+      T* const object = detail::make_in<T>(block, std::forward<Args>(args)...);
+      unkept.keep();
+      return object;
+    }
+  }
+
+  pool_type blocks_;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_OBJECT_POOL_H_

@@ -1,0 +1,128 @@
+// A pool of objects that are made once and then used again and again:
+//
+//   tarn::recycling_pool<Grid, tarn::static_array_store<16>> grids;
+//   Grid* g = grids.acquire();       // null: all 16 are out
+//   grids.release(g);                // g->reset()
+//
+// A slot of the pool is larger than the object, which stays alive while the slot is free:
+//
+//   | link of the free list | state | padding | T |
+#ifndef TARN_ALLOCATOR_RECYCLING_POOL_H_
+#define TARN_ALLOCATOR_RECYCLING_POOL_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "tarn/allocator/detail/construct.h"
+#include "tarn/allocator/detail/inspector.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/zeroed_store.h"
+
+namespace tarn {
+
+/// \tparam T         default-constructible, with a member function reset() that makes it fit for its next user
+/// \tparam Policies  as for pool<...>, without a size and a reuse policy. Where the pool may grow, it makes objects as they are
+///                   asked for, one by one; the cap of its growth policy, or its store, says when there are no more
+template <class T, class... Policies>
+class recycling_pool {
+  static_assert(
+      requires(T& object) { object.reset(); },
+      "tarn: [O2] recycling_pool was given a type without reset(), so a used object can't be made fit for its next user; "
+      "write void reset(), or use object_pool");
+  static_assert(
+      std::is_default_constructible_v<T>,
+      "tarn: [O3] recycling_pool was given a type without a default constructor, and makes its objects by itself; give it "
+      "one, or use object_pool");
+
+  enum class state : unsigned char { unmade, idle, out };  // zero first: fresh memory says `unmade`
+  struct header {
+    detail::free_link link;  // the free list's, while the slot is free; it leaves the rest alone
+    state is;
+  };
+  static constexpr std::size_t alignment = std::max(alignof(T), alignof(header));
+  static constexpr std::size_t offset = detail::round_up(sizeof(header), alignof(T));
+
+  template <class P>
+  using zeroed = std::conditional_t<policy_on<P, axis::store>, detail::zeroed_store<P>, P>;
+  using pool_type =
+      typename detail::policy_list<zeroed<Policies>...>::template with_default<axis::store, detail::zeroed_store<heap_store>>::
+          template into<pool, static_size<offset + sizeof(T), alignment>, lifo_reuse<>>;
+
+ public:
+  using value_type = T;
+
+  /// \param given  policy objects, as for a pool
+  template <class... Given>
+  constexpr explicit(sizeof...(Given) == 1) recycling_pool(const Given&... given) noexcept : slots_(zeroed<Given>(given)...) {}
+  recycling_pool(const recycling_pool&) = delete;
+  recycling_pool& operator=(const recycling_pool&) = delete;
+  /// Destroys all objects, also those that were not released.
+  ~recycling_pool() {
+    if constexpr (!std::is_trivially_destructible_v<T>)
+      detail::inspector::core(slots_).each_carved([](void* slot) {
+        if (header_of(slot)->is != state::unmade) std::destroy_at(object_of(slot));
+      });
+  }
+
+  /// Returns an object that nobody else has: a new one, or one that was released and reset; null where there are no more.
+  /// Throws: what T's constructor throws; the pool is as it was.
+  [[nodiscard]] T* acquire() {
+    void* const slot = slots_.try_allocate();
+    if (slot == nullptr) return nullptr;
+    detail::unkept_block unkept(slots_, slot);
+    if (header_of(slot)->is == state::unmade) ::new (object_in(slot)) T();
+    header_of(slot)->is = state::out;
+    unkept.keep();
+    return object_of(slot);
+  }
+
+  /// Resets an object and takes it back. Returns false, and does nothing, where it isn't one of this pool's, or was released
+  /// already, or is null.
+  /// Throws: what reset() throws; the object is gone then, and its slot will hold a new one.
+  bool release(T* object) {
+    void* const slot = slot_of(object);
+    if (!detail::inspector::is_block(slots_, slot) || header_of(slot)->is != state::out) return false;
+    returning back{slots_, slot};
+    object->reset();
+    back.becomes = state::idle;
+    return true;
+  }
+
+  /// Returns objects that the pool has, or has room for, before it must grow.
+  std::size_t capacity() const noexcept { return slots_.capacity(); }
+  /// Gets room for so many objects. Returns whether it could.
+  bool try_reserve(std::size_t objects) noexcept { return slots_.try_reserve(objects); }
+  /// Whether an object of this pool lies there, in use or not.
+  bool owns(const T* object) const noexcept { return detail::inspector::is_block(slots_, slot_of(object)); }
+
+ private:
+  static header* header_of(void* slot) noexcept { return std::launder(static_cast<header*>(slot)); }
+  static void* object_in(void* slot) noexcept { return static_cast<std::byte*>(slot) + offset; }
+  static T* object_of(void* slot) noexcept { return std::launder(static_cast<T*>(object_in(slot))); }
+  static void* slot_of(const T* object) noexcept {
+    return reinterpret_cast<void*>(detail::address_of(object) - offset);  // any address: it need not be ours
+  }
+
+  /// Gives a slot back, whatever happens in between: without its object, unless that is `idle` by then.
+  struct returning {
+    pool_type& slots;
+    void* slot;
+    state becomes = state::unmade;
+    ~returning() {
+      if (becomes == state::unmade) std::destroy_at(object_of(slot));
+      header_of(slot)->is = becomes;
+      slots.deallocate(slot);
+    }
+  };
+
+  pool_type slots_;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_RECYCLING_POOL_H_

@@ -1,0 +1,48 @@
+// A pool of blocks of many sizes: each request goes to the pool of its size class, a larger one to the store.
+//
+//   tarn::size_class_pool<> blocks;
+//   void* block = blocks.allocate(100);
+//   blocks.deallocate(block, 100);
+//
+// It takes the policies of pool<...> in any order. In the place of a size it takes the classes: geometric_classes<> by default.
+// With a bounded store, which has one region, all classes share it in granules of 16 KiB: static_array_store<Blocks> means so
+// many granules.
+#ifndef TARN_ALLOCATOR_SIZE_CLASS_POOL_H_
+#define TARN_ALLOCATOR_SIZE_CLASS_POOL_H_
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+#include "tarn/allocator/detail/class_chunks.h"
+#include "tarn/allocator/detail/select_classes.h"
+#include "tarn/allocator/detail/size_class_body.h"
+#include "tarn/allocator/detail/values.h"
+
+namespace tarn {
+
+/// Its members are those of detail::size_class_body:
+///
+///   allocate(bytes, alignment), try_allocate, deallocate(block, bytes, alignment)    blocks
+///   class_size(bytes, alignment)                                                     questions
+///   trim(), release()                                                                chunks
+///
+/// It is address-stable: no copy, no move. Its destructor gives everything back; blocks still in use end with it.
+template <class... Policies>
+class size_class_pool : public detail::class_body_of<Policies...> {
+  using body = detail::class_body_of<Policies...>;
+
+ public:
+  /// \param given  policy objects, in any order; those without a default value must be among them
+  template <class... Given>
+  constexpr explicit(sizeof...(Given) == 1) size_class_pool(const Given&... given) noexcept
+      : body(detail::accept_values<typename detail::class_selection<Policies...>::values>(given...)) {}
+
+  size_class_pool(const size_class_pool&) = delete;
+  size_class_pool& operator=(const size_class_pool&) = delete;
+  ~size_class_pool() { this->release(); }
+};
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_SIZE_CLASS_POOL_H_

@@ -1,0 +1,151 @@
+// malloc's family over pools: blocks by size class, freed by address alone, for any thread.
+//
+//   void* p = tarn::xmalloc(100);
+//   p = tarn::xrealloc(p, 5000);
+//   tarn::xfree(p);
+//
+// Blocks are aligned to 16 bytes. Requests up to 4096 bytes are rounded up to a size class (16, 32 ... 128, 160 ...). There are
+// two modes, of which a program has one:
+//
+//   heap    memory comes from operator new (the default)
+//   static  memory is an array of TARN_XMALLOC_STATIC_BYTES bytes in the program: no heap at all, and blocks of at most 4096 bytes,
+//           aligned to at most 64.
+//           Define the macro for the whole program, as with -DTARN_XMALLOC_STATIC_BYTES=1048576
+#ifndef TARN_ALLOCATOR_XMALLOC_H_
+#define TARN_ALLOCATOR_XMALLOC_H_
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "tarn/allocator/detail/select.h"
+#include "tarn/allocator/detail/static_classes.h"
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/locking.h"
+#include "tarn/policies/statistics.h"
+#include "tarn/policies/store.h"
+
+namespace tarn {
+
+namespace detail {
+template <class P>
+concept bounded_store = policy_on<P, axis::store> && P::bounded;
+}  // namespace detail
+
+/// malloc's functions over the static pools of a tag. xmalloc is one of these; another tag makes another that has nothing to do
+/// with it. None of the functions throws.
+/// \tparam Policies  as for size_class_pool; shared_locking and counting_statistics unless others are named
+template <class Tag, class... Policies>
+class xallocator {
+  // A size class gets its memory in granules, whose first line says whose they are: few, where memory is an array.
+  static constexpr bool bounded = (... || detail::bounded_store<Policies>);
+  static constexpr std::size_t granule = bounded ? 16 * 1024 : 64 * 1024;
+  template <class... Ps>
+  using static_pools = detail::static_classes<Tag, granule, Ps...>;
+  using pools = typename detail::policy_list<Policies...>::template with_default<
+      axis::locking, shared_locking>::template with_default<axis::statistics, counting_statistics>::template into<static_pools>;
+  using classes = typename pools::body::classes;
+
+ public:
+  /// Returns at least `bytes` bytes, aligned to 16; null where there is no memory. No two blocks have one address, also those of
+  /// no bytes.
+  [[nodiscard]] static void* allocate(std::size_t bytes) noexcept { return pools::instance().try_allocate(bytes, 16); }
+
+  /// As allocate(), aligned to `alignment` bytes; null also where that is no power of two.
+  [[nodiscard]] static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
+    if (!detail::is_power_of_two(alignment)) return nullptr;
+    return pools::instance().try_allocate(bytes, alignment < 16 ? 16 : alignment);
+  }
+
+  /// As allocate(), for `count` elements of `bytes` bytes, all zero; null also where so many can't be.
+  [[nodiscard]] static void* allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
+    const std::size_t all = detail::multiply(count, bytes);
+    void* const block = all > detail::size_limit ? nullptr : allocate(all);
+    return block == nullptr ? nullptr : std::memset(block, 0, all);
+  }
+
+  /// Returns a block of at least `bytes` bytes with the content of `block`, which ends, unless it is itself returned: it stays
+  /// where it is as long as `bytes` fit into its class, or are more than half of a large block. Null where there is no memory:
+  /// `block` is as it was then. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block), and null is returned.
+  [[nodiscard]] static void* reallocate(void* block, std::size_t bytes) noexcept {
+    if (block == nullptr) return allocate(bytes);
+    if (bytes == 0) {
+      deallocate(block);
+      return nullptr;
+    }
+    const std::size_t has = usable_size(block);
+    const bool stays = bytes <= has && (has <= classes::largest || bytes > has / 2);
+    if (stays) return block;
+    void* const other = allocate(bytes);
+    if (other == nullptr) return nullptr;
+    std::memcpy(other, block, has < bytes ? has : bytes);
+    deallocate(block);
+    return other;
+  }
+
+  /// Takes a block back. Null is left alone. Precondition: it came from here and was not given back since.
+  static void deallocate(void* block) noexcept {
+    if (block != nullptr) pools::instance().deallocate(block);
+  }
+
+  /// Returns the bytes that a block has: what was asked for, or more. 0 for null.
+  static std::size_t usable_size(const void* block) noexcept { return block == nullptr ? 0 : pools::body::usable_size(block); }
+
+  /// What one size class has counted.
+  struct class_counts {
+    std::size_t block_size = 0;  // bytes
+    pool_counts counts;
+  };
+  /// What all have: one row for each size class, also those that were never used, and the larger blocks.
+  struct statistics_type {
+    std::array<class_counts, classes::count> by_class;
+    large_counts large;
+  };
+  static statistics_type statistics() noexcept {
+    statistics_type all;
+    for (std::size_t i = 0; i != classes::count; ++i) all.by_class[i].block_size = classes::size(i);
+    pools::instance().each_pool([&](std::size_t i, auto& pool) { all.by_class[i].counts = pool.statistics(); });
+    all.large = pools::instance().large();
+    return all;
+  }
+
+  /// Gives the wholly free granules back to the store. Returns their bytes.
+  static std::size_t trim() noexcept { return pools::instance().trim(); }
+};
+
+// The two modes have different names for the linker: code of one never meets the other's.
+#if defined(TARN_XMALLOC_STATIC_BYTES)
+inline namespace xmalloc_static {
+static_assert(
+    TARN_XMALLOC_STATIC_BYTES >= 16 * 1024,
+    "tarn: [X1] TARN_XMALLOC_STATIC_BYTES is under 16384, which is what one size class takes at once; give 16384 for each "
+    "class that the program uses, and more");
+using xmalloc_heap = xallocator<struct xmalloc_tag, static_array_store<TARN_XMALLOC_STATIC_BYTES / (16 * 1024)>>;
+#else
+inline namespace xmalloc_dynamic {
+using xmalloc_heap = xallocator<struct xmalloc_tag, heap_store>;
+#endif
+
+/// As xallocator::allocate() and the others; the names and arguments are those of malloc, free, realloc, calloc,
+/// aligned_alloc(alignment, bytes), free_sized and malloc_usable_size.
+[[nodiscard]] inline void* xmalloc(std::size_t bytes) noexcept { return xmalloc_heap::allocate(bytes); }
+inline void xfree(void* block) noexcept { xmalloc_heap::deallocate(block); }
+[[nodiscard]] inline void* xrealloc(void* block, std::size_t bytes) noexcept { return xmalloc_heap::reallocate(block, bytes); }
+[[nodiscard]] inline void* xcalloc(std::size_t count, std::size_t bytes) noexcept {
+  return xmalloc_heap::allocate_zeroed(count, bytes);
+}
+[[nodiscard]] inline void* xaligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  return xmalloc_heap::allocate_aligned(alignment, bytes);
+}
+/// The size is not needed, and not looked at: a block that xrealloc left in place belongs to another class than its new size.
+inline void xfree_sized(void* block, std::size_t) noexcept { xfree(block); }
+[[nodiscard]] inline std::size_t xmalloc_usable_size(const void* block) noexcept { return xmalloc_heap::usable_size(block); }
+inline xmalloc_heap::statistics_type xmalloc_statistics() noexcept { return xmalloc_heap::statistics(); }
+inline std::size_t xmalloc_trim() noexcept { return xmalloc_heap::trim(); }
+
+}  // namespace xmalloc_static or xmalloc_dynamic
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_XMALLOC_H_

@@ -1,0 +1,67 @@
+// A list of free blocks, sorted by address in the blocks themselves: no memory, no recursion.
+#ifndef TARN_POLICIES_DETAIL_SORTED_LINKS_H_
+#define TARN_POLICIES_DETAIL_SORTED_LINKS_H_
+
+#include <cstddef>
+#include <utility>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+inline bool lies_before(const free_link* a, const free_link* b) noexcept { return address_of(a) < address_of(b); }
+
+inline free_link* merge_links(free_link* a, free_link* b) noexcept {
+  free_link start{nullptr};
+  free_link* last = &start;
+  while (a != nullptr && b != nullptr) {
+    free_link*& lower = lies_before(a, b) ? a : b;
+    last = last->next = lower;
+    lower = lower->next;
+  }
+  last->next = a != nullptr ? a : b;
+  return start.next;
+}
+
+/// Cuts the longest run off the front of a list, sorted: each block belongs behind the last or before the first.
+inline free_link* take_run(free_link*& list) noexcept {
+  free_link* first = list;
+  free_link* last = first;
+  list = first->next;
+  last->next = nullptr;
+  while (list != nullptr) {
+    free_link* const block = list;
+    if (lies_before(last, block)) {
+      list = block->next;
+      last->next = block;
+      last = block;
+      last->next = nullptr;
+    } else if (lies_before(block, first)) {
+      list = block->next;
+      block->next = first;
+      first = block;
+    } else {
+      break;
+    }
+  }
+  return first;
+}
+
+/// A natural merge sort, bottom up (Knuth, vol. 3, 5.2.4): O(n log n), and O(n) where the order was ascending or descending.
+inline free_link* sort_links(free_link* list) noexcept {
+  free_link* sorted[64] = {};  // [i]: 2^i runs merged, or none
+  while (list != nullptr) {
+    free_link* run = take_run(list);
+    std::size_t i = 0;
+    for (; sorted[i] != nullptr; ++i) run = merge_links(std::exchange(sorted[i], nullptr), run);
+    sorted[i] = run;
+  }
+  free_link* all = nullptr;
+  for (free_link* const some : sorted) all = merge_links(some, all);
+  return all;
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_SORTED_LINKS_H_

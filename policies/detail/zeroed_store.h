@@ -1,0 +1,36 @@
+// A store whose regions are all zero, over any other.
+#ifndef TARN_POLICIES_DETAIL_ZEROED_STORE_H_
+#define TARN_POLICIES_DETAIL_ZEROED_STORE_H_
+
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+template <class Store>
+struct zeroed_store : Store {
+  constexpr zeroed_store()
+    requires std::default_initializable<Store>
+  = default;
+  constexpr explicit zeroed_store(const Store& store) noexcept : Store(store) {}
+
+  template <class Environment>
+  class source : public Store::template source<Environment> {
+    using base = typename Store::template source<Environment>;
+
+   public:
+    constexpr explicit source(const zeroed_store& store) noexcept : base(store) {}
+    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      const memory region = base::acquire(bytes, alignment);
+      if (region) std::memset(region.start, 0, region.bytes);
+      return region;
+    }
+  };
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_ZEROED_STORE_H_

@@ -1,0 +1,50 @@
+// decides    blocks of the sizes that are listed, and no others
+// costs      a binary search to find a class
+// conflicts  pool and whatever has one block size; use size_class_pool
+// use when   a program asks for a few sizes that are known, and memory is dear
+#ifndef TARN_POLICIES_SIZE_LISTED_CLASSES_H_
+#define TARN_POLICIES_SIZE_LISTED_CLASSES_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/arithmetic.h"
+
+namespace tarn {
+
+/// \tparam Bytes  the classes in bytes, ascending
+template <std::size_t... Bytes>
+struct listed_classes {
+  using axis = tarn::axis::size;
+  static constexpr std::size_t count = sizeof...(Bytes);
+
+ private:
+  static constexpr std::array<std::size_t, count> classes{Bytes...};
+  static constexpr bool ascends() noexcept {
+    return std::adjacent_find(classes.begin(), classes.end(), std::greater_equal<>()) == classes.end();
+  }
+
+ public:
+  static constexpr bool arguments_hold = count != 0 && ascends() && ((Bytes != 0 && Bytes <= detail::size_limit) && ...);
+  struct complaint {
+    static_assert(
+        arguments_hold,
+        "tarn: [S4] listed_classes whose sizes don't ascend, or that lists none, or a size of zero; write each size once, "
+        "the smallest first: listed_classes<24, 40, 96>");
+  };
+  static constexpr std::size_t largest = arguments_hold ? classes[count - 1] : 0;
+
+  /// The smallest class that has room for so many bytes. Precondition: from 1 to `largest`.
+  static constexpr std::size_t index(std::size_t bytes) noexcept {
+    return static_cast<std::size_t>(std::lower_bound(classes.begin(), classes.end(), bytes) - classes.begin());
+  }
+  /// Bytes in a block of class `i`.
+  static constexpr std::size_t size(std::size_t i) noexcept { return classes[i]; }
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_SIZE_LISTED_CLASSES_H_

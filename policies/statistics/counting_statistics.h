@@ -1,0 +1,65 @@
+// decides    blocks in use, their peak, allocations, chunks and their bytes are counted
+// costs      five counters in the pool; a pair of calls takes about 2.5 times as long
+// conflicts  none
+// use when   a pool is to be sized, watched or charged for
+#ifndef TARN_POLICIES_STATISTICS_COUNTING_STATISTICS_H_
+#define TARN_POLICIES_STATISTICS_COUNTING_STATISTICS_H_
+
+#include <algorithm>
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+
+namespace tarn {
+
+/// What a pool with counting_statistics has counted since it was made.
+struct pool_counts {
+  std::size_t in_use = 0;  // blocks that were handed out and not given back
+  std::size_t peak = 0;  // the most blocks that were in use at once
+  std::size_t allocations = 0;  // blocks that were ever handed out
+  std::size_t chunks = 0;  // that the pool holds
+  std::size_t bytes = 0;  // in those chunks, as the store gave them
+};
+
+struct counting_statistics {
+  using axis = tarn::axis::statistics;
+
+  template <class Environment>
+  class part {
+    template <class T>
+    using cell = typename Environment::template cell<T>;
+
+   public:
+    static constexpr bool counts = true;
+    constexpr explicit part(const counting_statistics&) noexcept {}
+
+    constexpr void on_allocate(std::size_t blocks) noexcept {
+      allocations_ += blocks;
+      in_use_ += blocks;
+      if (in_use_ > peak_) peak_ = static_cast<std::size_t>(in_use_);
+    }
+    constexpr void on_deallocate(std::size_t blocks) noexcept { in_use_ -= blocks; }
+    constexpr void on_chunk(std::size_t bytes) noexcept {
+      chunks_ += 1;
+      bytes_ += bytes;
+    }
+    constexpr void off_chunk(std::size_t bytes) noexcept {
+      chunks_ -= 1;
+      bytes_ -= bytes;
+      if (chunks_ == 0) in_use_ = 0;  // release() ends blocks that nobody gave back
+    }
+
+    constexpr pool_counts read() const noexcept { return {in_use_, peak_, allocations_, chunks_, bytes_}; }
+
+   private:
+    cell<std::size_t> in_use_ = 0;
+    cell<std::size_t> peak_ = 0;
+    cell<std::size_t> allocations_ = 0;
+    cell<std::size_t> chunks_ = 0;
+    cell<std::size_t> bytes_ = 0;
+  };
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_STATISTICS_COUNTING_STATISTICS_H_
