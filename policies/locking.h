@@ -28,39 +28,35 @@ namespace tarn {
 ///   pop_batch(), push_batch()   many at once; pop_batch returns how many it got
 ///   drain()                     gives blocks that the calling thread keeps in front of the core back to it
 template <class P>
-concept locking_policy =
-    policy_on<P, axis::locking> &&
-    requires {
-      { P::may_return_chunks } -> std::convertible_to<bool>;
-      { P::needs_identity } -> std::convertible_to<bool>;
-      typename P::template cell<std::size_t>;
-      requires detail::column<typename P::template per_chunk<detail::stand_in>>;
-      typename P::template layer<detail::stand_in::core>;
-    } &&
-    requires(typename P::template layer<detail::stand_in::core>& layer, void* block, void** out, void* const* in,
-             std::size_t n) {
-      layer.guard();
-      { layer.pop() } noexcept -> std::same_as<void*>;
-      { layer.pop_slow() } noexcept -> std::same_as<void*>;
-      { layer.push(block) } noexcept -> std::same_as<detail::outcome>;
-      { layer.push_slow(block) } noexcept -> std::same_as<detail::outcome>;
-      { layer.make_room() } noexcept -> std::same_as<void>;
-      { layer.pop_batch(out, n) } noexcept -> std::same_as<std::size_t>;
-      { layer.push_batch(in, n) } noexcept -> std::same_as<detail::outcome>;
-      { layer.drain() } noexcept -> std::same_as<void>;
-      { layer.core() } noexcept -> std::same_as<detail::stand_in::core&>;
-    } &&
-    requires(const typename P::template layer<detail::stand_in::core>& layer) {  // of a pool that is only looked at
-      layer.core_guard();
-      layer.grow_guard();
-      { layer.core() } noexcept -> std::same_as<const detail::stand_in::core&>;
-    };
+concept locking_policy = policy_on<P, axis::locking> && requires {
+  { P::may_return_chunks } -> std::convertible_to<bool>;
+  { P::needs_identity } -> std::convertible_to<bool>;
+  typename P::template cell<std::size_t>;
+  requires detail::column<typename P::template per_chunk<detail::stand_in>>;
+  typename P::template layer<detail::stand_in::core>;
+} && requires(typename P::template layer<detail::stand_in::core>& layer, void* block, void** out, void* const* in,
+              std::size_t n) {
+  layer.guard();
+  { layer.pop() } noexcept -> std::same_as<void*>;
+  { layer.pop_slow() } noexcept -> std::same_as<void*>;
+  { layer.push(block) } noexcept -> std::same_as<detail::outcome>;
+  { layer.push_slow(block) } noexcept -> std::same_as<detail::outcome>;
+  { layer.make_room() } noexcept -> std::same_as<void>;
+  { layer.pop_batch(out, n) } noexcept -> std::same_as<std::size_t>;
+  { layer.push_batch(in, n) } noexcept -> std::same_as<detail::outcome>;
+  { layer.drain() } noexcept -> std::same_as<void>;
+  { layer.core() } noexcept -> std::same_as<detail::stand_in::core&>;
+} && requires(const typename P::template layer<detail::stand_in::core>& layer) {  // of a pool that is only looked at
+  layer.core_guard();
+  layer.grow_guard();
+  { layer.core() } noexcept -> std::same_as<const detail::stand_in::core&>;
+};
 
 /// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator, xmalloc.
 using shared_locking = mutex_locking<thread_aware_mutex>;
 
-static_assert(locking_policy<shared_locking> && locking_policy<no_locking> && locking_policy<mutex_locking<>> &&
-              locking_policy<grouped_locking<struct group>> && locking_policy<grouped_locking<struct group, std::mutex>>);
+static_assert(locking_policy<shared_locking> && locking_policy<no_locking> && locking_policy<mutex_locking<>> && locking_policy<grouped_locking<struct group>> &&
+              locking_policy<grouped_locking<struct group, std::mutex>>);
 
 }  // namespace tarn
 

@@ -18,16 +18,17 @@ namespace tarn {
 ///   on_allocate(blocks), on_deallocate(blocks)  called with guard()
 ///   on_chunk(bytes), off_chunk(bytes)      a chunk came or went; called with the core guard
 template <class P>
-concept statistics_policy = policy_on<P, axis::statistics> && requires {
-  { P::template part<detail::stand_in>::counts } -> std::convertible_to<bool>;
-} && requires(typename P::template part<detail::stand_in>& part, std::size_t n) {
-  { part.on_allocate(n) } noexcept -> std::same_as<void>;
-  { part.on_deallocate(n) } noexcept -> std::same_as<void>;
-  { part.on_chunk(n) } noexcept -> std::same_as<void>;
-  { part.off_chunk(n) } noexcept -> std::same_as<void>;
-} && (!P::template part<detail::stand_in>::counts || requires(const typename P::template part<detail::stand_in>& part) {
-                              { part.read() } noexcept;
-                            }) && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
+concept statistics_policy =
+    policy_on<P, axis::statistics> && requires {
+      { P::template part<detail::stand_in>::counts } -> std::convertible_to<bool>;
+    } && requires(typename P::template part<detail::stand_in>& part, std::size_t n) {
+      { part.on_allocate(n) } noexcept -> std::same_as<void>;
+      { part.on_deallocate(n) } noexcept -> std::same_as<void>;
+      { part.on_chunk(n) } noexcept -> std::same_as<void>;
+      { part.off_chunk(n) } noexcept -> std::same_as<void>;
+    } && (!P::template part<detail::stand_in>::counts || requires(const typename P::template part<detail::stand_in>& part) {
+      { part.read() } noexcept;
+    }) && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
 static_assert(statistics_policy<no_statistics> && statistics_policy<counting_statistics>);
 

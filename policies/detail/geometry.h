@@ -17,10 +17,10 @@ namespace tarn::detail {
 
 /// What the other axes ask of every block, in bytes.
 struct block_shape {
-  std::size_t min_block = 1;  // a free block holds links
+  std::size_t min_block = 1;      // a free block holds links
   std::size_t min_alignment = 1;  // of those links
-  std::size_t prefix = 0;  // in front of the payload
-  std::size_t suffix = 0;  // behind it
+  std::size_t prefix = 0;         // in front of the payload
+  std::size_t suffix = 0;         // behind it
 };
 
 inline constexpr std::size_t cache_line = 64;  // bytes

@@ -92,7 +92,8 @@ struct batch_reuse {
       front_.drop_oldest(dropped);
     }
 
-    std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
+    // Not inlined: what unpacks 64 addresses would be looked at beside the caller's array, of perhaps five, and warned about.
+    TARN_NOINLINE std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
       std::size_t got = std::min(n, front_.size());
       for (std::size_t i = 0; i < got; ++i) out[i] = front_.pop();
       while (n - got >= batch && batches_.take(out + got, core.geometry().words())) got += batch;
