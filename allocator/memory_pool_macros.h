@@ -26,6 +26,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/locking.h"
@@ -59,25 +60,14 @@ struct class_operators {
     return bytes == sizeof(Class) && static_cast<std::size_t>(alignment) <= alignof(Class);
   }
 
-#if TARN_EXCEPTIONS
   static void* allocate(std::size_t bytes) {
-    if (is_pooled(bytes)) [[likely]] return pool().allocate();
+    if (is_pooled(bytes)) [[likely]] return must_allocate(pool());
     return ::operator new(bytes);
   }
   static void* allocate(std::size_t bytes, std::align_val_t alignment) {
-    if (is_pooled(bytes, alignment)) [[likely]] return pool().allocate();
+    if (is_pooled(bytes, alignment)) [[likely]] return must_allocate(pool());
     return ::operator new(bytes, alignment);
   }
-#else
-  static void* allocate(std::size_t bytes) noexcept { return or_abort(try_allocate(bytes)); }
-  static void* allocate(std::size_t bytes, std::align_val_t alignment) noexcept {
-    return or_abort(try_allocate(bytes, alignment));
-  }
-  static void* or_abort(void* block) noexcept {
-    if (block == nullptr) std::abort();
-    return block;
-  }
-#endif
   static void* try_allocate(std::size_t bytes) noexcept {
     if (is_pooled(bytes)) [[likely]] return pool().try_allocate();
     return ::operator new(bytes, std::nothrow);

@@ -11,29 +11,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <memory_resource>
-#include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/select_classes.h"
-#include "tarn/policies/detail/config.h"
 
 namespace tarn {
 
 namespace detail {
-
-/// What a memory resource may do on failure is throw; a build without exceptions ends there.
-[[nodiscard]] inline void* or_bad_alloc(void* block) {
-  if (block == nullptr) [[unlikely]] {
-#if TARN_EXCEPTIONS
-    throw std::bad_alloc();
-#else
-    std::abort();
-#endif
-  }
-  return block;
-}
 
 /// Growth as std::pmr::pool_options say it: geometric, with a largest chunk that is known at run time.
 class optional_growth {
@@ -86,14 +72,9 @@ class pool_resource : public std::pmr::memory_resource {
 
  protected:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-#if TARN_EXCEPTIONS
     if (bytes <= options_.largest_required_pool_block) [[likely]]
-      return blocks_.allocate(bytes, alignment);
-    return blocks_.allocate_large(bytes, alignment);
-#else
-    if (bytes <= options_.largest_required_pool_block) return detail::or_bad_alloc(blocks_.try_allocate(bytes, alignment));
-    return detail::or_bad_alloc(blocks_.try_allocate_large(bytes, alignment));
-#endif
+      return detail::must_allocate(blocks_, bytes, alignment);
+    return detail::or_fail(blocks_.try_allocate_large(bytes, alignment));
   }
   void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
     if (bytes <= options_.largest_required_pool_block) [[likely]]
@@ -150,7 +131,7 @@ class block_resource : public std::pmr::memory_resource {
 
  protected:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    return fits(bytes, alignment) ? detail::or_bad_alloc(pool_.try_allocate()) : upstream_->allocate(bytes, alignment);
+    return fits(bytes, alignment) ? detail::must_allocate(pool_) : upstream_->allocate(bytes, alignment);
   }
   void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
     fits(bytes, alignment) ? pool_.deallocate(block) : upstream_->deallocate(block, bytes, alignment);

@@ -16,6 +16,7 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/static_classes.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
@@ -27,7 +28,11 @@ namespace tarn {
 /// What a stl_allocator can refer to: blocks by size and alignment. A size_class_pool, a std::pmr::memory_resource.
 template <class S>
 concept sized_source = !policy<S> && requires(S& source, void* block, std::size_t n) {
+#if TARN_EXCEPTIONS
   { source.allocate(n, n) } -> std::same_as<void*>;
+#else
+  { source.try_allocate(n, n) } -> std::same_as<void*>;
+#endif
   source.deallocate(block, n, n);
 };
 
@@ -80,8 +85,8 @@ class stl_allocator {
   /// Throws: std::bad_array_new_length where there can't be so many, std::bad_alloc where the store gives no memory.
   [[nodiscard]] T* allocate(std::size_t n) {
     if (n == 1) [[likely]]
-      return static_cast<T*>(node_pool().allocate());
-    return static_cast<T*>(array_pool().allocate(detail::bytes_of<T>(n), alignof(T)));
+      return static_cast<T*>(detail::must_allocate(node_pool()));
+    return static_cast<T*>(detail::must_allocate(array_pool(), detail::bytes_of<T>(n), alignof(T)));
   }
   /// Precondition: allocate(n) returned `objects`.
   void deallocate(T* objects, std::size_t n) noexcept {
@@ -126,7 +131,7 @@ class stl_allocator<T, Source> {
   template <class U>
   constexpr stl_allocator(const stl_allocator<U, Source>& other) noexcept : source_(&other.source()) {}
 
-  [[nodiscard]] T* allocate(std::size_t n) { return static_cast<T*>(source_->allocate(detail::bytes_of<T>(n), alignof(T))); }
+  [[nodiscard]] T* allocate(std::size_t n) { return static_cast<T*>(detail::must_allocate(*source_, detail::bytes_of<T>(n), alignof(T))); }
   void deallocate(T* objects, std::size_t n) noexcept { source_->deallocate(objects, n * sizeof(T), alignof(T)); }
 
   constexpr Source& source() const noexcept { return *source_; }

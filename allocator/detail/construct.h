@@ -1,12 +1,38 @@
-// Making objects in blocks.
+// Taking blocks, and making objects in them.
 #ifndef TARN_ALLOCATOR_DETAIL_CONSTRUCT_H_
 #define TARN_ALLOCATOR_DETAIL_CONSTRUCT_H_
 
+#include <cstdlib>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include "tarn/policies/detail/config.h"
+
 namespace tarn::detail {
+
+/// For callers who must have a block: operator new, memory resources, allocators of the standard library.
+/// Throws: std::bad_alloc for null; a build without exceptions ends there.
+[[nodiscard]] inline void* or_fail(void* block) {
+  if (block == nullptr) [[unlikely]] {
+#if TARN_EXCEPTIONS
+    throw std::bad_alloc();
+#else
+    std::abort();
+#endif
+  }
+  return block;
+}
+
+/// pool.allocate(request...), also in a build without exceptions.
+template <class Pool, class... Request>
+[[nodiscard]] void* must_allocate(Pool& pool, Request... request) {
+#if TARN_EXCEPTIONS
+  return pool.allocate(request...);  // a hit is returned at once, and the failure tested where it is slow
+#else
+  return or_fail(pool.try_allocate(request...));
+#endif
+}
 
 /// Makes a T in `block`; where it has no constructor for the arguments, they are its members.
 template <class T, class... Args>

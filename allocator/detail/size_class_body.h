@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "tarn/allocator/detail/class_chunks.h"
+#include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/large_blocks.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
@@ -63,13 +64,8 @@ class size_class_body {
     members_[i].load(std::memory_order_acquire)->pool.deallocate(block);
   }
 
-  // ---- blocks with a region of their own, whatever their size: as allocate() and deallocate() ---------------------------
+  // ---- blocks with a region of their own, whatever their size: as try_allocate() and deallocate() -----------------------
 
-#if TARN_EXCEPTIONS
-  [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment) {
-    return not_null(try_allocate_large(bytes, alignment));
-  }
-#endif
   [[nodiscard]] TARN_NOINLINE void* try_allocate_large(std::size_t bytes, std::size_t alignment) noexcept {
     return large_.allocate(chunks_, bytes, alignment);
   }
@@ -202,12 +198,7 @@ class size_class_body {
   }
 #if TARN_EXCEPTIONS
   TARN_NOINLINE void* allocate_slow_or_throw(std::size_t bytes, std::size_t alignment) {
-    return not_null(allocate_slow(bytes, alignment));
-  }
-  static void* not_null(void* block) {
-    if (block == nullptr) [[unlikely]]
-      throw std::bad_alloc();
-    return block;
+    return or_fail(allocate_slow(bytes, alignment));
   }
 #endif
 
