@@ -69,6 +69,8 @@ class pool_resource : public std::pmr::memory_resource {
 
   /// Gives the wholly free chunks back to upstream. Returns their bytes.
   std::size_t trim() noexcept { return blocks_.trim(); }
+  /// The pools: each_pool(visit), large(), class_size(bytes, alignment).
+  auto& blocks() noexcept { return blocks_; }
 
  protected:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {

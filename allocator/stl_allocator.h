@@ -28,13 +28,12 @@ namespace tarn {
 /// What a stl_allocator can refer to: blocks by size and alignment. A size_class_pool, a std::pmr::memory_resource.
 template <class S>
 concept sized_source = !policy<S> && requires(S& source, void* block, std::size_t n) {
-#if TARN_EXCEPTIONS
-  { source.allocate(n, n) } -> std::same_as<void*>;
-#else
-  { source.try_allocate(n, n) } -> std::same_as<void*>;
-#endif
   source.deallocate(block, n, n);
-};
+} && (requires(S& source, std::size_t n) {
+  { source.allocate(n, n) } -> std::same_as<void*>;
+} || requires(S& source, std::size_t n) {  // a pool in a build without exceptions
+  { source.try_allocate(n, n) } -> std::same_as<void*>;
+});
 
 namespace detail {
 
@@ -131,7 +130,9 @@ class stl_allocator<T, Source> {
   template <class U>
   constexpr stl_allocator(const stl_allocator<U, Source>& other) noexcept : source_(&other.source()) {}
 
-  [[nodiscard]] T* allocate(std::size_t n) { return static_cast<T*>(detail::must_allocate(*source_, detail::bytes_of<T>(n), alignof(T))); }
+  [[nodiscard]] T* allocate(std::size_t n) {
+    return static_cast<T*>(detail::must_allocate(*source_, detail::bytes_of<T>(n), alignof(T)));
+  }
   void deallocate(T* objects, std::size_t n) noexcept { source_->deallocate(objects, n * sizeof(T), alignof(T)); }
 
   constexpr Source& source() const noexcept { return *source_; }

@@ -90,7 +90,7 @@ class xallocator {
   }
 
   /// Returns the bytes that a block has: what was asked for, or more. 0 for null.
-  static std::size_t usable_size(const void* block) noexcept { return block == nullptr ? 0 : pools::body::usable_size(block); }
+  static std::size_t usable_size(const void* block) noexcept { return block == nullptr ? 0 : pools::instance().usable_size(block); }
 
   /// What one size class has counted.
   struct class_counts {

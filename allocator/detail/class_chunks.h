@@ -6,6 +6,7 @@
 #ifndef TARN_ALLOCATOR_DETAIL_CLASS_CHUNKS_H_
 #define TARN_ALLOCATOR_DETAIL_CLASS_CHUNKS_H_
 
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -93,11 +94,15 @@ class direct_chunks {
   TARN_NO_UNIQUE_ADDRESS owner_mutex<Locking> mutex_;
 };
 
+/// \tparam Growth   in granules
 /// \tparam Granule  bytes, a power of two
-template <class Store, class Locking, std::size_t Granule>
+template <class Store, class Locking, class Growth, std::size_t Granule>
 class tagged_chunks {
-  using granules = pool<static_size<Granule, Granule>, std::conditional_t<single_threaded<Locking>, no_locking, shared_locking>,
-                        Store, lifo_reuse<>>;
+  // All granules of one region lie a multiple of their size apart, wherever it starts: only where there can be more than one
+  // region must each be aligned to it. More than a cache line, so that the pool doesn't colour them.
+  static constexpr std::size_t granule_alignment = Store::bounded ? 2 * cache_line : Granule;
+  using granules = pool<static_size<Granule, granule_alignment>,
+                        std::conditional_t<single_threaded<Locking>, no_locking, shared_locking>, Growth, Store, lifo_reuse<>>;
   struct alignas(cache_line) tag {
     std::size_t index;
   };
@@ -116,6 +121,7 @@ class tagged_chunks {
   memory acquire(std::size_t bytes, std::size_t, std::size_t index) noexcept {
     void* const granule = bytes <= room ? granules_.try_allocate() : nullptr;
     if (granule == nullptr) return {};
+    if constexpr (Store::bounded) phase_.store(address_of(granule) % Granule, std::memory_order_relaxed);  // always the same
     return {::new (granule) tag{index} + 1, room};
   }
   void release(memory region, std::size_t) noexcept { granules_.deallocate(static_cast<tag*>(region.start) - 1); }
@@ -133,8 +139,9 @@ class tagged_chunks {
   }
 
   /// The class of the block at that address, or `large`. Blocks of a class never start where a granule does.
-  static std::size_t index_of(const void* block) noexcept {
-    const std::size_t offset = address_of(block) % Granule;
+  std::size_t index_of(const void* block) const noexcept {
+    std::size_t offset = address_of(block) % Granule;
+    if constexpr (Store::bounded) offset = (offset - phase_.load(std::memory_order_relaxed)) % Granule;
     if (offset == 0) return large;
     return *std::launder(reinterpret_cast<const std::size_t*>(static_cast<const std::byte*>(block) - offset));
   }
@@ -149,6 +156,7 @@ class tagged_chunks {
   };
 
   typename body_without_end<granules>::type granules_;
+  std::atomic<std::size_t> phase_ = 0;  // where granules start, modulo their size
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Store::bounded, no_large, direct_chunks<Store, Locking>> large_;
 };
 

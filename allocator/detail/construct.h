@@ -27,11 +27,9 @@ namespace tarn::detail {
 /// pool.allocate(request...), also in a build without exceptions.
 template <class Pool, class... Request>
 [[nodiscard]] void* must_allocate(Pool& pool, Request... request) {
-#if TARN_EXCEPTIONS
-  return pool.allocate(request...);  // a hit is returned at once, and the failure tested where it is slow
-#else
-  return or_fail(pool.try_allocate(request...));
-#endif
+  // With exceptions allocate() is there, and better: it returns a hit at once, and tests for failure where it is slow.
+  if constexpr (requires { pool.allocate(request...); }) return pool.allocate(request...);
+  else return or_fail(pool.try_allocate(request...));
 }
 
 /// Makes a T in `block`; where it has no constructor for the arguments, they are its members.

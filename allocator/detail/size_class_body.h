@@ -29,8 +29,23 @@ class size_class_body {
  public:
   using classes = Classes;
   using pool_type = Pool;
-  static constexpr std::size_t default_alignment = alignof(std::max_align_t);
+
+ private:
   static constexpr std::size_t largest_alignment = cache_line;  // of a class; what asks for more has a region of its own
+
+  static constexpr std::size_t alignment_of(std::size_t i) noexcept {
+    return std::min(lowest_bit(Classes::size(i)), largest_alignment);
+  }
+  static constexpr std::size_t alignment_of_all() noexcept {
+    std::size_t least = largest_alignment;
+    for (std::size_t i = 0; i != Classes::count; ++i) least = std::min(least, alignment_of(i));
+    return least;
+  }
+  static constexpr std::size_t common_alignment = alignment_of_all();
+
+ public:
+  /// In bytes: that of std::max_align_t, or what the blocks of every class have, where classes were listed that have less.
+  static constexpr std::size_t default_alignment = std::min(alignof(std::max_align_t), common_alignment);
 
   template <class Values>
   constexpr explicit size_class_body(const Values& values) noexcept : chunks_(values), growth_(values.template get<Growth>()) {}
@@ -77,16 +92,16 @@ class size_class_body {
   void deallocate(void* block) noexcept
     requires(Chunks::tagged)
   {
-    const std::size_t i = Chunks::index_of(block);
+    const std::size_t i = chunks_.index_of(block);
     if (i == Chunks::large) [[unlikely]]
       return deallocate_large(block);
     members_[i].load(std::memory_order_acquire)->pool.deallocate(block);
   }
   /// Returns bytes that the block has. Precondition: as for deallocate().
-  static std::size_t usable_size(const void* block) noexcept
+  std::size_t usable_size(const void* block) const noexcept
     requires(Chunks::tagged)
   {
-    const std::size_t i = Chunks::index_of(block);
+    const std::size_t i = chunks_.index_of(block);
     return i == Chunks::large ? large_type::usable_size(block) : Classes::size(i);
   }
 
@@ -139,9 +154,6 @@ class size_class_body {
     memory place;
   };
 
-  static constexpr std::size_t alignment_of(std::size_t i) noexcept {
-    return std::min(lowest_bit(Classes::size(i)), largest_alignment);
-  }
   /// Whether a class whose size is just large enough for a size that is rounded up to its alignment is aligned to it, too.
   static constexpr bool aligned_by_rounding() noexcept {
     for (std::size_t alignment = 1; alignment <= largest_alignment; alignment *= 2)
@@ -153,13 +165,6 @@ class size_class_body {
     return true;
   }
   static constexpr bool rounding_aligns = aligned_by_rounding();
-
-  static constexpr std::size_t alignment_of_all() noexcept {
-    std::size_t least = largest_alignment;
-    for (std::size_t i = 0; i != Classes::count; ++i) least = std::min(least, alignment_of(i));
-    return least;
-  }
-  static constexpr std::size_t common_alignment = alignment_of_all();
 
   /// The class of nearly every request, or `none`: it is of no class, or needs a second look.
   static constexpr std::size_t class_at_once(std::size_t bytes, std::size_t alignment) noexcept {

@@ -25,7 +25,8 @@ struct zeroed_store : Store {
     constexpr explicit source(const zeroed_store& store) noexcept : base(store) {}
     memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       const memory region = base::acquire(bytes, alignment);
-      if (region) std::memset(region.start, 0, region.bytes);
+      if constexpr (!requires { requires Store::zeroed; })
+        if (region) std::memset(region.start, 0, region.bytes);
       return region;
     }
   };

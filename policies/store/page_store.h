@@ -31,6 +31,7 @@ struct page_store {
   };
   static constexpr bool bounded = false;
   static constexpr bool sized_by_geometry = false;
+  static constexpr bool zeroed = true;  // whoever wants zeros need not write them
   static constexpr bool huge = detail::one_of<huge_pages, Options...>;
 
   template <class Environment>
