@@ -15,37 +15,25 @@
 #include <utility>
 
 #include "tarn/allocator/detail/class_chunks.h"
+#include "tarn/allocator/detail/class_lookup.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/large_blocks.h"
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/config.h"
-#include "tarn/policies/detail/geometry.h"
 
 namespace tarn::detail {
 
 template <class Classes, class Pool, class Growth, class Chunks, class Locking>
 class size_class_body {
+  using lookup = class_lookup<Classes>;
+  static constexpr std::size_t none = lookup::none;
+
  public:
   using classes = Classes;
   using pool_type = Pool;
 
- private:
-  static constexpr std::size_t largest_alignment = cache_line;  // of a class; what asks for more has a region of its own
-
-  static constexpr std::size_t alignment_of(std::size_t i) noexcept {
-    return std::min(lowest_bit(Classes::size(i)), largest_alignment);
-  }
-  static constexpr std::size_t alignment_of_all() noexcept {
-    std::size_t least = largest_alignment;
-    for (std::size_t i = 0; i != Classes::count; ++i) least = std::min(least, alignment_of(i));
-    return least;
-  }
-  static constexpr std::size_t common_alignment = alignment_of_all();
-
- public:
   /// In bytes: that of std::max_align_t, or what the blocks of every class have, where classes were listed that have less.
-  static constexpr std::size_t default_alignment = std::min(alignof(std::max_align_t), common_alignment);
+  static constexpr std::size_t default_alignment = std::min(alignof(std::max_align_t), lookup::common_alignment);
 
   template <class Values>
   constexpr explicit size_class_body(const Values& values) noexcept : chunks_(values), growth_(values.template get<Growth>()) {}
@@ -73,7 +61,7 @@ class size_class_body {
 
   /// Takes a block back. Precondition: allocate() returned it for the same size and alignment; it is not null.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
-    const std::size_t i = class_at_once(bytes, alignment);
+    const std::size_t i = lookup::at_once(bytes, alignment);
     if (i == none) [[unlikely]]
       return deallocate_slow(block, bytes, alignment);
     members_[i].load(std::memory_order_acquire)->pool.deallocate(block);
@@ -138,13 +126,12 @@ class size_class_body {
 
   /// Bytes in the block that a request gets, or 0 where it gets a region of its own.
   static constexpr std::size_t class_size(std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
-    const std::size_t i = class_of(bytes, alignment);
+    const std::size_t i = lookup::find(bytes, alignment);
     return i == none ? 0 : Classes::size(i);
   }
 
  private:
   using large_type = large_blocks<Chunks, Locking>;
-  static constexpr std::size_t none = size_max;
 
   /// The pool of a class, and the memory in which it lies.
   struct member {
@@ -154,50 +141,20 @@ class size_class_body {
     memory place;
   };
 
-  /// Whether a class whose size is just large enough for a size that is rounded up to its alignment is aligned to it, too.
-  static constexpr bool aligned_by_rounding() noexcept {
-    for (std::size_t alignment = 1; alignment <= largest_alignment; alignment *= 2)
-      for (std::size_t i = 0; i != Classes::count; ++i) {
-        const std::size_t largest = Classes::size(i) / alignment * alignment;  // rounded size that fits
-        const bool comes_here = largest > (i == 0 ? 0 : Classes::size(i - 1));
-        if (comes_here && alignment_of(i) < alignment) return false;
-      }
-    return true;
-  }
-  static constexpr bool rounding_aligns = aligned_by_rounding();
-
-  /// The class of nearly every request, or `none`: it is of no class, or needs a second look.
-  static constexpr std::size_t class_at_once(std::size_t bytes, std::size_t alignment) noexcept {
-    if (alignment > common_alignment || bytes - 1 >= Classes::largest) [[unlikely]]
-      return none;
-    return Classes::index(bytes);
-  }
-  static constexpr std::size_t class_of(std::size_t bytes, std::size_t alignment) noexcept {
-    if (alignment > largest_alignment || bytes > Classes::largest) return none;
-    const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), alignment);
-    if (rounded > Classes::largest) return none;
-    std::size_t i = Classes::index(rounded);
-    if constexpr (!rounding_aligns) {
-      while (i != Classes::count && alignment_of(i) < alignment) ++i;
-      if (i == Classes::count) return none;
-    }
-    return i;
-  }
-
   member* ready(std::size_t bytes, std::size_t alignment) const noexcept {
-    const std::size_t i = class_at_once(bytes, alignment);
+    const std::size_t i = lookup::at_once(bytes, alignment);
     return i == none ? nullptr : members_[i].load(std::memory_order_acquire);
   }
 
   TARN_NOINLINE void* allocate_slow(std::size_t bytes, std::size_t alignment) noexcept {
-    const std::size_t i = class_of(bytes, alignment);
+    const std::size_t i = lookup::find(bytes, alignment);
     if (i == none) return try_allocate_large(bytes, alignment);
     member* m = members_[i].load(std::memory_order_acquire);
     if (m == nullptr) m = make_member(i);
     return m == nullptr ? nullptr : m->pool.try_allocate();
   }
   TARN_NOINLINE void deallocate_slow(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-    const std::size_t i = class_of(bytes, alignment);
+    const std::size_t i = lookup::find(bytes, alignment);
     if (i == none) return deallocate_large(block);
     members_[i].load(std::memory_order_acquire)->pool.deallocate(block);
   }
@@ -218,7 +175,7 @@ class size_class_body {
       found = members_[i].load(std::memory_order_relaxed);
       if (found == nullptr) {
         made = ::new (place.start)
-            member(dynamic_size{Classes::size(i), alignment_of(i)}, class_store<Chunks>(&chunks_, i), growth_, place);
+            member(dynamic_size{Classes::size(i), lookup::alignment(i)}, class_store<Chunks>(&chunks_, i), growth_, place);
         members_[i].store(made, std::memory_order_release);
       }
     }
