@@ -115,38 +115,39 @@ void prepare_memory_pool(std::size_t blocks) {
 
 }  // namespace tarn::detail
 
-/// What all macros have in common. SPECIFIER stands behind operator new; ALLOCATE is the member of class_operators that it calls.
-#define TARN_MEMORY_POOL_OPERATORS(Class, SPECIFIER, ALLOCATE, ...)                                                  \
- public:                                                                                                             \
-  using memory_pool_operators = ::tarn::detail::class_operators<Class __VA_OPT__(, ) __VA_ARGS__>;                   \
-                                                                                                                     \
-  static void* operator new(::std::size_t bytes) SPECIFIER { return memory_pool_operators::ALLOCATE(bytes); }        \
-  static void* operator new(::std::size_t bytes, ::std::align_val_t alignment) SPECIFIER {                           \
-    return memory_pool_operators::ALLOCATE(bytes, alignment);                                                        \
-  }                                                                                                                  \
-  static void operator delete(void* block, ::std::size_t bytes) noexcept {                                           \
-    memory_pool_operators::deallocate(block, bytes);                                                                 \
-  }                                                                                                                  \
-  static void operator delete(void* block, ::std::size_t bytes, ::std::align_val_t alignment) noexcept {             \
-    memory_pool_operators::deallocate(block, bytes, alignment);                                                      \
-  }                                                                                                                  \
-                                                                                                                     \
-  static void* operator new(::std::size_t bytes, const ::std::nothrow_t&) noexcept {                                 \
-    return memory_pool_operators::try_allocate(bytes);                                                               \
-  }                                                                                                                  \
-  static void* operator new(::std::size_t bytes, ::std::align_val_t alignment, const ::std::nothrow_t&) noexcept {   \
-    return memory_pool_operators::try_allocate(bytes, alignment);                                                    \
-  }                                                                                                                  \
-  static void operator delete(void* block, const ::std::nothrow_t&) noexcept {                                       \
-    memory_pool_operators::deallocate_unsized(block);                                                                \
-  }                                                                                                                  \
-  static void operator delete(void* block, ::std::align_val_t alignment, const ::std::nothrow_t&) noexcept {         \
-    memory_pool_operators::deallocate_unsized(block, alignment);                                                     \
-  }                                                                                                                  \
-                                                                                                                     \
-  static void* operator new(::std::size_t, ::tarn::detail::placement<Class> place) noexcept { return place.get(); }  \
-  static void operator delete(void*, ::tarn::detail::placement<Class>) noexcept {}                                   \
-                                                                                                                     \
+/// What all macros have in common. SPECIFIER stands behind operator new; ALLOCATE is the member of class_operators that it
+/// calls. The names of arguments are nobody else's, so that they hide none.
+#define TARN_MEMORY_POOL_OPERATORS(Class, SPECIFIER, ALLOCATE, ...)                                                              \
+ public:                                                                                                                         \
+  using memory_pool_operators = ::tarn::detail::class_operators<Class __VA_OPT__(, ) __VA_ARGS__>;                               \
+                                                                                                                                 \
+  static void* operator new(::std::size_t tarn_bytes_) SPECIFIER { return memory_pool_operators::ALLOCATE(tarn_bytes_); }        \
+  static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) SPECIFIER {                           \
+    return memory_pool_operators::ALLOCATE(tarn_bytes_, tarn_alignment_);                                                        \
+  }                                                                                                                              \
+  static void operator delete(void* tarn_block_, ::std::size_t tarn_bytes_) noexcept {                                           \
+    memory_pool_operators::deallocate(tarn_block_, tarn_bytes_);                                                                 \
+  }                                                                                                                              \
+  static void operator delete(void* tarn_block_, ::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) noexcept {       \
+    memory_pool_operators::deallocate(tarn_block_, tarn_bytes_, tarn_alignment_);                                                \
+  }                                                                                                                              \
+                                                                                                                                 \
+  static void* operator new(::std::size_t tarn_bytes_, const ::std::nothrow_t&) noexcept {                                       \
+    return memory_pool_operators::try_allocate(tarn_bytes_);                                                                     \
+  }                                                                                                                              \
+  static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {   \
+    return memory_pool_operators::try_allocate(tarn_bytes_, tarn_alignment_);                                                    \
+  }                                                                                                                              \
+  static void operator delete(void* tarn_block_, const ::std::nothrow_t&) noexcept {                                             \
+    memory_pool_operators::deallocate_unsized(tarn_block_);                                                                      \
+  }                                                                                                                              \
+  static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {         \
+    memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                     \
+  }                                                                                                                              \
+                                                                                                                                 \
+  static void* operator new(::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept { return tarn_place_.get(); }  \
+  static void operator delete(void*, ::tarn::detail::placement<Class>) noexcept {}                                               \
+                                                                                                                                 \
   static auto& memory_pool() noexcept { return memory_pool_operators::pool(); }
 
 #define DECLARE_MEMORY_POOL_WITH(Class, ...) TARN_MEMORY_POOL_OPERATORS(Class, , allocate __VA_OPT__(, ) __VA_ARGS__)

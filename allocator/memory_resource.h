@@ -46,7 +46,9 @@ class optional_growth {
 ///                     those aligned beyond 64 bytes, go to upstream one by one. max_blocks_per_chunk: at most 65,536
 ///   allocate()        throws std::bad_alloc where upstream throws, whatever that is
 ///
-/// \tparam Policies  as for size_class_pool, but store and growth, which the constructor's arguments decide
+/// \tparam Policies  as for size_class_pool, but store and growth, which the constructor's arguments decide; lifo_reuse<>
+///                   unless another is named, which takes 0.2 KiB a class and is faster up to 100,000 blocks or so; for a
+///                   million that are freed in random order, batch_reuse<> is (it takes 2.2 KiB a class)
 template <class... Policies>
 class pool_resource : public std::pmr::memory_resource {
  public:
@@ -88,8 +90,11 @@ class pool_resource : public std::pmr::memory_resource {
  private:
   using default_classes = geometric_classes<16, 65536>;
   using classes = typename detail::first_of<detail::if_on<axis::size, Policies>..., default_classes>::type;
-  using body = typename decltype(detail::select_classes<default_classes, 0, Policies..., detail::optional_growth,
-                                                        resource_store>())::type::body;
+  template <class... Ps>
+  using body_of = typename decltype(detail::select_classes<default_classes, 0, Ps...>())::type::body;
+  using body =
+      typename detail::policy_list<Policies..., detail::optional_growth,
+                                   resource_store>::template with_default<axis::reuse, lifo_reuse<>>::template into<body_of>;
   static constexpr std::size_t most_blocks = 65536;
 
   static std::pmr::pool_options normalised(std::pmr::pool_options options) noexcept {

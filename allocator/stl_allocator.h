@@ -104,9 +104,10 @@ class stl_allocator {
   template <class... Ps>
   using arrays = detail::static_classes<detail::stl_pools, 0, Ps...>;
 
-  static auto& node_pool() noexcept {
-    return policies::template into<static_pool, detail::stl_pools, static_size<sizeof(T), alignof(T)>>::instance();
-  }
+  using reuse = detail::choose<axis::reuse, lifo_reuse<>, Policies...>;
+  using node = static_size<(sizeof(T) > reuse::min_block ? sizeof(T) : reuse::min_block), alignof(T)>;
+
+  static auto& node_pool() noexcept { return policies::template into<static_pool, detail::stl_pools, node>::instance(); }
   static auto& array_pool() noexcept { return policies::template into<arrays>::instance(); }
 };
 

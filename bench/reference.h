@@ -3,6 +3,7 @@
 //
 //   bare_list   intrusive LIFO list: 8 instructions for an allocation and a free
 //   bare_front  array of block pointers in front, batches of 64 packed inside free blocks behind it
+// What serves containers stands in reference_allocator.h.
 #ifndef TARN_BENCH_REFERENCE_H_
 #define TARN_BENCH_REFERENCE_H_
 

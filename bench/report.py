@@ -55,7 +55,7 @@ def columns_of(rows):
 
 
 def main_table(section, rows, markdown):
-    """For each row the medians, their ratios to the limit and to new/delete."""
+    """For each row the medians, their ratios to the limit and to the heap (new/delete, std::allocator or malloc)."""
     _, title, unit, titles = section
     kept = [key for key in titles if key in rows]
     columns = columns_of([rows[key] for key in kept])
@@ -64,7 +64,8 @@ def main_table(section, rows, markdown):
     for key in kept:
         row = rows[key]
         limit = results.limit_of(row)
-        heap = row["new_delete"].value if "new_delete" in row else None
+        heap_column = results.heap_of(row)
+        heap = row[heap_column].value if heap_column else None
         values = [row[column].value if column in row else None for column in columns]
         medians = [number(value and value * SCALE[unit]) for value in values]
         to_limit = [ratio(value, limit) for value in values]
@@ -74,8 +75,9 @@ def main_table(section, rows, markdown):
                                                for median, one, two in zip(medians, to_limit, to_heap)])
         else:
             table.rows.append([titles[key], "median"] + medians)
-            table.rows.append(["", "x limit"] + to_limit)
-            table.rows.append(["", "x new/delete"] + to_heap)
+            if limit:
+                table.rows.append(["", "x limit"] + to_limit)
+            table.rows.append(["", f"x {results.COLUMNS[heap_column or 'new_delete']}"] + to_heap)
             table.rows.append([])
     return table
 
@@ -106,6 +108,21 @@ def phases_table(rows):
     return table
 
 
+def runs_table(rows):
+    """The runs of the containers: the first gets memory, the others find it."""
+    columns = columns_of(rows.values())
+    table = Table("Containers, run by run, one element (ns)", ["", "run"] + [results.COLUMNS[column] for column in columns])
+    titles = {"map_random": "a million at random"}
+    for _, _, _, rest in (section for section in results.SECTIONS if section[0] == "containers"):
+        titles = {**rest, **titles}
+    for key in (key for key in titles if key in rows):
+        for run in ("first", "second", "third"):
+            phases = [rows[key][column].phases.get(run) if column in rows[key] else None for column in columns]
+            if any(phases):
+                table.rows.append([titles[key] if run == "first" else "", run] + [number(one and one * 1e9) for one in phases])
+    return table
+
+
 def all_tables(tables, markdown):
     out = []
     for section in results.SECTIONS:
@@ -116,6 +133,8 @@ def all_tables(tables, markdown):
                 out.append(steps_table(rows))
             if "size_16" in section[3]:
                 out.append(phases_table(rows))
+        if "map_random" in section[3] and rows:
+            out.append(runs_table(rows))
     return out
 
 

@@ -57,6 +57,28 @@ SECTIONS = [
         "locked_hundred": "100 + 100",
         "two_threads": "pair, 2 threads (wall time)",
     }),
+    ("containers", "Containers: 10,000 elements inserted and cleared, third run, one element", "ns", {
+        "list": "list<int>",
+        "map": "map<int, int>",
+        "unordered_map": "unordered_map<int, int>",
+        "string": "list<string>",
+    }),
+    ("containers", "Containers: a million elements inserted in random order and cleared, second run, one element", "ns", {
+        "map_random": "map<int, int>",
+    }),
+    ("macros", "Class-level operator new: a 64-byte object, one new and one delete", "ns", {
+        "pair": "pair",
+        "hundred": "100 + 100",
+    }),
+    ("macros", "Memory resources behind a pointer: 64 bytes, one allocation and one free", "ns", {
+        "pmr_pair": "pair",
+        "pmr_hundred": "100 + 100",
+    }),
+    ("macros", "xmalloc: 64 bytes, one allocation and one free", "ns", {
+        "xmalloc_pair": "pair",
+        "xmalloc_hundred": "100 + 100",
+        "xmalloc_mixed": "16 to 1024 bytes, 1000 live",
+    }),
     ("creation", "Creation and growth", "µs", {
         "make": "pool + a block of a million",
         "make_fresh": "the same, memory mapped anew",
@@ -72,6 +94,8 @@ COLUMNS = {
     "vector": "one vector",
     "no_allocation": "threads only",
     "new_delete": "new/delete",
+    "std_allocator": "std::allocator",
+    "malloc": "malloc",
     "boost_pool": "Boost.Pool",
     "boost_singleton": "Boost singleton",
     "pmr_unsync": "std::pmr",
@@ -81,6 +105,8 @@ COLUMNS = {
     "bare_list_locked": "bare list+mutex",
     "bare_list_own": "bare list, own",
     "bare_front": "bare front",
+    "bare_allocator": "bare allocator",
+    "bare_operator": "bare operator",
     "tarn_default": "tarn",
     "tarn_lifo": "tarn lifo",
     "tarn_grouped": "tarn grouped",
@@ -91,7 +117,26 @@ COLUMNS = {
     "tarn_static_mutex": "static mutex",
     "tarn_own": "tarn, own",
     "tarn_made_once": "tarn, made once",
+    "tarn_pmr": "tarn pmr",
+    "tarn_pmr_sync": "tarn pmr sync",
+    "tarn_pmr_sync_alone": "pmr sync, 1 thread",
+    "tarn_block_resource": "block_resource",
+    "tarn_stl": "stl_allocator",
+    "tarn_stl_alone": "stl, 1 thread",
+    "tarn_stl_unlocked": "stl no_locking",
+    "tarn_stl_batch": "stl batch",
+    "tarn_macro": "macro",
+    "tarn_macro_pool": "its pool",
+    "tarn_macro_alone": "macro, 1 thread",
+    "tarn_macro_pool_alone": "pool, 1 thread",
+    "tarn_macro_unlocked": "macro no_locking",
+    "tarn_macro_pool_unlocked": "pool no_locking",
+    "tarn_xmalloc": "xmalloc",
+    "tarn_xmalloc_alone": "xmalloc, 1 thread",
 }
+
+# What a program takes without a pool: each row has one of these at most.
+HEAPS = ("new_delete", "std_allocator", "malloc")
 
 # Rows whose repetitions have one meaning only: what happened at least once without a disturbance.
 LEAST = {("creation", "slowest")}
@@ -99,7 +144,7 @@ LEAST = {("creation", "slowest")}
 # Rows that have no time: the figure is this counter.
 COUNTERS = {("creation", "resident"): "bytes_per_byte"}
 
-PHASES = ("setup", "allocate", "construct", "destroy", "release", "take", "free", "again", "pages", "bytes_per_byte", "p999")
+PHASES = ("first", "second", "third", "setup", "allocate", "construct", "destroy", "release", "take", "free", "again", "pages", "bytes_per_byte", "p999")
 
 
 class Figures:
@@ -131,6 +176,8 @@ def load(folder):
             document = json.load(file)
         context = document["context"]
         for one in document["benchmarks"]:
+            if one.get("error_occurred"):
+                raise SystemExit(f"{one['name']}: {one['error_message']}")
             if one["run_type"] == "iteration":  # not an aggregate
                 runs[tuple(one["name"].split("/")[:3])].append(one)  # what follows the column are options
     tables = {}
@@ -157,6 +204,11 @@ def limit_of(row):
     """The fastest hand-written reference of a row: its physical limit."""
     references = [figures.value for column, figures in row.items() if column.startswith("bare")]
     return min(references) if references else None
+
+
+def heap_of(row):
+    """The column of a row that is the heap; None where there is none."""
+    return next((column for column in HEAPS if column in row), None)
 
 
 def look_up(tables, figure):

@@ -11,6 +11,7 @@
 #include "tarn/policies/locking/grouped_locking.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/no_locking.h"
+#include "tarn/policies/locking/spin_mutex.h"
 #include "tarn/policies/locking/thread_aware_mutex.h"
 
 namespace tarn {

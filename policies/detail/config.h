@@ -27,6 +27,15 @@ inline void prefetch_for_write([[maybe_unused]] const void* block) noexcept {
 #endif
 }
 
+/// Tells the processor that this thread waits for another.
+inline void pause_processor() noexcept {
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+  __builtin_ia32_pause();
+#elif defined(__GNUC__) && defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 /// Hides where a pointer comes from. A static object addressed directly costs 2.5 to 3.4 times as much as one behind a
 /// register, because the processor forwards a stored list head only through a base register (prototype, Sapphire Rapids).
 template <class T>

@@ -8,7 +8,11 @@ RIGHT = {
     "README.md": "# A\n\nSee [docs](docs/README.md#two-words) and ![picture](docs/p.png).\n\n"
                  "```cpp run\nint main() {}\n```\n",
     "docs/README.md": "# Reading\n\n## Two words\n\n[choosing](choosing.md), [rules](rules.md)" +
-                      "".join(f", [{axis}](axes/{axis}.md)" for axis in check_docs.AXES) + ".\n",
+                      "".join(f", [{axis}](axes/{axis}.md)" for axis in check_docs.AXES) + ".\n\n"
+                      "## Products\n\n| header | page |\n|---|---|\n| `presets.h` | [choosing](choosing.md) |\n"
+                      "| `containers.h`, names | [names](products/names.md) |\n"
+                      "| `memory_pool_macros.h` | [names](products/names.md) |\n",
+    "docs/products/names.md": "# Names\n\n| name |\n|---|\n| `row`, `line` |\n| `DECLARE_IT(Class)` |\n",
     "docs/choosing.md": "# Choosing\n\n## Presets\n\n| preset | when |\n|---|---|\n| `presets::local<T>` | one thread |\n\n"
                         "```cpp\nint f();\n```\n```cpp fragment\n#include <cstddef>\nstd::size_t n = 1;\n```\n"
                         "```cpp file shown.h\n#ifndef S\n#define S\ninline int g() { return 1; }\n#endif\n```\n"
@@ -16,6 +20,8 @@ RIGHT = {
                         "```cpp rejected\n// error: words of ours\nstatic_assert(false, \"words of ours\");\n```\n",
     "docs/rules.md": "# Rules\n\n### R1: one\n\n```text\ntarn: [R1] what, why\n```\n",
     "allocator/presets.h": "template <class T>\nusing local = T;\n",
+    "allocator/containers.h": "using row = int;\ntemplate <class T>\nusing line = T;\n",
+    "allocator/memory_pool_macros.h": "#define TARN_INSIDE(Class) Class\n#define DECLARE_IT(Class) TARN_INSIDE(Class)\n",
     "policies/detail/x.h": 'static_assert(X, "tarn: [R1] what, "\n  "why");\n',
     **{f"policies/{axis}.h": "///   open(bytes), shut   what it does\n" for axis in check_docs.AXES},
     **{f"policies/{axis}/a_{axis}.h": "// decides    x\n// costs      x\n// conflicts  x\n// use when   x\n#ifndef X\n"
@@ -69,6 +75,13 @@ BROKEN = [
     ("a rule below another number", "docs/rules.md", "### R1:", "### R2:", "stands below"),
     ("a preset without a row", "docs/choosing.md", "| `presets::local<T>` | one thread |", "", "no row for it"),
     ("a row without a preset", "allocator/presets.h", "using local", "using remote", "doesn't have it"),
+    ("a product without a row", "docs/README.md", "| `presets.h` |", "| presets |", "no row for it below '## Products'"),
+    ("a row without a product", "docs/README.md", "| `containers.h`, names |", "| `boxes.h` |", "boxes.h doesn't exist"),
+    ("a macro on no page", "allocator/memory_pool_macros.h", "DECLARE_IT", "PREPARE_IT", "docs/products/: PREPARE_IT"),
+    ("a container on no page", "docs/products/names.md", "`line`", "line", "docs/products/: line"),
+    ("a container in prose only", "docs/products/names.md", "| `row`, `line` |", "`row`, `line`", "docs/products/: line, row"),
+    ("a container header without names", "allocator/containers.h", "using row = int;\ntemplate <class T>\nusing line = T;\n",
+     "#include <map>\n", "no names were found"),
 ]
 
 

@@ -5,14 +5,28 @@
 #include <mutex>
 #include <span>
 
+#include "tarn/allocator/containers.h"
+#include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/multipool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/allocator/xmalloc.h"
 
 #if defined(__cpp_exceptions) || defined(__cpp_rtti)
 #error "this file is to be compiled with -fno-exceptions -fno-rtti"
 #endif
 
 namespace {
+
+struct node {
+  int value = 7;
+  DECLARE_MEMORY_POOL(node)
+};
+struct used_again {
+  int value = 7;
+  void reset() { value = 7; }
+};
 
 int passed = 0;
 int failed = 0;
@@ -71,6 +85,29 @@ int main() {
   void* const a = two.try_allocate();
   void* const b = two.try_allocate();
   check("an exhausted pool returns null", a != nullptr && b != nullptr && two.try_allocate() == nullptr);
+
+  PREPARE_MEMORY_POOL(node, 10);
+  const node* const n = new node;
+  check("a class has its operator new", node::memory_pool().owns(n) && n->value == 7);
+  delete n;
+  tarn::map<tarn::string, int> count;
+  ++count["a string that is too long to lie in the object"];
+  check("a map of strings works", count.size() == 1);
+  tarn::size_class_pool<> classes;
+  std::list<int, tarn::stl_allocator<int, tarn::size_class_pool<>>> numbers({1, 2, 3}, classes);
+  check("a list over a pool of size classes works", numbers.size() == 3);
+  tarn::pmr::unsynchronized_pool_resource memory;
+  std::pmr::vector<int> more({1, 2, 3}, &memory);
+  check("a vector on a memory resource works", more.size() == 3);
+  tarn::multipool<node, used_again> many;
+  node* const m = many.try_construct<node>();
+  check("a multipool works", m != nullptr && m->value == 7);
+  many.destroy(m);
+  tarn::recycling_pool<used_again> recycled;
+  check("a recycling pool works", recycled.release(recycled.acquire()));
+  void* const bytes = tarn::xrealloc(tarn::xmalloc(10), 10000);
+  check("xmalloc works", bytes != nullptr);
+  tarn::xfree(bytes);
 
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
