@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <type_traits>
 
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/static_pool.h"
@@ -93,24 +94,31 @@ struct class_operators {
     if (pool().owns(block)) return pool().deallocate(block);
     ::operator delete(block);
   }
+  // Where a class is aligned beyond the default, this is what compilers look for when a constructor throws, and then delete
+  // takes it, too. No object of a final class is larger.
   static void deallocate_unsized(void* block, std::align_val_t alignment) noexcept {
     if (block == nullptr) return;
-    if (pool().owns(block)) return pool().deallocate(block);
+    if (static_cast<std::size_t>(alignment) <= alignof(Class) && (std::is_final_v<Class> || pool().owns(block)))
+      return pool().deallocate(block);
     ::operator delete(block, alignment);
   }
 };
 
 template <class Class>
-void prepare_memory_pool(std::size_t blocks) {
-  using owner = typename Class::memory_pool_operators::owner;
-  static_assert(std::same_as<Class, owner>,
-                "tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own, but a base class's; name the base, or "
-                "write DECLARE_MEMORY_POOL into the class");
+concept has_own_pool = requires { requires std::same_as<Class, typename Class::memory_pool_operators::owner>; };
+
+template <class Class>
+void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
+  static_assert(has_own_pool<Class>,
+                "tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own, at most a base class's; name the base, "
+                "or write DECLARE_MEMORY_POOL into the class");
+  if constexpr (has_own_pool<Class>) {
 #if TARN_EXCEPTIONS
-  Class::memory_pool().reserve(blocks);
+    Class::memory_pool().reserve(blocks);
 #else
-  if (!Class::memory_pool().try_reserve(blocks)) std::abort();
+    if (!Class::memory_pool().try_reserve(blocks)) std::abort();
 #endif
+  }
 }
 
 }  // namespace tarn::detail
@@ -119,7 +127,7 @@ void prepare_memory_pool(std::size_t blocks) {
 /// calls. The names of arguments are nobody else's, so that they hide none.
 #define TARN_MEMORY_POOL_OPERATORS(Class, SPECIFIER, ALLOCATE, ...)                                                              \
  public:                                                                                                                         \
-  using memory_pool_operators = ::tarn::detail::class_operators<Class __VA_OPT__(, ) __VA_ARGS__>;                               \
+  using memory_pool_operators [[maybe_unused]] = ::tarn::detail::class_operators<Class __VA_OPT__(, ) __VA_ARGS__>;              \
                                                                                                                                  \
   static void* operator new(::std::size_t tarn_bytes_) SPECIFIER { return memory_pool_operators::ALLOCATE(tarn_bytes_); }        \
   static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) SPECIFIER {                           \
@@ -140,6 +148,9 @@ void prepare_memory_pool(std::size_t blocks) {
   }                                                                                                                              \
   static void operator delete(void* tarn_block_, const ::std::nothrow_t&) noexcept {                                             \
     memory_pool_operators::deallocate_unsized(tarn_block_);                                                                      \
+  }                                                                                                                              \
+  static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_) noexcept {                                  \
+    memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                     \
   }                                                                                                                              \
   static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {         \
     memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                     \

@@ -89,7 +89,9 @@ class pool_resource : public std::pmr::memory_resource {
 
  private:
   using default_classes = geometric_classes<16, 65536>;
-  using classes = typename detail::first_of<detail::if_on<axis::size, Policies>..., default_classes>::type;
+  template <class P>
+  using if_classes = std::conditional_t<size_class_policy<P>, P, void>;  // another size is refused, and silent here
+  using classes = typename detail::first_of<if_classes<Policies>..., default_classes>::type;
   template <class... Ps>
   using body_of = typename decltype(detail::select_classes<default_classes, 0, Ps...>())::type::body;
   using body =

@@ -118,7 +118,9 @@ class multipool {
   /// The object_pool of T.
   template <class T>
   auto& pool_of() noexcept {
-    if constexpr (pools::template has<T>) {
+    if constexpr (!pools::distinct) {
+      return detail::missing_object_pool<T>;  // M2 was said
+    } else if constexpr (pools::template has<T>) {
       return std::get<typename pools::template pool_of<T>>(pools_);
     } else {
       [[maybe_unused]] detail::multipool_complaint<pools::template has<T>> c;

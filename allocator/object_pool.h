@@ -23,16 +23,25 @@
 
 namespace tarn {
 
+namespace detail {
+
+template <class T>
+inline constexpr bool is_one_object = std::is_object_v<T> && !std::is_array_v<T>;
+
+template <bool Holds>
+struct object_complaint {
+  static_assert(Holds,
+                "tarn: [O1] object_pool was given an array, a reference, a function or void, which it can't construct; name the "
+                "type of one object");
+};
+
+}  // namespace detail
+
 /// A pool of objects of one type. Its destructor destroys the objects that are left.
 /// \tparam T         an object type, no array
 /// \tparam Policies  as for pool<...>, without a size
 template <class T, class... Policies>
 class object_pool {
-  static_assert(
-      std::is_object_v<T> && !std::is_array_v<T>,
-      "tarn: [O1] object_pool was given an array, a reference, a function or void, which it can't construct; name the "
-      "type of one object");
-
  public:
   using value_type = T;
   using pool_type = pool<size_of<T>, Policies...>;
@@ -125,6 +134,24 @@ class object_pool {
   }
 
   pool_type blocks_;
+};
+
+/// After a complaint: what stands in for the pool of what is no object. Its members do nothing.
+template <class T, class... Policies>
+  requires(!detail::is_one_object<T>)
+class object_pool<T, Policies...> : detail::object_complaint<detail::is_one_object<T>> {
+ public:
+  template <class... Anything>
+  constexpr explicit(false) object_pool(const Anything&...) noexcept {}
+  template <class... Anything>
+  std::decay_t<T>* construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* try_construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  void destroy(const volatile void*) noexcept {}
 };
 
 }  // namespace tarn

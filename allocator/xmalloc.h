@@ -121,7 +121,9 @@ static_assert(
     TARN_XMALLOC_STATIC_BYTES >= 16 * 1024,
     "tarn: [X1] TARN_XMALLOC_STATIC_BYTES is under 16384, which is what one size class takes at once; give 16384 for each "
     "class that the program uses, and more");
-using xmalloc_heap = xallocator<struct xmalloc_tag, static_array_store<TARN_XMALLOC_STATIC_BYTES / (16 * 1024)>>;
+using xmalloc_heap = xallocator<
+    struct xmalloc_tag,
+    static_array_store<(TARN_XMALLOC_STATIC_BYTES < 16 * 1024 ? 1 : TARN_XMALLOC_STATIC_BYTES / (16 * 1024))>>;
 #else
 inline namespace xmalloc_dynamic {
 using xmalloc_heap = xallocator<struct xmalloc_tag, heap_store>;

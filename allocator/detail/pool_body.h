@@ -5,8 +5,8 @@
 //   slow         [guard: pop_slow, hooks]  miss: cold
 //   cold         [grow_guard: slow again, since another thread may have grown; grow]  failed: retry, with nothing held
 //   grow         (grow_guard) [core_guard: how many?] · store · [core_guard: adopt]
-//   deallocate   [guard: verdict, hooks, push]  not done: settle
-//   settle       crowded: [guard: make_room]   full: [guard: push_slow]   surplus: [grow_guard: give back]
+//   deallocate   [guard: verdict, hooks, push; crowded: make_room]  not done: settle
+//   settle       full: [guard: push_slow; crowded: make_room]   surplus: [grow_guard: give back]
 //                a fault: report, with nothing held
 //
 // Lock order: grow_guard, then core_guard. A store runs under the grow_guard only.
@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <new>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include "tarn/allocator/detail/chunk.h"
 #include "tarn/allocator/detail/core.h"
@@ -231,7 +233,8 @@ class pool_body {
     if (verdict != outcome::done) [[unlikely]]
       return verdict;
     statistics_.on_deallocate(1);
-    return layer_.push(block);
+    const outcome answer = layer_.push(block);
+    return unguarded ? answer : roomy(answer);
   }
   void* noted(void* block) noexcept {
     if (block != nullptr) [[likely]] {
@@ -271,23 +274,30 @@ class pool_body {
     return noted(layer_.pop_slow());
   }
 
+  /// Whether the hot path holds no lock. Only then may room be made in a step of its own: between two locks another thread
+  /// would push into a list that is full.
+  static constexpr bool unguarded = std::is_same_v<decltype(std::declval<const layer_type&>().guard()), no_guard>;
+
+  outcome roomy(outcome answer) noexcept {
+    if (answer != outcome::crowded) [[likely]] return answer;
+    layer_.make_room();
+    return outcome::done;
+  }
   /// The first argument is whatever deallocate() has in the first register already: the pool that is an object, or the block
   /// of a static pool. It spares deallocate() a move on every call, with g++ 12 and clang 14 to 19.
   TARN_NOINLINE static void make_room(const void* first, pool_body& body) noexcept {
     keep_argument(first);
-    [[maybe_unused]] const auto guard = body.layer_.guard();
     body.layer_.make_room();
   }
   TARN_NOINLINE void settle(void* block, outcome answer) noexcept {
     if (answer == outcome::full) answer = put_slow(block);
     if (answer == outcome::done) return;
-    if (answer == outcome::crowded) make_room(block, *this);
-    else if (answer == outcome::surplus) give_back(keep());
+    if (answer == outcome::surplus) give_back(keep());
     else checking_.report(layer_.core(), block, answer);
   }
   outcome put_slow(void* block) noexcept {
     [[maybe_unused]] const auto guard = layer_.guard();
-    return layer_.push_slow(block);
+    return roomy(layer_.push_slow(block));
   }
 
   // ---- the cold half: chunks come and go -----------------------------------------------------------------------------

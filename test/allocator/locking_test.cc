@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <mutex>
+#include <set>
 #include <span>
 #include <thread>
 #include <vector>
@@ -101,6 +103,44 @@ std::size_t hand_over(Pool& pool, std::size_t rounds) {
     if (auto* const block = slot.load()) pool.deallocate(block);
   BOOST_TEST(spoiled.load() == 0u);
   return handed.load();
+}
+
+/// One thread, in which the mutex plays the others: when it is about to be locked, they come first.
+struct meddled_mutex {
+  void lock() {
+    if (others) others();
+  }
+  void unlock() {}
+  static inline std::function<void()> others;
+};
+
+// Between the push that fills the array in front and the making of room another thread may not push: it would write in front
+// of the array. Whatever is locked in between, four others use the chance here.
+BOOST_AUTO_TEST_CASE(room_is_made_before_another_thread_can_push) {
+  pool<static_size<64>, mutex_locking<meddled_mutex>> pool;
+  std::vector<void*> blocks(4000);
+  for (void*& block : blocks) block = pool.allocate();
+  const std::set<void*> all(blocks.begin(), blocks.end());
+  std::size_t next = 0;
+  std::size_t locks = 0;
+  std::size_t meddled = 0;
+  bool meddling = false;
+  meddled_mutex::others = [&] {
+    if (meddling || ++locks < 2) return;  // the first is that of the free itself
+    meddling = true;
+    for (int k = 0; k < 4 && next < blocks.size(); ++k) pool.deallocate(blocks[next++]);
+    ++meddled;
+    meddling = false;
+  };
+  while (next < blocks.size()) {
+    locks = 0;
+    pool.deallocate(blocks[next++]);
+  }
+  meddled_mutex::others = nullptr;
+  BOOST_TEST(meddled == 0u);  // nothing is locked a second time
+  std::set<void*> again;
+  for (std::size_t i = 0; i < blocks.size(); ++i) again.insert(pool.allocate());
+  BOOST_TEST((again == all));
 }
 
 BOOST_AUTO_TEST_CASE(a_mutex_pool_survives_hand_overs_growth_and_trims) {

@@ -1,0 +1,313 @@
+// Class-level operator new in every kind of class, and at every time of a program's life.
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/test/support/check.h"
+
+namespace tarn::test {
+namespace {
+
+/// Whether a new object of T lies in the pool of Owner, and its block is the one that comes next once it was deleted.
+template <class Owner, class T, class Deleted = T, class... Args>
+bool is_pooled(Args&&... args) {
+  T* const object = new T(std::forward<Args>(args)...);
+  const void* const block = dynamic_cast<const void*>(object);
+  const bool ours = Owner::memory_pool().owns(block);
+  delete static_cast<Deleted*>(object);
+  void* const next = Owner::memory_pool().allocate();
+  Owner::memory_pool().deallocate(next);
+  return ours && next == block;
+}
+
+// ---- kinds of classes ------------------------------------------------------------------------------------------------------
+
+class with_semicolon {
+ public:
+  virtual ~with_semicolon() = default;
+
+ private:
+  long hidden_ = 1;
+  DECLARE_MEMORY_POOL(with_semicolon);
+  long after() const { return hidden_; }
+};
+class without_semicolon {
+ public:
+  virtual ~without_semicolon() = default;
+
+ private:
+  long hidden_ = 2;
+  DECLARE_MEMORY_POOL__NOTHROW(without_semicolon)
+  long after() const { return hidden_; }
+};
+
+BOOST_AUTO_TEST_CASE(a_semicolon_may_follow_and_access_is_public_afterwards) {
+  CHECK((is_pooled<with_semicolon, with_semicolon>()));
+  CHECK((is_pooled<without_semicolon, without_semicolon>()));
+  CHECK(with_semicolon().after() == 1 && without_semicolon().after() == 2);
+}
+
+template <class K, class V>
+struct entry {
+  virtual ~entry() = default;
+  K key{};
+  V value{};
+  DECLARE_MEMORY_POOL(entry)
+};
+
+BOOST_AUTO_TEST_CASE(each_class_of_a_template_has_its_own_pool) {
+  using small = entry<char, char>;
+  using large = entry<std::string, std::string>;
+  CHECK((is_pooled<small, small>()) && (is_pooled<large, large>()));
+  CHECK(small::memory_pool().block_size() == sizeof(small) && large::memory_pool().block_size() == sizeof(large));
+  small* const object = new small;
+  CHECK(!large::memory_pool().owns(object));
+  delete object;
+}
+
+template <int N>
+std::size_t use_of_a_local_class() {
+  struct local {
+    virtual ~local() = default;
+    char content[N] = {};
+    DECLARE_MEMORY_POOL(local)
+  };
+  CHECK((is_pooled<local, local>()));
+  return sizeof(local);
+}
+
+BOOST_AUTO_TEST_CASE(local_classes_can_have_pools) {
+  struct local {
+    virtual ~local() = default;
+    int content = 0;
+    DECLARE_MEMORY_POOL_WITH(local, tarn::static_array_store<1>)
+  };
+  CHECK((is_pooled<local, local>()));
+  CHECK(use_of_a_local_class<8>() != use_of_a_local_class<100>());
+}
+
+struct task {
+  virtual ~task() = default;
+  virtual int run() = 0;
+  long id = 0;
+  DECLARE_MEMORY_POOL(task)
+};
+struct same_size_task : task {
+  int run() override { return 1; }
+};
+struct large_task : task {
+  int run() override { return 2; }
+  char content[100] = "";
+};
+
+BOOST_AUTO_TEST_CASE(a_base_may_be_abstract) {
+  CHECK((is_pooled<task, same_size_task, task>()));
+  CHECK(!(is_pooled<task, large_task, task>()));
+}
+
+struct observer {
+  virtual ~observer() = default;
+  long seen = 0;
+};
+struct watched : observer, task {
+  int run() override { return 3; }
+};
+struct first_pool {
+  virtual ~first_pool() = default;
+  long first = 1;
+  DECLARE_MEMORY_POOL(first_pool)
+};
+struct of_two_pools : first_pool, task {
+  int run() override { return 4; }
+  DECLARE_MEMORY_POOL(of_two_pools)
+};
+
+BOOST_AUTO_TEST_CASE(bases_may_be_several) {
+  static_assert(sizeof(watched) != sizeof(task));
+  CHECK(!(is_pooled<task, watched, task>()));
+  CHECK(!(is_pooled<task, watched, observer>()));
+  CHECK((is_pooled<of_two_pools, of_two_pools, first_pool>()));
+  CHECK((is_pooled<of_two_pools, of_two_pools, task>()));  // which doesn't lie where the block starts
+}
+
+struct virtual_base {
+  virtual ~virtual_base() = default;
+  long common = 1;
+  DECLARE_MEMORY_POOL(virtual_base)
+};
+struct left : virtual virtual_base {};
+struct right : virtual virtual_base {};
+struct bottom final : left, right {
+  DECLARE_MEMORY_POOL(bottom)
+};
+
+BOOST_AUTO_TEST_CASE(bases_may_be_virtual) {
+  CHECK((is_pooled<virtual_base, virtual_base>()));
+  CHECK(!(is_pooled<virtual_base, left, virtual_base>()));
+  CHECK((is_pooled<bottom, bottom, virtual_base>()));
+  CHECK((is_pooled<bottom, bottom, right>()));
+}
+
+class owner {
+ public:
+  static bool test() { return is_pooled<secret, secret>() && is_pooled<guarded, guarded>(); }
+
+ protected:
+  struct guarded {
+    virtual ~guarded() = default;
+    DECLARE_MEMORY_POOL(guarded)
+  };
+
+ private:
+  class secret {
+   public:
+    virtual ~secret() = default;
+    DECLARE_MEMORY_POOL(secret)
+  };
+};
+
+BOOST_AUTO_TEST_CASE(nested_classes_may_be_private_or_protected) { CHECK(owner::test()); }
+
+class with_private_ends {
+ public:
+  static with_private_ends* make() { return new with_private_ends; }
+  void end() { delete this; }
+
+ private:
+  with_private_ends() = default;
+  ~with_private_ends() = default;
+  [[maybe_unused]] long content_ = 0;
+  DECLARE_MEMORY_POOL(with_private_ends)
+};
+
+BOOST_AUTO_TEST_CASE(constructor_and_destructor_may_be_private) {
+  with_private_ends* const object = with_private_ends::make();
+  CHECK(with_private_ends::memory_pool().owns(object));
+  object->end();
+  CHECK(with_private_ends::memory_pool().allocate() == object);
+}
+
+struct group;
+struct grouped_a {
+  long a = 1;
+  DECLARE_MEMORY_POOL_GROUPED(grouped_a, group)
+};
+struct grouped_b {
+  long b = 2;
+  DECLARE_MEMORY_POOL_GROUPED__NOTHROW(grouped_b, group)
+};
+
+BOOST_AUTO_TEST_CASE(classes_of_a_group_have_pools_of_their_own) {
+  const auto a = std::make_unique<grouped_a>();
+  const auto b = std::make_unique<grouped_b>();
+  CHECK(grouped_a::memory_pool().owns(a.get()) && grouped_b::memory_pool().owns(b.get()));
+  CHECK(!grouped_a::memory_pool().owns(b.get()) && !grouped_b::memory_pool().owns(a.get()));
+}
+
+BOOST_AUTO_TEST_CASE(smart_pointers_of_the_standard_library_can_be_used) {
+  CHECK(task::memory_pool().owns(std::make_unique<same_size_task>().get()));
+  CHECK(task::memory_pool().owns(std::shared_ptr<task>(new same_size_task).get()));
+  const auto shared = std::make_shared<same_size_task>();  // with what its owners share, in one block of another size
+  CHECK(!task::memory_pool().owns(shared.get()) && shared->run() == 1);
+  const auto array = std::make_unique<with_semicolon[]>(3);
+  CHECK(!with_semicolon::memory_pool().owns(array.get()) && array[2].after() == 1);
+  std::vector<with_semicolon> values(3);
+  CHECK(values[2].after() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(threads_may_delete_what_others_made) {
+  std::vector<std::unique_ptr<task>> tasks;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::thread> threads;
+    std::vector<std::vector<std::unique_ptr<task>>> made(3);
+    for (auto& mine : made)
+      threads.emplace_back([&mine] {
+        for (int i = 0; i < 100; ++i) mine.push_back(std::make_unique<same_size_task>());
+      });
+    std::thread([&tasks] { tasks.clear(); }).join();
+    for (std::thread& thread : threads) thread.join();
+    for (auto& mine : made)
+      for (auto& t : mine) tasks.push_back(std::move(t));
+  }
+  tasks.clear();
+  CHECK(task::memory_pool().capacity() < 2000u);
+}
+
+// ---- before main, after main, at the end of threads ------------------------------------------------------------------------
+
+struct early {
+  explicit early(long v) : value(v) {}
+  long value;
+  char more[40] = "";
+  DECLARE_MEMORY_POOL(early)
+};
+
+bool usable(long value) {
+  const std::unique_ptr<early> object(new early(value));
+  return early::memory_pool().owns(object.get()) && object->value == value;
+}
+
+void must(bool holds) {
+  if (!holds) std::abort();  // nobody reports any more
+}
+
+// Runs in this file before main; the pool's own initialiser, if it had one, would come later.
+struct user_before_main {
+  early* object = new early(1);
+  early* prepared = [] {
+    PREPARE_MEMORY_POOL(early, 100);
+    return new (std::nothrow) early(2);
+  }();
+  ~user_before_main() {  // after main
+    must(early::memory_pool().owns(object) && object->value == 1 && prepared->value == 2);
+    delete object;
+    delete prepared;
+    must(usable(3));
+  }
+} before_main;
+
+BOOST_AUTO_TEST_CASE(they_work_before_main_and_in_static_destructors) {
+  CHECK(early::memory_pool().owns(before_main.object) && before_main.object->value == 1);
+  CHECK(early::memory_pool().owns(before_main.prepared) && early::memory_pool().capacity() >= 100u);
+  static const std::unique_ptr<early> function_static(new early(4));
+  CHECK(early::memory_pool().owns(function_static.get()));
+}
+
+BOOST_AUTO_TEST_CASE(they_work_in_atexit_handlers) {
+  static early* const object = new early(5);
+  CHECK(std::atexit([] {
+          must(object->value == 5);
+          delete object;
+          must(usable(6));
+        }) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(they_work_in_thread_local_destructors) {
+  static early* left_over = nullptr;
+  struct late {
+    early* object = new early(7);
+    ~late() {
+      must(object->value == 7 && usable(8));
+      delete object;
+      left_over = new early(9);
+    }
+  };
+  std::thread([] {
+    static thread_local late at_the_end;
+    CHECK(early::memory_pool().owns(at_the_end.object));
+  }).join();
+  CHECK(early::memory_pool().owns(left_over) && left_over->value == 9);
+  delete left_over;
+}
+
+}  // namespace
+}  // namespace tarn::test

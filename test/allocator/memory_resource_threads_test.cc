@@ -1,0 +1,310 @@
+// The synchronized pool resource with many threads: blocks that change hands, threads that come and go, calls of upstream.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/memory_resource.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/model.h"
+#include "tarn/test/support/upstream.h"
+
+namespace tarn::test {
+namespace {
+
+using resource_type = tarn::pmr::synchronized_pool_resource;
+constexpr std::size_t threads_at_once = 4;
+
+std::pmr::pool_options small_chunks() {
+  std::pmr::pool_options options;
+  options.max_blocks_per_chunk = 5;
+  options.largest_required_pool_block = 1000;
+  return options;
+}
+
+/// Runs body(thread's number) on so many threads, all at once.
+template <class Body>
+void in_threads(std::size_t n, Body body) {
+  std::barrier start(static_cast<std::ptrdiff_t>(n));
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < n; ++t)
+    threads.emplace_back([&, t] {
+      start.arrive_and_wait();
+      body(t);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+struct parcel {
+  void* block;
+  std::size_t bytes;
+  unsigned char stamp;
+};
+
+parcel pack(std::pmr::memory_resource& resource, std::size_t bytes, std::size_t stamp) {
+  parcel p{resource.allocate(bytes, 8), bytes, static_cast<unsigned char>(stamp)};
+  std::memset(p.block, p.stamp, bytes);
+  return p;
+}
+bool is_whole(const parcel& p) {
+  const auto* const at = static_cast<const unsigned char*>(p.block);
+  return at[0] == p.stamp && std::memcmp(at, at + 1, p.bytes - 1) == 0;
+}
+/// Writes and reads it once more before it is freed.
+bool unpack(std::pmr::memory_resource& resource, parcel p) {
+  const bool came_whole = is_whole(p);
+  p.stamp = static_cast<unsigned char>(~p.stamp);
+  std::memset(p.block, p.stamp, p.bytes);
+  const bool stayed_whole = is_whole(p);
+  resource.deallocate(p.block, p.bytes, 8);
+  return came_whole && stayed_whole;
+}
+
+/// Where one thread leaves parcels for the next.
+class mailbox {
+ public:
+  void put(std::vector<parcel>& parcels) {
+    const std::scoped_lock lock(mutex_);
+    parcels_.insert(parcels_.end(), parcels.begin(), parcels.end());
+    parcels.clear();
+  }
+  std::vector<parcel> take() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(parcels_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<parcel> parcels_;
+};
+
+BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_blocks_change_hands) {
+  upstream upstream;  // it locks nothing: two calls at once would be a data race
+  std::atomic<std::size_t> handed_over = 0;
+  std::atomic<std::size_t> broken = 0;
+  {
+    resource_type resource(small_chunks(), &upstream);
+    std::vector<mailbox> mailboxes(threads_at_once);
+    const std::size_t rounds = 500 * patience();
+    in_threads(threads_at_once, [&](std::size_t t) {
+      constexpr std::size_t at_once = 32;
+      const auto open = [&](const std::vector<parcel>& parcels) {
+        for (const parcel& p : parcels) broken += !unpack(resource, p);
+        handed_over += parcels.size();
+      };
+      std::vector<parcel> packed;
+      for (std::size_t i = 0; i < rounds; ++i) {
+        for (std::size_t j = 0; j < at_once; ++j)
+          packed.push_back(pack(resource, j == 0 ? 1500 : 1 + (i * 7 + j * 13 + t) % 120, i + j * 3 + t * 64));
+        mailboxes[(t + 1) % threads_at_once].put(packed);
+        open(mailboxes[t].take());
+      }
+    });
+    std::vector<parcel> rest;  // what came after the last look
+    for (mailbox& m : mailboxes)
+      for (const parcel& p : m.take()) rest.push_back(p);
+    for (const parcel& p : rest) broken += !unpack(resource, p);
+    handed_over += rest.size();
+    BOOST_TEST(handed_over == rounds * threads_at_once * 32);
+  }
+  BOOST_TEST(handed_over >= 50'000u);
+  BOOST_TEST(broken == 0u);
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_that_come_and_go_leave_no_memory_behind) {
+  upstream upstream;
+  resource_type resource(&upstream);
+  std::size_t after_the_first = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<parcel> outlive;  // blocks in use when their thread ends: libstdc++ 12 never uses them again
+    in_threads(1, [&](std::size_t t) {
+      std::vector<parcel> parcels;
+      for (std::size_t i = 0; i < 300; ++i)
+        (i % 2 == 0 ? parcels : outlive).push_back(pack(resource, 16 + 16 * (i % 13), i + t));
+      for (const parcel& p : parcels) CHECK(unpack(resource, p));
+    });
+    for (const parcel& p : outlive) CHECK(unpack(resource, p));
+    if (round == 0) after_the_first = upstream.bytes();
+    REQUIRE(upstream.bytes() == after_the_first);
+  }
+  BOOST_TEST(after_the_first > 0u);
+  BOOST_TEST(resource.trim() > 0u);  // nobody's blocks are left in anybody's cache
+  BOOST_TEST(upstream.bytes() <= 13 * 4096u);  // the pools themselves
+}
+
+BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_memory_is_bounded_by_the_blocks_in_use_at_once) {
+  upstream upstream;
+  resource_type resource(&upstream);
+  std::atomic<std::size_t> broken = 0;
+  for (int round = 0; round < 30; ++round) {
+    in_threads(threads_at_once, [&](std::size_t t) {
+      std::vector<parcel> parcels;
+      for (std::size_t i = 0; i < 200; ++i) parcels.push_back(pack(resource, 128, i + t));
+      for (const parcel& p : parcels) broken += !unpack(resource, p);
+    });
+    // Twice for the newest chunk, which may be as large as all before it; the first chunk, and the pool itself.
+    REQUIRE(upstream.bytes() <= 2 * threads_at_once * 200 * 128 + 2 * 4096 + 4096);
+  }
+  BOOST_TEST(broken == 0u);
+}
+
+/// Counts the calls that come while another is under way, and lets other threads run meanwhile.
+class lone final : public std::pmr::memory_resource {
+ public:
+  std::size_t overlaps() const { return overlaps_; }
+  std::size_t calls() const { return calls_; }
+  std::size_t bytes() const { return upstream_.bytes(); }
+  std::size_t faults() const { return upstream_.faults(); }
+  void fail(std::size_t k, failing mode) { upstream_.fail(k, mode); }
+
+ private:
+  class visit {
+   public:
+    explicit visit(lone& l) : lone_(l) {
+      if (l.inside_.fetch_add(1) != 0) ++l.overlaps_;
+      ++l.calls_;
+      for (int i = 0; i < 3; ++i) std::this_thread::yield();
+      l.mutex_.lock();  // so that an overlap is counted and does no harm
+    }
+    ~visit() {
+      lone_.mutex_.unlock();
+      lone_.inside_.fetch_sub(1);
+    }
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+
+   private:
+    lone& lone_;
+  };
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    const visit now(*this);
+    return upstream_.allocate(bytes, alignment);
+  }
+  void do_deallocate(void* start, std::size_t bytes, std::size_t alignment) override {
+    const visit now(*this);
+    upstream_.deallocate(start, bytes, alignment);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  upstream upstream_;
+  std::mutex mutex_;
+  std::atomic<int> inside_ = 0;
+  std::atomic<std::size_t> overlaps_ = 0;
+  std::atomic<std::size_t> calls_ = 0;
+};
+
+BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_calls_upstream_from_one_thread_at_a_time) {
+  lone upstream;
+  std::atomic<std::size_t> broken = 0;
+  {
+    resource_type resource(small_chunks(), &upstream);
+    in_threads(threads_at_once, [&](std::size_t t) {
+      for (std::size_t i = 0; i < 150; ++i) {
+        std::vector<parcel> parcels;
+        for (std::size_t j = 0; j < 12; ++j)  // other classes than the other threads, the same ones, and large blocks
+          parcels.push_back(pack(resource, j % 3 == 0 ? 16 + t * 32 : j % 3 == 1 ? 200 : 3000, i + j + t));
+        for (const parcel& p : parcels) broken += !unpack(resource, p);
+        if (i % 4 == 0) resource.trim();
+      }
+    });
+  }
+  BOOST_TEST(upstream.calls() >= 1000u);
+  BOOST_TEST(upstream.overlaps() == 0u);
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+  BOOST_TEST(broken == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_may_be_the_first_to_want_a_pool) {
+  for (int round = 0; round < 100; ++round) {
+    lone upstream;
+    {
+      resource_type resource(small_chunks(), &upstream);
+      std::vector<std::vector<parcel>> got(threads_at_once);
+      in_threads(threads_at_once, [&](std::size_t t) {
+        for (std::size_t i = 0; i < 6; ++i) got[t].push_back(pack(resource, 16 + 16 * i, t * 6 + i));
+      });
+      std::set<void*> addresses;
+      for (const auto& parcels : got)
+        for (const parcel& p : parcels) {
+          addresses.insert(p.block);
+          CHECK(unpack(resource, p));
+        }
+      CHECK(addresses.size() == 6 * threads_at_once);
+      const std::size_t calls = upstream.calls();
+      for (std::size_t i = 0; i < 6; ++i)
+        CHECK(unpack(resource, pack(resource, 16 + 16 * i, i)));  // all of them reached the one pool
+      CHECK(upstream.calls() == calls);
+    }
+    REQUIRE(upstream.bytes() == 0);
+    REQUIRE(upstream.faults() == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_trims_while_others_allocate) {
+  upstream upstream;
+  std::atomic<std::size_t> broken = 0;
+  std::atomic<std::size_t> trimmed = 0;
+  {
+    resource_type resource(small_chunks(), &upstream);
+    in_threads(threads_at_once, [&](std::size_t t) {
+      std::vector<parcel> kept;
+      for (std::size_t i = 0; i < 300; ++i) {
+        for (std::size_t j = 0; j < 20; ++j) kept.push_back(pack(resource, 24 + 40 * (j % 3), i + j + t));
+        while (kept.size() > (i % 5) * 10) {
+          broken += !unpack(resource, kept.back());
+          kept.pop_back();
+        }
+        if (i % 3 == t % 3) trimmed += resource.trim();
+      }
+      for (const parcel& p : kept) broken += !unpack(resource, p);
+    });
+    BOOST_TEST(upstream.bytes() > 0u);
+  }
+  BOOST_TEST(trimmed > 0u);
+  BOOST_TEST(broken == 0u);
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_survives_an_upstream_that_fails) {
+  lone upstream;
+  std::atomic<std::size_t> broken = 0;
+  std::atomic<std::size_t> thrown = 0;
+  {
+    resource_type resource(small_chunks(), &upstream);
+    upstream.fail(3, failing::every_second);
+    in_threads(threads_at_once, [&](std::size_t t) {
+      for (std::size_t i = 0; i < 60; ++i) {
+        std::vector<parcel> parcels;
+        for (std::size_t j = 0; j < 20; ++j)
+          thrown += throws_bad_alloc([&] { parcels.push_back(pack(resource, j % 5 == 0 ? 2000 : 16 + j * 30, i + j + t)); });
+        for (const parcel& p : parcels) broken += !unpack(resource, p);
+        if (i % 8 == t) resource.trim();
+      }
+    });
+    upstream.fail(1, failing::never);
+    BOOST_TEST(unpack(resource, pack(resource, 100, 1)));
+  }
+  BOOST_TEST(thrown > 0u);
+  BOOST_TEST(broken == 0u);
+  BOOST_TEST(upstream.overlaps() == 0u);
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+}  // namespace
+}  // namespace tarn::test

@@ -1,0 +1,12 @@
+// expect: tarn: [O1] object_pool was given an array, a reference, a function or void
+#include <array>
+
+#include "tarn/allocator/object_pool.h"
+
+#ifdef TARN_TWIN
+tarn::object_pool<std::array<int, 4>> right;
+void use() { right.destroy(right.construct()); }
+#else
+tarn::object_pool<int[4]> wrong;
+void use() { wrong.destroy(wrong.construct()); }
+#endif
