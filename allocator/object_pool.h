@@ -102,7 +102,7 @@ class object_pool {
 #endif
 
   /// Calls f(object) for every object there is, by ascending address. It may destroy that object, and no other, and construct
-  /// more, which are visited or not. Precondition: no other thread uses the pool.
+  /// more, which are visited or not; it may not begin another for_each() of this pool. Precondition: no other thread uses the pool.
   /// Costs the pool nothing until it is called, and then O(blocks + free blocks × log free blocks).
   template <class F>
   void for_each(F f) {

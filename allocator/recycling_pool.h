@@ -98,7 +98,10 @@ class recycling_pool {
   /// Gets room for so many objects. Returns whether it could.
   bool try_reserve(std::size_t objects) noexcept { return slots_.try_reserve(objects); }
   /// Whether an object of this pool lies there, in use or not.
-  bool owns(const T* object) const noexcept { return detail::inspector::is_block(slots_, slot_of(object)); }
+  bool owns(const T* object) const noexcept {
+    void* const slot = slot_of(object);
+    return detail::inspector::is_block(slots_, slot) && header_of(slot)->is != state::unmade;
+  }
 
  private:
   static header* header_of(void* slot) noexcept { return std::launder(static_cast<header*>(slot)); }

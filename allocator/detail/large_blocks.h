@@ -40,6 +40,7 @@ class large_blocks {
   /// Returns null where the store gives no memory. `alignment` is a power of two.
   void* allocate(Chunks& chunks, std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > size_limit || alignment > size_limit) return nullptr;
+    bytes = std::max<std::size_t>(bytes, 1);
     alignment = std::max(alignment, alignof(record));
     const std::size_t offset = round_up(Chunks::large_prefix + sizeof(record), alignment);
     const memory region = chunks.acquire_large(offset + bytes, alignment);

@@ -1,0 +1,254 @@
+// A pool for each of several types.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/multipool.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/model.h"
+
+namespace tarn::test {
+namespace {
+
+// ---- the example of "Simple memory pool implementations", with its names ---------------------------------------------------
+
+namespace seed_example {
+
+template <class... Args>
+using Pool = object_pool<Args...>;
+template <class... Args>
+using Multipool = multipool<Args...>;
+
+struct A {};
+struct B {};
+struct C {};
+
+BOOST_AUTO_TEST_CASE(the_example_of_simple_memory_pools) {
+  // Demonstrate use of a Pool<T>
+  {
+    // Create a pool of 'A's with an initial block of 64 entries.
+    Pool<A, geometric_growth<64>> a_pool;
+    // Can be called 64 times before triggering another allocation.
+    A* a1 = a_pool.construct();
+    BOOST_TEST(a_pool.blocks().capacity() == 64u);
+    A* a2 = a_pool.construct();
+    BOOST_TEST(a1 != a2);
+    // Release the memory to the pool. This does not call free() -
+    // it returns the space allocated for `a` to the pool.
+    a_pool.destroy(a1);
+    BOOST_TEST(a_pool.blocks().capacity() == 64u);
+    // Release all memory managed by `a_pool`. Happens on destruction.
+    // It is OK to not manually destroy `a2` if its destructor is trivial.
+    a_pool.release();
+    BOOST_TEST(a_pool.blocks().capacity() == 0u);
+  }
+  // Demonstrate use of a Multipool<...Ts>
+  {
+    // Create a multipool of 'A's, 'B's, and 'C's.
+    // Each subpool has initial block size of 64.
+    Multipool<A, B, C, geometric_growth<64>> abc_pool;
+    // Can create 64 (each) A, B, C objects before requesting more memory.
+    A* a = abc_pool.construct<A>();
+    B* b = abc_pool.construct<B>();
+    C* c = abc_pool.construct<C>();
+    BOOST_TEST(abc_pool.pool_of<A>().blocks().capacity() == 64u);
+    BOOST_TEST(abc_pool.pool_of<A>().blocks().owns(a));
+    BOOST_TEST(abc_pool.pool_of<B>().blocks().owns(b));
+    BOOST_TEST(abc_pool.pool_of<C>().blocks().owns(c));
+    // Can destroy these objects - does not call free().
+    abc_pool.destroy(a);
+    BOOST_TEST(abc_pool.construct<A>() == a);
+    // Release all memory managed by `abc_pool`. Happens on destruction.
+    // It is OK to not manually destroy `b` and `c` if their destructors are trivial.
+    abc_pool.release_all();
+    BOOST_TEST(abc_pool.pool_of<A>().blocks().capacity() == 0u);
+    BOOST_TEST(abc_pool.pool_of<B>().blocks().capacity() == 0u);
+    BOOST_TEST(abc_pool.pool_of<C>().blocks().capacity() == 0u);
+  }
+}
+
+}  // namespace seed_example
+
+// ---- each type has a pool of its own -----------------------------------------------------------------------------------------
+
+template <int Which>
+struct thing {
+  explicit thing(long n) : value(n) { ++alive; }
+  thing(const thing&) = delete;
+  thing& operator=(const thing&) = delete;
+  ~thing() { --alive; }
+  long value;
+  char more[static_cast<std::size_t>(Which) * 24 + 1] = {};
+  static inline int alive = 0;
+};
+using wall = thing<0>;
+using door = thing<1>;
+using key = thing<7>;
+
+BOOST_AUTO_TEST_CASE(each_type_has_its_own_pool) {
+  multipool<wall, door, key, fixed_growth<5>> things;
+  std::vector<wall*> walls;
+  std::vector<door*> doors;
+  for (int i = 0; i < 50; ++i) {
+    walls.push_back(things.construct<wall>(i));
+    if (i % 2 == 0) doors.push_back(things.construct<door>(100 + i));
+  }
+  BOOST_TEST(things.pool_of<wall>().blocks().capacity() == 50u);
+  BOOST_TEST(things.pool_of<door>().blocks().capacity() == 25u);
+  BOOST_TEST(things.pool_of<key>().blocks().capacity() == 0u);
+  for (const wall* const w : walls) {
+    BOOST_TEST(things.pool_of<wall>().blocks().owns(w));
+    BOOST_TEST(!things.pool_of<door>().blocks().owns(w));
+  }
+  for (std::size_t i = 0; i < doors.size(); ++i) BOOST_TEST(doors[i]->value == static_cast<long>(100 + 2 * i));
+
+  things.destroy(walls[3]);  // the type says where it goes
+  things.destroy(doors[3]);
+  BOOST_TEST(wall::alive == 49);
+  BOOST_TEST(door::alive == 24);
+  BOOST_TEST(things.construct<wall>(1) == walls[3]);
+  BOOST_TEST(things.construct<door>(1) == doors[3]);
+  things.destroy(static_cast<key*>(nullptr));
+  things.clear();
+  BOOST_TEST(wall::alive == 0);
+  BOOST_TEST(door::alive == 0);
+  BOOST_TEST(things.pool_of<wall>().blocks().capacity() == 50u);
+}
+
+BOOST_AUTO_TEST_CASE(two_types_of_one_layout_stay_apart) {
+  struct left {
+    long value;
+  };
+  struct right {
+    long value;
+  };
+  multipool<left, right, no_growth<3>> both;
+  for (int i = 0; i < 3; ++i) BOOST_TEST(both.try_construct<left>(i) != nullptr);
+  BOOST_TEST(both.try_construct<left>(3) == nullptr);
+  BOOST_TEST(both.try_construct<right>(3)->value == 3);
+}
+
+BOOST_AUTO_TEST_CASE(policies_stand_anywhere_in_the_list_and_serve_all) {
+  multipool<no_growth<2>, wall, mutex_locking<>, door, lifo_reuse<>, counting_statistics, key> things;
+  using walls = object_pool<wall, no_growth<2>, mutex_locking<>, lifo_reuse<>, counting_statistics>;
+  static_assert(std::is_same_v<decltype(things.pool_of<wall>()), walls&>);
+  static_assert(std::is_same_v<decltype(things.pool_of<key>()),
+                               object_pool<key, no_growth<2>, mutex_locking<>, lifo_reuse<>, counting_statistics>&>);
+  BOOST_TEST(things.try_construct<door>(1) != nullptr);
+  BOOST_TEST(things.try_construct<door>(2) != nullptr);
+  BOOST_TEST(things.try_construct<door>(3) == nullptr);
+  BOOST_CHECK_THROW((void)things.construct<door>(3), std::bad_alloc);
+  BOOST_TEST(door::alive == 2);
+  BOOST_TEST(things.pool_of<door>().blocks().statistics().in_use == 2u);
+  BOOST_TEST(things.pool_of<wall>().blocks().statistics().in_use == 0u);
+  const auto inside = std::make_unique<multipool<wall, static_array_store<2>, door>>();
+  BOOST_TEST(inside->try_construct<wall>(1) != nullptr);
+  BOOST_TEST(inside->try_construct<wall>(2) != nullptr);
+  BOOST_TEST(inside->try_construct<wall>(3) == nullptr);
+  BOOST_TEST(inside->try_construct<door>(3) != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(arguments_arrive_and_exceptions_leave_nothing_behind) {
+  struct picky {
+    picky(std::unique_ptr<int> one, const std::string& two, int& three, bool throws) : a(std::move(one)), b(two), c(three) {
+      if (throws) throw std::runtime_error("picky");
+    }
+    std::unique_ptr<int> a;
+    std::string b;
+    int& c;
+  };
+  multipool<picky, wall, static_array_store<1>> things;
+  int three = 3;
+  for (int i = 0; i < 5; ++i) {
+    BOOST_CHECK_THROW((void)things.construct<picky>(nullptr, "two", three, true), std::runtime_error);
+    BOOST_CHECK_THROW((void)things.try_construct<picky>(nullptr, "two", three, true), std::runtime_error);
+  }
+  picky* const p = things.construct<picky>(std::make_unique<int>(1), "two", three, false);
+  BOOST_TEST(*p->a == 1);
+  BOOST_TEST(&p->c == &three);
+  BOOST_TEST(things.try_construct<picky>(nullptr, "two", three, false) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(the_destructor_destroys_what_is_left_and_release_all_does_not) {
+  {
+    multipool<wall, door> things;
+    for (int i = 0; i < 100; ++i) {
+      BOOST_TEST(things.construct<wall>(i)->value == i);
+      BOOST_TEST(things.construct<door>(i)->value == i);
+    }
+    BOOST_TEST(wall::alive == 100);
+  }
+  BOOST_TEST(wall::alive == 0);
+  BOOST_TEST(door::alive == 0);
+  {
+    multipool<wall, door> things;
+    for (int i = 0; i < 10; ++i) BOOST_TEST(things.construct<wall>(i) != nullptr);
+    things.release_all();
+    BOOST_TEST(wall::alive == 10);
+    BOOST_TEST(things.construct<wall>(11) != nullptr);
+  }
+  BOOST_TEST(wall::alive == 10);
+  wall::alive = 0;
+}
+
+BOOST_AUTO_TEST_CASE(defect_13_release_all_and_fill_does_not_grow_each_time) {
+  multipool<long, char> things;
+  (void)things.construct<long>(1);
+  const std::size_t first = things.pool_of<long>().blocks().capacity();
+  for (int i = 0; i < 40; ++i) {
+    things.release_all();
+    (void)things.construct<long>(1);
+    (void)things.construct<char>('c');
+    BOOST_TEST(things.pool_of<long>().blocks().capacity() == first);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_mix_in_random_order) {
+  multipool<wall, door, key, geometric_growth<2, 64>> things;
+  std::mt19937_64 random(seed());
+  std::set<wall*> walls;
+  std::set<door*> doors;
+  std::set<key*> keys;
+  long made = 0;
+  const auto step = [&]<class T>(std::set<T*>& all) {
+    if (random() % 5 < 3) {
+      T* const o = things.construct<T>(++made);
+      REQUIRE(all.insert(o).second);
+    } else if (!all.empty()) {
+      auto at = all.lower_bound(reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(*all.begin()) + random() % 8192));
+      if (at == all.end()) at = all.begin();
+      things.destroy(*at);
+      all.erase(at);
+    }
+  };
+  for (int i = 0; i < 30'000; ++i) {
+    const auto dice = random() % 3;
+    if (dice == 0) step(walls);
+    else if (dice == 1) step(doors);
+    else step(keys);
+  }
+  const auto same = [&]<class T>(const std::set<T*>& all) {
+    std::set<T*> seen;
+    things.pool_of<T>().for_each([&](T& o) { seen.insert(&o); });
+    BOOST_TEST((seen == all));
+    BOOST_TEST(T::alive == static_cast<int>(all.size()));
+  };
+  same(walls);
+  same(doors);
+  same(keys);
+  things.clear();
+  BOOST_TEST(wall::alive + door::alive + key::alive == 0);
+}
+
+}  // namespace
+}  // namespace tarn::test

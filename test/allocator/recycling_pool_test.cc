@@ -1,0 +1,564 @@
+// Objects that are made once and used again and again. `defect_N` are defects of other libraries; xmalloc_test.cc lists them.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "tarn/allocator/recycling_pool.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/model.h"
+#include "tarn/test/support/upstream.h"
+
+namespace tarn::test {
+namespace {
+
+/// Counts what happens to it. Each test has a tag, and so counts of its own.
+template <class Tag, std::size_t Align = alignof(long)>
+struct alignas(Align) tool {
+  tool() {
+    if (throws_when_made) throw std::runtime_error("made");
+    ++made;
+  }
+  tool(const tool&) = delete;
+  tool& operator=(const tool&) = delete;
+  ~tool() {
+    ++destroyed;
+    twice += ended;
+    ended = true;
+  }
+  void reset() {
+    if (throws_when_reset) throw std::runtime_error("reset");
+    ++resets;
+    content = 0;
+  }
+  long content = 0;
+  long kept = 0;  // reset() leaves it alone
+  bool ended = false;
+
+  static long alive() { return made - destroyed; }
+  static inline long made = 0;
+  static inline long destroyed = 0;
+  static inline long resets = 0;
+  static inline long twice = 0;
+  static inline bool throws_when_made = false;
+  static inline bool throws_when_reset = false;
+};
+
+template <class Pool>
+std::vector<typename Pool::value_type*> acquire_all(Pool& pool) {
+  std::vector<typename Pool::value_type*> all;
+  while (auto* const o = pool.acquire()) {
+    all.push_back(o);
+    REQUIRE(all.size() < 100'000);  // a pool that comes to no end
+  }
+  return all;
+}
+template <class T>
+bool distinct(std::vector<T*> all) {
+  std::sort(all.begin(), all.end());
+  return std::adjacent_find(all.begin(), all.end(), [](T* a, T* b) { return a + 1 > b; }) == all.end();
+}
+
+// ---- the seed -----------------------------------------------------------------------------------------------------------------
+
+/// As in "Stack, Heap, Pool".
+class big_object {
+ public:
+  static constexpr std::int32_t bytes = 1000 * 1024;
+  void reset() {}
+  void set_first_char(char c) { bytes_[0] = c; }
+
+ private:
+  std::array<char, bytes> bytes_{};
+};
+
+template <class Pool>
+void allocations_and_deallocations(Pool& pool) {
+  big_object* const obj1{pool.acquire()};
+  BOOST_TEST(obj1 != nullptr);
+  big_object* const obj2 = pool.acquire();
+  BOOST_TEST(obj2 != nullptr);
+  pool.release(obj1);
+  big_object* const obj3 = pool.acquire();
+  BOOST_TEST(obj3 == obj1);
+  big_object* const obj4 = pool.acquire();
+  BOOST_TEST(obj4 == nullptr);
+  pool.release(obj2);
+  big_object* const obj5 = pool.acquire();
+  BOOST_TEST(obj5 == obj2);
+}
+
+BOOST_AUTO_TEST_CASE(the_test_of_stack_heap_pool) {
+  recycling_pool<big_object, no_growth<2>> pool;
+  allocations_and_deallocations(pool);
+  using inside = recycling_pool<big_object, static_array_store<2>>;
+  const auto own = std::make_unique<inside>();
+  allocations_and_deallocations(*own);
+}
+
+BOOST_AUTO_TEST_CASE(the_benchmark_of_stack_heap_pool) {
+  recycling_pool<big_object, no_growth<20>> pool;
+  BOOST_TEST(pool.try_reserve(20));
+  for (int i = 0; i < 20; ++i) {
+    big_object* const o{pool.acquire()};
+    BOOST_REQUIRE(o != nullptr);
+    o->set_first_char('a');
+  }
+  BOOST_TEST(pool.acquire() == nullptr);
+}
+
+// ---- made once ----------------------------------------------------------------------------------------------------------------
+
+template <class Policy>
+void make_once() {
+  struct tag;
+  using T = tool<tag>;
+  T::made = T::destroyed = T::resets = 0;
+  std::size_t count = 0;
+  {
+    recycling_pool<T, Policy> pool;
+    BOOST_TEST(T::made == 0);
+    for (int round = 0; round < 20; ++round) {
+      const auto all = acquire_all(pool);
+      count = all.size();
+      BOOST_TEST(distinct(all));
+      BOOST_TEST(T::made == static_cast<long>(count));
+      for (T* const o : all) BOOST_TEST(pool.release(o));
+      BOOST_TEST(T::resets == static_cast<long>(count) * (round + 1));
+    }
+    BOOST_TEST(T::destroyed == 0);
+    BOOST_TEST(pool.capacity() == count);
+  }
+  BOOST_TEST(count == 20u);
+  BOOST_TEST(T::made == 20);
+  BOOST_TEST(T::destroyed == 20);
+  BOOST_TEST(T::twice == 0);
+}
+
+BOOST_AUTO_TEST_CASE(objects_are_made_once) {
+  make_once<static_array_store<20>>();
+  make_once<no_growth<20>>();
+  make_once<fixed_growth<7, 20>>();
+  make_once<geometric_growth<1, 16, 2, 20>>();
+}
+
+BOOST_AUTO_TEST_CASE(no_more_are_made_than_are_out_at_once) {
+  struct tag;
+  using T = tool<tag>;
+  {
+    recycling_pool<T, no_growth<100>> pool;
+    for (int i = 0; i < 1000; ++i) {
+      T* const a = pool.acquire();
+      T* const b = pool.acquire();
+      pool.release(a);
+      pool.release(b);
+    }
+    BOOST_TEST(T::made == 2);
+  }
+  BOOST_TEST(T::destroyed == 2);
+}
+
+BOOST_AUTO_TEST_CASE(content_stays_until_reset_and_what_reset_leaves_stays_for_good) {
+  struct tag;
+  recycling_pool<tool<tag>, static_array_store<1>> pool;
+  tool<tag>* const o = pool.acquire();
+  o->content = 7;
+  o->kept = 8;
+  BOOST_TEST(pool.release(o));
+  BOOST_TEST(pool.acquire() == o);
+  BOOST_TEST(o->content == 0);
+  BOOST_TEST(o->kept == 8);
+  o->kept = 9;
+  pool.release(o);
+  BOOST_TEST(pool.acquire()->kept == 9);
+}
+
+BOOST_AUTO_TEST_CASE(every_byte_of_a_free_object_stays) {  // the free list is none of its business
+  struct page {
+    void reset() {}
+    std::array<unsigned char, 300> bytes;
+  };
+  recycling_pool<page, fixed_growth<9>> pool;
+  std::vector<page*> all;
+  for (unsigned i = 0; i < 100; ++i) {
+    all.push_back(pool.acquire());
+    all.back()->bytes.fill(static_cast<unsigned char>(i));
+  }
+  std::mt19937_64 random(seed());
+  for (int round = 0; round < 10; ++round) {
+    std::shuffle(all.begin(), all.end(), random);
+    for (page* const p : all) BOOST_TEST(pool.release(p));
+    all.clear();
+    std::array<bool, 100> seen{};
+    for (int i = 0; i < 100; ++i) {
+      page* const p = pool.acquire();
+      all.push_back(p);
+      BOOST_REQUIRE(p->bytes[0] < 100);
+      BOOST_TEST(!seen[p->bytes[0]]);
+      seen[p->bytes[0]] = true;
+      BOOST_TEST(std::count(p->bytes.begin(), p->bytes.end(), p->bytes[0]) == 300);
+    }
+  }
+}
+
+// ---- what is refused ----------------------------------------------------------------------------------------------------------
+
+template <class Pool, class... Given>
+void refuse(const Given&... given) {
+  using T = typename Pool::value_type;
+  const long alive = T::alive();
+  {
+    const auto held = std::make_unique<Pool>(given...);
+    const auto other = std::make_unique<Pool>(given...);
+    Pool& pool = *held;
+    T* const a = pool.acquire();
+    T* const b = pool.acquire();
+    const long resets = T::resets;
+    // Taken together with what is refused below, `other` over the caller's one buffer may not be used.
+    T* const strange = sizeof...(Given) == 0 ? other->acquire() : nullptr;
+
+    BOOST_TEST(!pool.release(nullptr));
+    alignas(T) std::byte on_stack[2 * sizeof(T)] = {};
+    BOOST_TEST(!pool.release(reinterpret_cast<T*>(on_stack + sizeof(T))));
+    const auto on_heap = std::make_unique<T>();
+    BOOST_TEST(!pool.release(on_heap.get()));
+    BOOST_TEST(!pool.release(strange));
+    const std::size_t size = sizeof(T);
+    for (std::size_t offset = 1; offset < size; ++offset) {
+      BOOST_TEST(!pool.release(reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(a) + offset)));
+      BOOST_TEST(!pool.release(reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(a) - offset)));
+    }
+    BOOST_TEST(!pool.release(reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(a) + (std::size_t{1} << 40))));
+    BOOST_TEST(!pool.release(reinterpret_cast<T*>(static_cast<std::uintptr_t>(-64))));
+    BOOST_TEST(!pool.release(reinterpret_cast<T*>(std::uintptr_t{64})));
+    BOOST_TEST(T::resets == resets);
+
+    BOOST_TEST(pool.release(a));
+    for (int i = 0; i < 3; ++i) BOOST_TEST(!pool.release(a));  // defect 15, 19: twice
+    BOOST_TEST(T::resets == resets + 1);
+    BOOST_TEST(pool.acquire() == a);
+    BOOST_TEST(pool.acquire() != a);
+    BOOST_TEST(pool.release(b));
+
+    BOOST_TEST(pool.owns(a));
+    BOOST_TEST(pool.owns(b));  // free, but one of the pool's
+    BOOST_TEST(!pool.owns(nullptr));
+    BOOST_TEST(!pool.owns(on_heap.get()));
+    BOOST_TEST(!pool.owns(strange));
+    BOOST_TEST(!pool.owns(reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(a) + 1)));
+    if (strange != nullptr) BOOST_TEST(other->release(strange));
+  }
+  BOOST_TEST(T::alive() == alive);
+  BOOST_TEST(T::twice == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_out_is_refused) {
+  struct tag;
+  refuse<recycling_pool<tool<tag>, static_array_store<10>>>();
+  refuse<recycling_pool<tool<tag>>>();
+  refuse<recycling_pool<tool<tag>, fixed_growth<1>>>();
+  refuse<recycling_pool<tool<tag>, mutex_locking<>, geometric_growth<2, 8>>>();
+  refuse<recycling_pool<tool<tag, 64>, fixed_growth<4>>>();  // coloured
+  std::vector<std::byte> bytes(2000);
+  refuse<recycling_pool<tool<tag>, buffer_store>>(buffer_store{bytes});
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_was_never_acquired_is_refused) {
+  struct tag;
+  using T = tool<tag>;
+  recycling_pool<T, static_array_store<30>> pool;
+  const T* const first = pool.acquire();
+  const T* const second = pool.acquire();
+  const auto stride = reinterpret_cast<std::uintptr_t>(second) - reinterpret_cast<std::uintptr_t>(first);
+  for (std::size_t i = 2; i < 40; ++i)
+    BOOST_TEST(!pool.release(reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(first) + i * stride)));
+  BOOST_TEST(
+      !pool.owns(reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(first) + 29 * stride)));  // nothing was made there
+  BOOST_TEST(T::resets == 0);
+  BOOST_TEST(acquire_all(pool).size() == 28u);
+}
+
+// ---- exceptions ---------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_constructor_that_throws_leaves_the_pool_as_it_was) {
+  struct tag;
+  using T = tool<tag>;
+  {
+    recycling_pool<T, static_array_store<5>> pool;
+    T* const first = pool.acquire();
+    T::throws_when_made = true;
+    for (int i = 0; i < 20; ++i) BOOST_CHECK_THROW((void)pool.acquire(), std::runtime_error);
+    BOOST_TEST(pool.release(first));
+    BOOST_TEST(pool.acquire() == first);  // none has to be made
+    T::throws_when_made = false;
+    BOOST_TEST(acquire_all(pool).size() == 4u);
+    BOOST_TEST(T::made == 5);
+  }
+  BOOST_TEST(T::destroyed == 5);
+}
+
+BOOST_AUTO_TEST_CASE(an_object_whose_reset_throws_is_replaced) {
+  struct tag;
+  using T = tool<tag>;
+  {
+    recycling_pool<T, static_array_store<3>> pool;
+    const auto all = acquire_all(pool);
+    all[1]->kept = 5;
+    T::throws_when_reset = true;
+    BOOST_CHECK_THROW(pool.release(all[1]), std::runtime_error);
+    T::throws_when_reset = false;
+    BOOST_TEST(T::made == 3);
+    BOOST_TEST(T::destroyed == 1);
+    BOOST_TEST(!pool.release(all[1]));
+    T* const fresh = pool.acquire();
+    BOOST_TEST(fresh == all[1]);
+    BOOST_TEST(T::made == 4);
+    BOOST_TEST(fresh->kept == 0);
+    BOOST_TEST(!fresh->ended);
+    BOOST_TEST(pool.acquire() == nullptr);
+    T::throws_when_reset = true;
+    BOOST_CHECK_THROW(pool.release(all[0]), std::runtime_error);
+    T::throws_when_reset = false;
+  }
+  BOOST_TEST(T::made == 4);
+  BOOST_TEST(T::destroyed == 4);
+  BOOST_TEST(T::twice == 0);
+}
+
+// ---- the end ------------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(the_destructor_ends_each_object_once_whether_it_is_out_or_not) {
+  struct tag;
+  using T = tool<tag>;
+  for (const std::size_t n : {0u, 1u, 15u, 16u, 17u, 300u}) {
+    T::made = T::destroyed = 0;
+    {
+      recycling_pool<T, fixed_growth<20>> pool;
+      std::vector<T*> all;
+      for (std::size_t i = 0; i < n; ++i) all.push_back(pool.acquire());
+      for (std::size_t i = 0; i < n; i += 3) BOOST_TEST(pool.release(all[i]));
+    }
+    BOOST_TEST(T::made == static_cast<long>(n));
+    BOOST_TEST(T::destroyed == static_cast<long>(n));
+    BOOST_TEST(T::twice == 0);
+  }
+}
+
+// ---- compositions -------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_pool_that_grows) {
+  struct tag;
+  using T = tool<tag>;
+  test::upstream upstream;
+  {
+    recycling_pool<T, resource_store, geometric_growth<4, 64>> pool{resource_store{&upstream}};
+    std::vector<T*> all;
+    for (int i = 0; i < 1000; ++i) all.push_back(pool.acquire());
+    BOOST_TEST(std::count(all.begin(), all.end(), nullptr) == 0);
+    BOOST_TEST(distinct(all));
+    BOOST_TEST(pool.capacity() >= 1000u);
+    BOOST_TEST(T::made == 1000);
+    upstream.fail(1, failing::for_ever);
+    std::size_t more = 0;
+    while (pool.acquire() != nullptr) ++more;
+    BOOST_TEST(more + 1000 == pool.capacity());
+    BOOST_TEST(!pool.try_reserve(pool.capacity() + 1));
+    BOOST_TEST(pool.release(all[0]));
+    BOOST_TEST(pool.acquire() == all[0]);
+    upstream.fail(1, failing::never);
+    BOOST_TEST(pool.acquire() != nullptr);
+  }
+  BOOST_TEST(T::alive() == 0);
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_not_zero_at_first) {  // nobody may take old bytes for an object
+  struct tag;
+  using T = tool<tag>;
+  std::vector<std::byte> bytes(5000, std::byte{0x02});
+  for (int round = 0; round < 3; ++round) {
+    T::made = T::destroyed = 0;
+    {
+      recycling_pool<T, buffer_store> pool{buffer_store{std::span(bytes).subspan(3)}};
+      const auto all = acquire_all(pool);
+      BOOST_TEST(all.size() == pool.capacity());
+      BOOST_TEST(all.size() > 50u);
+      BOOST_TEST(T::made == static_cast<long>(all.size()));
+      for (const T* const o : all) BOOST_TEST(o->kept == 0);
+    }
+    BOOST_TEST(T::destroyed == T::made);
+    std::fill(bytes.begin(), bytes.end(), static_cast<std::byte>(round));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(reserve_is_room_and_makes_nothing) {
+  struct tag;
+  using T = tool<tag>;
+  recycling_pool<T, fixed_growth<10, 50>> pool;
+  BOOST_TEST(pool.capacity() == 0u);
+  BOOST_TEST(pool.try_reserve(45));
+  BOOST_TEST(pool.capacity() == 50u);
+  BOOST_TEST(T::made == 0);
+  BOOST_TEST(!pool.try_reserve(51));
+  BOOST_TEST(acquire_all(pool).size() == 50u);
+}
+
+BOOST_AUTO_TEST_CASE(defect_15_objects_are_aligned) {
+  struct tag;
+  const auto aligned = []<std::size_t Align>(std::integral_constant<std::size_t, Align>) {
+    recycling_pool<tool<tag, Align>, fixed_growth<5>> pool;
+    recycling_pool<tool<tag, Align>, static_array_store<8>> inside;
+    for (int i = 0; i < 20; ++i) BOOST_TEST(reinterpret_cast<std::uintptr_t>(pool.acquire()) % Align == 0);
+    for (int i = 0; i < 8; ++i) BOOST_TEST(reinterpret_cast<std::uintptr_t>(inside.acquire()) % Align == 0);
+  };
+  aligned(std::integral_constant<std::size_t, 16>{});
+  aligned(std::integral_constant<std::size_t, 32>{});
+  aligned(std::integral_constant<std::size_t, 64>{});
+  aligned(std::integral_constant<std::size_t, 128>{});
+  aligned(std::integral_constant<std::size_t, 4096>{});
+
+  struct tiny {
+    void reset() {}
+    char c = 'x';
+  };
+  recycling_pool<tiny, static_array_store<100>> tinies;
+  const auto all = acquire_all(tinies);
+  BOOST_TEST(all.size() == 100u);
+  BOOST_TEST(std::all_of(all.begin(), all.end(), [](const tiny* t) { return t->c == 'x'; }));
+}
+
+BOOST_AUTO_TEST_CASE(defect_16_release_in_random_order_is_not_quadratic) {
+  struct number {
+    void reset() {}
+    long value = 0;
+  };
+  const auto time = [](std::size_t n) {
+    double best = 1e9;
+    for (int round = 0; round < 3; ++round) {
+      recycling_pool<number> pool;
+      std::vector<number*> all;
+      for (std::size_t i = 0; i < n; ++i) all.push_back(pool.acquire());
+      std::shuffle(all.begin(), all.end(), std::mt19937_64(7));
+      std::size_t released = 0;
+      const auto start = std::chrono::steady_clock::now();
+      for (number* const o : all) released += pool.release(o);
+      const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+      BOOST_TEST(released == n);
+      best = std::min(best, took.count() / static_cast<double>(n));
+    }
+    return best;
+  };
+  const double few = time(4'000), lots = time(160'000);
+  std::printf("a release in random order: %.1f ns of 4,000, %.1f ns of 160,000\n", few, lots);
+  BOOST_TEST(lots < 15 * few + 60);  // quadratic: 40 times
+}
+
+// ---- threads ------------------------------------------------------------------------------------------------------------------
+
+/// Written without atomics: whoever holds it has it alone.
+struct parcel {
+  void reset() { sender = 0; }
+  int sender = 0;
+  int resets_seen = 0;
+};
+
+template <class Pool>
+void hand_over(Pool& pool) {
+  constexpr unsigned threads = 4;
+  constexpr int rounds = 4000;
+  std::vector<std::atomic<parcel*>> slots(16);
+  std::atomic<int> faults{0};
+  std::atomic<std::size_t> acquired{0}, released{0};
+  const auto work = [&](unsigned who) {
+    std::mt19937_64 random(who);
+    std::size_t got = 0, gave = 0;
+    for (int i = 0; i < rounds; ++i) {
+      parcel* p = pool.acquire();
+      if (p != nullptr) {
+        ++got;
+        if (p->sender != 0) ++faults;  // released without a reset, or out twice
+        p->sender = static_cast<int>(who) + 1;
+      }
+      p = slots[random() % slots.size()].exchange(p);  // somebody else will release it
+      if (p != nullptr) {
+        if (p->sender == 0) ++faults;
+        if (pool.release(p)) ++gave;
+        else ++faults;
+      }
+    }
+    acquired += got;
+    released += gave;
+  };
+  {
+    std::vector<std::thread> all;
+    for (unsigned who = 0; who < threads; ++who) all.emplace_back(work, who);
+    for (std::thread& t : all) t.join();
+  }
+  for (auto& slot : slots)
+    if (parcel* const p = slot.exchange(nullptr)) released += pool.release(p);
+  BOOST_TEST(faults == 0);
+  BOOST_TEST(acquired > 0u);
+  BOOST_TEST(acquired == released);
+}
+
+BOOST_AUTO_TEST_CASE(objects_change_hands) {
+  recycling_pool<parcel, mutex_locking<>, fixed_growth<5>> growing;
+  hand_over(growing);
+  recycling_pool<parcel, mutex_locking<>, static_array_store<10>> scarce;
+  hand_over(scarce);
+  BOOST_TEST(acquire_all(scarce).size() == 10u);
+  recycling_pool<parcel, shared_locking, geometric_growth<1, 16>> aware;
+  hand_over(aware);
+}
+
+// ---- a long walk --------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_hundred_thousand_operations_agree_with_two_sets) {
+  struct tag;
+  using T = tool<tag>;
+  std::mt19937_64 random(seed());
+  {
+    recycling_pool<T, geometric_growth<2, 40, 2, 500>> pool;
+    std::set<T*> out, idle;
+    for (int i = 0; i < 100'000; ++i) {
+      if (random() % 100 < (i / 2000 % 2 == 0 ? 70u : 30u)) {
+        T* const o = pool.acquire();
+        if (o == nullptr) {
+          REQUIRE(out.size() == 500);
+          continue;
+        }
+        REQUIRE(out.insert(o).second);
+        REQUIRE(idle.erase(o) == (o->kept != 0));  // used before, or new
+        o->kept = 1;
+      } else if (!out.empty()) {
+        const auto low = reinterpret_cast<std::uintptr_t>(*out.begin()), high = reinterpret_cast<std::uintptr_t>(*out.rbegin());
+        const auto at = out.lower_bound(reinterpret_cast<T*>(low + random() % (high - low + 1)));
+        T* const o = *at;
+        REQUIRE(pool.release(o));
+        REQUIRE(!pool.release(o));
+        out.erase(at);
+        idle.insert(o);
+      }
+    }
+    BOOST_TEST(T::made == static_cast<long>(out.size() + idle.size()));
+  }
+  BOOST_TEST(T::alive() == 0);
+  BOOST_TEST(T::twice == 0);
+}
+
+}  // namespace
+}  // namespace tarn::test

@@ -1,0 +1,611 @@
+// Blocks of many sizes. `defect_N` are defects of other libraries; xmalloc_test.cc lists them.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/model.h"
+#include "tarn/test/support/upstream.h"
+
+namespace tarn::test {
+namespace {
+
+// ---- classes --------------------------------------------------------------------------------------------------------------------
+
+template <std::size_t Smallest, std::size_t Largest>
+void check_geometric() {
+  using classes = geometric_classes<Smallest, Largest>;
+  BOOST_TEST(classes::size(0) == Smallest);
+  BOOST_TEST(classes::size(classes::count - 1) == Largest);
+  BOOST_TEST(classes::largest == Largest);
+  for (std::size_t i = 0; i != classes::count; ++i) {
+    BOOST_TEST(classes::index(classes::size(i)) == i);
+    if (i != 0) BOOST_TEST(classes::size(i - 1) < classes::size(i));
+    BOOST_TEST(classes::size(i) % Smallest == 0);
+  }
+  std::size_t last = 0;
+  for (std::size_t bytes = 1; bytes <= Largest; ++bytes) {
+    const std::size_t i = classes::index(bytes);
+    const std::size_t size = classes::size(i);
+    REQUIRE(i < classes::count);
+    REQUIRE(i >= last);
+    REQUIRE(size >= bytes);
+    REQUIRE(i == 0 || classes::size(i - 1) < bytes);  // the smallest that has room
+    if (bytes > 8 * Smallest) REQUIRE(4 * (size - bytes) <= bytes);
+    else REQUIRE(size - bytes < Smallest);
+    last = i;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(geometric_classes_waste_at_most_a_quarter) {
+  check_geometric<16, 4096>();
+  check_geometric<16, 16>();
+  check_geometric<16, 48>();
+  check_geometric<16, 128>();
+  check_geometric<16, 160>();
+  check_geometric<16, 1024>();
+  check_geometric<16, 65536>();
+  check_geometric<32, 4096>();
+  check_geometric<64, 64>();
+  check_geometric<64, 448>();
+  check_geometric<64, 10240>();
+  check_geometric<256, 4096>();
+  check_geometric<1024, 1024 * 1024>();
+  BOOST_TEST((geometric_classes<>::count) == 28u);
+}
+
+template <std::size_t... Bytes>
+void check_listed() {
+  using classes = listed_classes<Bytes...>;
+  const std::vector<std::size_t> all{Bytes...};
+  BOOST_TEST(classes::count == all.size());
+  BOOST_TEST(classes::largest == all.back());
+  for (std::size_t bytes = 1; bytes <= all.back(); ++bytes) {
+    const auto wanted = std::find_if(all.begin(), all.end(), [=](std::size_t size) { return size >= bytes; });
+    REQUIRE(classes::index(bytes) == static_cast<std::size_t>(wanted - all.begin()));
+    REQUIRE(classes::size(classes::index(bytes)) == *wanted);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(listed_classes_are_what_is_listed) {
+  check_listed<24, 40, 100>();
+  check_listed<1>();
+  check_listed<1, 2, 3, 4096>();
+  check_listed<64, 65, 128, 5000>();
+}
+
+template <class Pool>
+void check_class_size() {
+  for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
+    std::size_t last = 0;
+    for (std::size_t bytes = 0; bytes <= 10'000; ++bytes) {
+      const std::size_t size = Pool::class_size(bytes, alignment);
+      if (size == 0) {
+        if (bytes != 0) REQUIRE(last == 0 || Pool::class_size(bytes + 1, alignment) == 0);
+        continue;
+      }
+      REQUIRE(size >= bytes);
+      REQUIRE(size >= last);
+      last = size;
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(class_size_grows_with_the_request) {
+  check_class_size<size_class_pool<>>();
+  check_class_size<size_class_pool<geometric_classes<64, 10240>>>();
+  check_class_size<size_class_pool<listed_classes<24, 40, 100>>>();
+  using standard = size_class_pool<>;
+  BOOST_TEST(standard::class_size(0) == 16u);
+  BOOST_TEST(standard::class_size(1) == 16u);
+  BOOST_TEST(standard::class_size(100) == 112u);
+  BOOST_TEST(standard::class_size(129) == 160u);
+  BOOST_TEST(standard::class_size(100, 64) == 128u);
+  BOOST_TEST(standard::class_size(4096) == 4096u);
+  BOOST_TEST(standard::class_size(4097) == 0u);
+  BOOST_TEST(standard::class_size(8, 128) == 0u);
+  BOOST_TEST(standard::class_size(static_cast<std::size_t>(-1)) == 0u);
+  BOOST_TEST(standard::class_size(static_cast<std::size_t>(-1), 64) == 0u);
+  using odd = size_class_pool<listed_classes<24, 40, 100>>;
+  BOOST_TEST(odd::class_size(20, 4) == 24u);
+  BOOST_TEST(odd::class_size(20, 8) == 24u);
+  BOOST_TEST(odd::class_size(20, 16) == 0u);  // none of the three is aligned to 16
+  BOOST_TEST(odd::class_size(50, 4) == 100u);
+  BOOST_TEST(odd::class_size(50, 8) == 0u);
+}
+
+// ---- every size, every alignment ------------------------------------------------------------------------------------------------
+
+/// The live blocks, which may not overlap, each with a stamp at both ends and, while it is small, in all of it.
+template <class Pool>
+class blocks_of {
+ public:
+  explicit blocks_of(Pool& pool) : pool_(pool) {}
+
+  bool take(std::size_t bytes, std::size_t alignment) {
+    void* const block = pool_.try_allocate(bytes, alignment);
+    if (block == nullptr) return false;
+    const auto start = reinterpret_cast<std::uintptr_t>(block);
+    REQUIRE(start % alignment == 0);
+    const std::size_t size = std::max<std::size_t>(bytes, 1);
+    const auto next = live_.lower_bound(start);
+    REQUIRE(next == live_.end() || start + size <= next->first);
+    REQUIRE(next == live_.begin() || std::prev(next)->first + std::prev(next)->second.size <= start);
+    const auto stamp = static_cast<unsigned char>(++stamps_ % 255 + 1);
+    live_.emplace_hint(next, start, part{size, bytes, alignment, stamp});
+    std::memset(block, stamp, size);
+    return true;
+  }
+  void give(std::uintptr_t at) {
+    const auto found = live_.find(at);
+    give(found);
+  }
+  /// Gives one back that stands at a random place.
+  void give_any(std::mt19937_64& random) {
+    if (live_.empty()) return;
+    const std::uintptr_t low = live_.begin()->first, high = live_.rbegin()->first;
+    give(live_.lower_bound(low + random() % (high - low + 1)));
+  }
+  void give_every(std::size_t nth) {
+    std::size_t i = 0;
+    for (auto at = live_.begin(); at != live_.end();) {
+      const auto here = at++;
+      if (i++ % nth == 0) give(here);
+    }
+  }
+  void verify() const {
+    for (const auto& [at, p] : live_) check(at, p);
+  }
+  void forget() { live_.clear(); }
+  std::size_t live() const { return live_.size(); }
+
+ private:
+  struct part {
+    std::size_t size, asked, alignment;
+    unsigned char stamp;
+  };
+  void give(typename std::map<std::uintptr_t, part>::iterator at) {
+    check(at->first, at->second);
+    std::memset(reinterpret_cast<void*>(at->first), 0xDD, at->second.size);
+    pool_.deallocate(reinterpret_cast<void*>(at->first), at->second.asked, at->second.alignment);
+    live_.erase(at);
+  }
+  static void check(std::uintptr_t at, const part& p) {
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(at);
+    REQUIRE(bytes[0] == p.stamp && bytes[p.size - 1] == p.stamp);
+    REQUIRE(std::memcmp(bytes, bytes + 1, p.size - 1) == 0);
+  }
+
+  Pool& pool_;
+  std::map<std::uintptr_t, part> live_;
+  unsigned stamps_ = 0;
+};
+
+template <class Pool, class... Given>
+void every_size_and_alignment(std::size_t step, const Given&... given) {
+  const auto held = std::make_unique<Pool>(given...);
+  blocks_of<Pool> all(*held);
+  for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
+    for (std::size_t bytes = 0; bytes <= 10'000; bytes += bytes < 300 ? 1 : step) REQUIRE(all.take(bytes, alignment));
+    all.give_every(2);
+  }
+  all.verify();
+  all.give_every(1);
+  // Again, over used blocks.
+  for (std::size_t alignment = 4096; alignment != 0; alignment /= 2)
+    for (std::size_t bytes = 0; bytes <= 10'000; bytes += 97) REQUIRE(all.take(bytes, alignment));
+  all.verify();
+}
+
+BOOST_AUTO_TEST_CASE(defect_20_every_size_at_every_alignment) {
+  every_size_and_alignment<size_class_pool<>>(7);
+  every_size_and_alignment<size_class_pool<geometric_classes<64, 10240>, lifo_reuse<>>>(41);
+  every_size_and_alignment<size_class_pool<mutex_locking<>, fixed_growth<5>>>(41);
+}
+BOOST_AUTO_TEST_CASE(every_size_at_every_alignment_with_classes_of_odd_sizes) {
+  every_size_and_alignment<size_class_pool<listed_classes<24, 40, 100>>>(41);
+  every_size_and_alignment<size_class_pool<listed_classes<1, 3, 7, 16, 50, 96, 192, 1000, 4000>, lifo_reuse<>>>(41);
+  every_size_and_alignment<size_class_pool<listed_classes<48, 64, 65, 80>, fixed_growth<3>>>(41);
+}
+
+template <class Pool, class... Given>
+void walk(std::size_t operations, std::size_t most, const Given&... given) {
+  const auto held = std::make_unique<Pool>(given...);
+  blocks_of<Pool> all(*held);
+  std::mt19937_64 random(seed());
+  std::size_t aim = most / 2;
+  for (std::size_t i = 0; i < operations; ++i) {
+    if (i % 3000 == 0) aim = random() % (most + 1);
+    if (random() % 100 < (all.live() < aim ? 70u : 30u)) {
+      const std::size_t bytes = random() % 20 == 0 ? random() % 10'000 : random() % 300;
+      const std::size_t alignment = random() % 4 == 0 ? std::size_t{1} << random() % 13 : 16;
+      (void)all.take(bytes, alignment);
+    } else {
+      all.give_any(random);
+    }
+    if (i % 10'000 == 9'999) {
+      held->trim();
+      all.verify();
+    }
+    if (i % 30'000 == 29'999) {
+      held->release();
+      all.forget();
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_long_walk) {
+  const std::size_t n = 40'000 * patience();
+  walk<size_class_pool<>>(n, 3000);
+  walk<size_class_pool<listed_classes<24, 40, 100>, lifo_reuse<>>>(n, 3000);
+  walk<size_class_pool<geometric_classes<32, 2048>, mutex_locking<>, geometric_growth<2, 8>>>(n, 3000);
+  walk<size_class_pool<static_array_store<60>>>(n, 3000);
+  std::vector<std::byte> bytes(1'000'003);
+  walk<size_class_pool<buffer_store>>(n, 3000, buffer_store{std::span(bytes).subspan(3)});
+  test::upstream upstream;
+  walk<size_class_pool<resource_store>>(n, 3000, resource_store{&upstream});
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+// ---- what goes back ---------------------------------------------------------------------------------------------------------------
+
+template <class... Policies>
+void give_all_back() {
+  test::upstream upstream;
+  {
+    size_class_pool<resource_store, Policies...> pool{resource_store{&upstream}};
+    BOOST_TEST(upstream.bytes() == 0u);
+    BOOST_TEST(pool.trim() == 0u);
+    pool.release();
+    for (int round = 0; round < 3; ++round) {
+      blocks_of<decltype(pool)> all(pool);
+      for (std::size_t bytes = 0; bytes < 9000; bytes += bytes < 100 ? 1 : 13)
+        REQUIRE(all.take(bytes, bytes % 2 == 0 ? 16 : 4));
+      for (std::size_t bytes = 0; bytes < 300; ++bytes) REQUIRE(all.take(bytes, 128));
+      all.give_every(3);
+      pool.trim();
+      all.verify();
+      if (round == 0) {
+        all.give_every(1);
+        const std::size_t held = upstream.bytes();
+        const std::size_t trimmed = pool.trim();
+        BOOST_TEST(trimmed > 0u);
+        BOOST_TEST(upstream.bytes() == held - trimmed);
+        BOOST_TEST(upstream.bytes() < 200'000u);  // the pools themselves
+        BOOST_TEST(pool.trim() == 0u);
+      } else if (round == 1) {
+        all.forget();
+        pool.release();
+        BOOST_TEST(upstream.bytes() == 0u);
+        pool.release();
+      }
+    }
+  }  // with blocks in use
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(defect_24_every_block_goes_back_to_the_store) {
+  give_all_back<>();
+  give_all_back<lifo_reuse<>, fixed_growth<20>>();
+  give_all_back<mutex_locking<>, batch_reuse<prefetch::none, 128>>();
+  give_all_back<listed_classes<24, 40, 100>>();
+}
+
+BOOST_AUTO_TEST_CASE(large_blocks_are_counted_and_go_back) {
+  test::upstream upstream;
+  size_class_pool<resource_store> pool{resource_store{&upstream}};
+  std::vector<void*> all;
+  for (std::size_t i = 0; i < 10; ++i) all.push_back(pool.allocate(5000 + i));
+  BOOST_TEST(pool.large().blocks == 10u);
+  BOOST_TEST(pool.large().bytes >= 50'000u);
+  BOOST_TEST(pool.large().bytes == upstream.bytes());
+  for (const std::size_t i : {0u, 9u, 4u, 5u, 1u, 8u}) pool.deallocate(all[i], 5000 + i);  // ends and middle of the list
+  BOOST_TEST(pool.large().blocks == 4u);
+  BOOST_TEST(pool.large().bytes == upstream.bytes());
+  void* const small = pool.try_allocate_large(8, 8);  // whatever its size
+  BOOST_TEST(pool.large().blocks == 5u);
+  pool.deallocate_large(small);
+  BOOST_TEST(pool.large().blocks == 4u);
+  pool.release();
+  BOOST_TEST(pool.large().blocks == 0u);
+  BOOST_TEST(pool.large().bytes == 0u);
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_block_of_no_bytes_has_one_that_nobody_else_has) {
+  for (const std::size_t alignment : {16u, 64u, 128u, 1024u}) {
+    std::vector<std::byte> bytes(100'000);
+    std::pmr::monotonic_buffer_resource regions(bytes.data(), bytes.size(), std::pmr::null_memory_resource());  // side by side
+    size_class_pool<resource_store> pool{resource_store{&regions}};
+    auto* const none = static_cast<unsigned char*>(pool.allocate(0, alignment));
+    *none = 0xAB;
+    auto* const next = static_cast<unsigned char*>(pool.allocate(5000, 16));
+    std::memset(next, 0xCD, 5000);
+    BOOST_TEST(*none == 0xAB);
+    BOOST_TEST(pool.allocate(0, alignment) != none);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(defect_13_release_and_fill_does_not_grow_each_time) {
+  test::upstream upstream;
+  size_class_pool<resource_store> pool{resource_store{&upstream}};
+  (void)pool.allocate(40);
+  const std::size_t first = upstream.bytes();
+  for (int i = 0; i < 40; ++i) {
+    pool.release();
+    BOOST_TEST(upstream.bytes() == 0u);
+    (void)pool.allocate(40);
+    BOOST_TEST(upstream.bytes() == first);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sizes_that_no_store_can_meet_are_refused) {
+  size_class_pool<> pool;
+  constexpr auto all = static_cast<std::size_t>(-1);
+  for (const std::size_t alignment : {1u, 16u, 64u, 4096u})
+    for (const std::size_t bytes : {all, all - 1, all - 64, all / 2 + 2}) {
+      BOOST_TEST(pool.try_allocate(bytes, alignment) == nullptr);
+      BOOST_CHECK_THROW((void)pool.allocate(bytes, alignment), std::bad_alloc);
+      BOOST_TEST(pool.try_allocate_large(bytes, alignment) == nullptr);
+    }
+  BOOST_TEST(pool.large().blocks == 0u);
+  BOOST_TEST(pool.try_allocate(16, all / 2 + 1) == nullptr);
+}
+
+// ---- stores that fail ---------------------------------------------------------------------------------------------------------------
+
+std::size_t points = 0;  // calls of a store that were made to fail
+
+template <class... Policies>
+void fail_each_call() {
+  for (const failing mode : {failing::once, failing::for_ever, failing::every_second}) {
+    for (std::size_t k = 1;; ++k) {
+      REQUIRE(k < 300);
+      test::upstream upstream;
+      bool injected = false;
+      {
+        size_class_pool<resource_store, Policies...> pool{resource_store{&upstream}};
+        blocks_of<decltype(pool)> all(pool);
+        REQUIRE(all.take(40, 16));
+        REQUIRE(all.take(9000, 16));
+        upstream.fail(k, mode);
+        for (const std::size_t bytes : {40u, 0u, 500u, 7000u, 4096u, 600u, 24u}) {
+          for (int i = 0; i < 6; ++i) {
+            const std::size_t failures = upstream.failures();
+            const std::size_t held = upstream.bytes();
+            const bool got = all.take(bytes, i % 3 == 0 ? 64 : 16);
+            if (got && upstream.failures() == failures) continue;
+            REQUIRE(upstream.failures() != failures || mode == failing::for_ever);
+            if (!got && bytes > 4096) REQUIRE(upstream.bytes() == held);
+          }
+        }
+        void* block = nullptr;  // the form that throws
+        if (throws_bad_alloc([&] { block = pool.allocate(1234); })) REQUIRE(block == nullptr);
+        else pool.deallocate(block, 1234);
+        injected = upstream.failures() != 0;
+        points += upstream.failures();
+        upstream.fail(1, failing::never);
+        all.verify();
+        for (const std::size_t bytes : {40u, 0u, 500u, 7000u, 4096u, 600u, 24u})
+          REQUIRE(all.take(bytes, 16));  // the next works
+        all.verify();
+        if (k % 2 == 0) all.give_every(1);
+      }
+      REQUIRE(upstream.bytes() == 0);
+      REQUIRE(upstream.faults() == 0);
+      if (!injected) break;
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(defect_8_a_store_that_fails_leaves_nothing_behind) {
+  fail_each_call<>();
+  fail_each_call<mutex_locking<>, fixed_growth<3>>();
+  fail_each_call<lifo_reuse<>, geometric_growth<1, 4>>();
+  fail_each_call<listed_classes<24, 40, 100, 5000>>();
+  std::printf("%zu calls of a store were made to fail\n", points);
+  BOOST_TEST(points >= 200u);
+}
+
+// ---- bounded stores -----------------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t granule = 16 * 1024;
+
+template <class Pool, class... Given>
+void use_granules(std::size_t granules, const Given&... given) {
+  const auto held = std::make_unique<Pool>(given...);
+  Pool& pool = *held;
+  for (int round = 0; round < 3; ++round) {
+    // One class has them all, and nearly all of their bytes.
+    for (const std::size_t bytes : {16u, 48u, 1000u, 4096u}) {
+      blocks_of<Pool> all(pool);
+      while (all.take(bytes, 16)) {
+      }
+      const std::size_t size = Pool::class_size(bytes);
+      CHECK(all.live() >= granules * ((granule - 256) / size));
+      CHECK(all.live() <= granules * (granule / size));
+      CHECK(pool.try_allocate(9) == nullptr || bytes == 16);  // no granule is left for another class
+      CHECK(throws_bad_alloc([&] { (void)pool.allocate(bytes); }));
+      all.verify();
+      all.give_every(2);
+      while (all.take(bytes, 16)) {
+      }
+      all.verify();
+      all.give_every(1);
+      CHECK(pool.trim() != 0);  // the granules are free for the next class
+    }
+    // Each class has one.
+    std::vector<void*> first;
+    for (std::size_t i = 0; i < granules; ++i) first.push_back(pool.try_allocate(16 * (i + 1)));
+    CHECK(std::count(first.begin(), first.end(), nullptr) == 0);
+    CHECK(pool.try_allocate(2000) == nullptr);
+    CHECK(pool.try_allocate(16) != nullptr);
+    CHECK(pool.try_allocate(4097) == nullptr);  // no room of its own in a bounded store
+    CHECK(pool.try_allocate(16, 128) == nullptr);
+    CHECK(pool.try_allocate_large(16, 16) == nullptr);
+    pool.release();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_classes_share_an_array) {
+  use_granules<size_class_pool<static_array_store<5>>>(5);
+  use_granules<size_class_pool<static_array_store<3>, batch_reuse<>>>(3);
+  use_granules<size_class_pool<static_array_store<7>, mutex_locking<>>>(7);
+}
+BOOST_AUTO_TEST_CASE(all_classes_share_a_buffer) {
+  std::vector<std::byte> bytes(6 * granule + 100);  // room for five, wherever it starts
+  use_granules<size_class_pool<buffer_store>>(
+      5, buffer_store{std::span(bytes).subspan(
+             0, 5 * granule + (granule - reinterpret_cast<std::uintptr_t>(bytes.data()) % granule) % granule)});
+}
+BOOST_AUTO_TEST_CASE(blocks_of_an_array_lie_inside_the_pool_and_are_freed_by_address) {
+  using pool_type = size_class_pool<static_array_store<4>>;
+  const auto held = std::make_unique<pool_type>();
+  pool_type& pool = *held;
+  const auto start = reinterpret_cast<std::uintptr_t>(held.get());
+  std::vector<std::pair<void*, std::size_t>> all;
+  for (const std::size_t bytes : {1u, 17u, 100u, 4000u}) {
+    for (int i = 0; i < 3; ++i) {
+      void* const block = pool.allocate(bytes);
+      const auto at = reinterpret_cast<std::uintptr_t>(block);
+      BOOST_TEST((at >= start && at + bytes <= start + sizeof(pool_type)));
+      BOOST_TEST(pool.usable_size(block) == pool_type::class_size(bytes));
+      all.emplace_back(block, bytes);
+    }
+  }
+  for (const auto& [block, bytes] : all) {
+    pool.deallocate(block);
+    BOOST_TEST(pool.allocate(bytes) == block);
+  }
+}
+BOOST_AUTO_TEST_CASE(defect_25_release_twice_makes_no_block_twice) {
+  const auto pool = std::make_unique<size_class_pool<static_array_store<2>>>();
+  std::size_t had = 0;
+  for (int round = 0; round < 6; ++round) {
+    blocks_of<size_class_pool<static_array_store<2>>> all(*pool);
+    while (all.take(200, 8)) {
+    }
+    BOOST_TEST((had == 0 || all.live() == had));
+    had = all.live();
+    all.give_every(2);
+    pool->release();
+    if (round % 2 == 0) pool->release();
+  }
+}
+
+// ---- threads ------------------------------------------------------------------------------------------------------------------------
+
+template <class Pool, class... Given>
+void ask_for_a_new_class_at_once(const Given&... given) {
+  constexpr std::ptrdiff_t threads = 4;
+  constexpr std::size_t rounds = 40;
+  const auto held = std::make_unique<Pool>(given...);
+  Pool& pool = *held;
+  std::barrier start(threads);
+  std::atomic<int> faults{0};
+  std::vector<std::vector<void*>> got(threads);
+  const auto work = [&](std::size_t who) {
+    for (std::size_t round = 0; round < rounds; ++round) {
+      const std::size_t bytes = round % 28 < 8 ? 16 * (round % 28 + 1) : Pool::classes::size(round % 28);
+      start.arrive_and_wait();
+      auto* const block = static_cast<unsigned char*>(pool.try_allocate(bytes));
+      if (block == nullptr) ++faults;
+      else std::memset(block, static_cast<int>(who) + 1, bytes);
+      got[who].push_back(block);
+      start.arrive_and_wait();
+      if (who == 0) {
+        for (std::size_t a = 0; a < got.size(); ++a)
+          for (std::size_t b = 0; b < a; ++b)
+            if (got[a].back() == got[b].back()) ++faults;
+      }
+      start.arrive_and_wait();
+      // Another thread gives it back.
+      auto* const other = static_cast<unsigned char*>(got[(who + 1) % threads][round]);
+      if (other != nullptr && other[bytes - 1] != static_cast<unsigned char>((who + 1) % threads + 1)) ++faults;
+      if (other != nullptr) pool.deallocate(other, bytes);
+      if (round == 27 || round % 7 == 6) {
+        start.arrive_and_wait();
+        if (who == 0) pool.release();  // so that the classes are new again
+        start.arrive_and_wait();
+      }
+    }
+  };
+  {
+    std::vector<std::thread> all;
+    for (std::size_t who = 0; who < threads; ++who) all.emplace_back(work, who);
+    for (std::thread& t : all) t.join();
+  }
+  BOOST_TEST(faults == 0);
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_make_the_pool_of_a_class_at_once) {
+  test::upstream upstream;
+  for (int i = 0; i < 2; ++i) {
+    ask_for_a_new_class_at_once<size_class_pool<mutex_locking<>, resource_store>>(resource_store{&upstream});
+    ask_for_a_new_class_at_once<size_class_pool<shared_locking>>();
+    ask_for_a_new_class_at_once<size_class_pool<mutex_locking<>, static_array_store<30>>>();
+  }
+  BOOST_TEST(upstream.bytes() == 0u);  // also of the pools that came too late
+  BOOST_TEST(upstream.faults() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_change_hands) {
+  size_class_pool<mutex_locking<>, fixed_growth<10>> pool;
+  struct packet {
+    std::size_t bytes;
+    unsigned char content[8];
+  };
+  std::vector<std::atomic<packet*>> slots(32);
+  std::atomic<int> faults{0};
+  const auto work = [&](unsigned who) {
+    std::mt19937_64 random(who);
+    for (int i = 0; i < 4000; ++i) {
+      const std::size_t bytes = sizeof(packet) + (random() % 16 == 0 ? random() % 9000 : random() % 200);
+      auto* p = static_cast<packet*>(pool.try_allocate(bytes));
+      if (p == nullptr) {
+        ++faults;
+        continue;
+      }
+      std::memset(static_cast<void*>(p), static_cast<int>(bytes % 251), bytes);
+      p->bytes = bytes;
+      p = slots[random() % slots.size()].exchange(p);
+      if (p == nullptr) continue;
+      if (reinterpret_cast<unsigned char*>(p)[p->bytes - 1] != p->bytes % 251) ++faults;
+      pool.deallocate(p, p->bytes);
+    }
+  };
+  {
+    std::vector<std::thread> all;
+    for (unsigned who = 0; who < 4; ++who) all.emplace_back(work, who);
+    for (std::thread& t : all) t.join();
+  }
+  for (auto& slot : slots)
+    if (packet* const p = slot.exchange(nullptr)) pool.deallocate(p, p->bytes);
+  BOOST_TEST(faults == 0);
+  BOOST_TEST(pool.large().blocks == 0u);
+}
+
+}  // namespace
+}  // namespace tarn::test

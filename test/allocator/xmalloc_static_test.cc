@@ -1,0 +1,478 @@
+// malloc's family over an array in the program: no heap at all. While a trap is set, every way to the heap ends the program;
+// that the trap works is shown by children that fall into it.
+//
+// Without Boost.Test, which allocates as it likes.
+#define TARN_XMALLOC_STATIC_BYTES 1048576
+#include "tarn/allocator/xmalloc.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <vector>
+
+// A sanitizer brings a malloc and an operator new of its own: no trap there, only the rest.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define SANITIZED 1
+#endif
+
+namespace {
+
+constinit thread_local bool trapped = false;
+
+#if !defined(SANITIZED)
+void trap() {
+  if (!trapped) return;
+  trapped = false;
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, "the heap was used\n", 18);
+  std::abort();
+}
+#endif
+
+/// No heap for this thread, as long as it lives.
+struct no_heap {
+  no_heap() { trapped = true; }
+  ~no_heap() { trapped = false; }
+  no_heap(const no_heap&) = delete;
+  no_heap& operator=(const no_heap&) = delete;
+};
+
+}  // namespace
+
+#if !defined(SANITIZED)
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+
+void* malloc(std::size_t bytes) {
+  trap();
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  trap();
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* block, std::size_t bytes) {
+  trap();
+  return __libc_realloc(block, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  trap();
+  return __libc_memalign(alignment, bytes);
+}
+void* memalign(std::size_t alignment, std::size_t bytes) {
+  trap();
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
+  trap();
+  *block = __libc_memalign(alignment, bytes);
+  return *block == nullptr ? ENOMEM : 0;
+}
+void free(void* block) {
+  if (block != nullptr) trap();
+  __libc_free(block);
+}
+}
+
+// The array forms and those that don't throw call these two.
+void* operator new(std::size_t bytes) {
+  trap();
+  void* const block = std::malloc(std::max<std::size_t>(bytes, 1));
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  trap();
+  const auto align = static_cast<std::size_t>(alignment);
+  void* const block = std::aligned_alloc(align, (bytes + align - 1) / align * align);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+#endif
+
+namespace {
+
+using tarn::xaligned_alloc;
+using tarn::xcalloc;
+using tarn::xfree;
+using tarn::xfree_sized;
+using tarn::xmalloc;
+using tarn::xmalloc_statistics;
+using tarn::xmalloc_trim;
+using tarn::xmalloc_usable_size;
+using tarn::xrealloc;
+
+constexpr std::size_t array_bytes = TARN_XMALLOC_STATIC_BYTES;
+constexpr std::size_t granule = 16 * 1024;
+constexpr auto most = static_cast<std::size_t>(-1);
+
+// ---- checks ---------------------------------------------------------------------------------------------------------------------
+
+int passed = 0;
+int failed = 0;
+int faults = 0;  // of the running case
+
+void fault(const char* what, int line) {
+  ++faults;
+  std::printf("line %d: %s\n", line, what);
+}
+#define CHECK(...) (static_cast<bool>(__VA_ARGS__) ? void() : fault(#__VA_ARGS__, __LINE__))
+
+#if !defined(SANITIZED)
+/// Whether the call ends a child by abort().
+template <class Call>
+bool aborts(Call call) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    [[maybe_unused]] const bool closed = std::freopen("/dev/null", "w", stderr) != nullptr;
+    signal(SIGABRT, SIG_DFL);
+    {
+      const no_heap none;
+      call();
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+/// Nothing of it can be optimised away.
+void* volatile seen;
+#endif
+
+bool inside_the_program(const void* block) {  // the array is static: below every break and far from every mapping
+  static const char here = 0;
+  const auto a = reinterpret_cast<std::uintptr_t>(block), b = reinterpret_cast<std::uintptr_t>(&here);
+  return (a > b ? a - b : b - a) < 64u * 1024 * 1024;
+}
+bool aligned(const void* block, std::size_t alignment = 16) { return reinterpret_cast<std::uintptr_t>(block) % alignment == 0; }
+bool holds(const void* block, int byte, std::size_t bytes) {
+  const auto* const b = static_cast<const unsigned char*>(block);
+  return std::all_of(b, b + bytes, [=](unsigned char c) { return c == static_cast<unsigned char>(byte); });
+}
+std::size_t in_use() {
+  const auto all = xmalloc_statistics();
+  std::size_t blocks = all.large.blocks;
+  for (const auto& row : all.by_class) blocks += row.counts.in_use;
+  return blocks;
+}
+
+/// Blocks in a list through their own bytes: no memory of ours.
+struct chain {
+  struct link {
+    link* next;
+  };
+  link* first = nullptr;
+  std::size_t blocks = 0;
+
+  bool add(std::size_t bytes) {
+    void* const block = xmalloc(bytes);
+    if (block == nullptr) return false;
+    first = ::new (block) link{first};
+    ++blocks;
+    return true;
+  }
+  void free_all() {
+    while (first != nullptr) {
+      link* const next = first->next;
+      xfree(first);
+      first = next;
+    }
+    blocks = 0;
+  }
+};
+
+// ---- cases ----------------------------------------------------------------------------------------------------------------------
+
+constinit void* made_before_main = nullptr;
+struct early {
+  early() {
+    const no_heap none;
+    made_before_main = xmalloc(100);
+    if (made_before_main != nullptr) std::memset(made_before_main, 0x11, 100);
+  }
+} const early_bird;
+
+void works_before_main() {
+  CHECK(made_before_main != nullptr);
+  CHECK(holds(made_before_main, 0x11, 100));
+  CHECK(in_use() == 1);
+  xfree(made_before_main);
+  CHECK(in_use() == 0);
+}
+
+#if !defined(SANITIZED)
+void the_trap_is_armed() {
+  CHECK(!aborts([] {}));
+  CHECK(aborts([] { seen = ::operator new(10); }));
+  CHECK(aborts([] { seen = new (std::nothrow) char[10]; }));
+  CHECK(aborts([] { seen = ::operator new(128, std::align_val_t{64}); }));
+  CHECK(aborts([] { seen = std::malloc(10); }));
+  CHECK(aborts([] { seen = std::calloc(10, 1); }));
+  CHECK(aborts([] { seen = std::realloc(nullptr, 10); }));
+  CHECK(aborts([] { seen = std::aligned_alloc(64, 128); }));
+  CHECK(aborts([] { seen = strdup("a copy"); }));  // also what the C library does by itself
+  void* const block = std::malloc(10);
+  seen = block;
+  CHECK(aborts([&] { std::free(block); }));
+  std::free(block);
+  CHECK(!aborts([] { seen = xmalloc(10); }));
+}
+#endif
+
+void every_size_and_alignment() {
+  for (std::size_t bytes = 0; bytes <= 4096; ++bytes) {
+    void* const block = xmalloc(bytes);
+    CHECK(block != nullptr);
+    CHECK(aligned(block));
+    CHECK(inside_the_program(block));
+    CHECK(xmalloc_usable_size(block) >= bytes);
+    std::memset(block, 0xEE, xmalloc_usable_size(block));
+    xfree(block);
+  }
+  for (std::size_t alignment = 1; alignment <= 64; alignment *= 2)
+    for (const std::size_t bytes : {0u, 1u, 24u, 100u, 1000u, 4096u}) {
+      void* const a = xaligned_alloc(alignment, bytes);
+      void* const b = xaligned_alloc(alignment, bytes);
+      CHECK(a != nullptr && b != nullptr && a != b);
+      CHECK(aligned(a, std::max<std::size_t>(alignment, 16)));
+      CHECK(aligned(b, std::max<std::size_t>(alignment, 16)));
+      xfree_sized(a, bytes);
+      xfree(b);
+    }
+  for (const std::size_t alignment : {0u, 3u, 24u, 128u, 4096u, 65536u}) CHECK(xaligned_alloc(alignment, 8) == nullptr);
+  xmalloc_trim();
+  CHECK(in_use() == 0);
+}
+
+void larger_blocks_are_refused() {
+  for (const std::size_t bytes : {std::size_t{4097}, std::size_t{5000}, array_bytes, most / 2, most - 20, most}) {
+    CHECK(xmalloc(bytes) == nullptr);
+    CHECK(xcalloc(1, bytes) == nullptr);
+    CHECK(xcalloc(bytes, 1) == nullptr);
+    CHECK(xrealloc(nullptr, bytes) == nullptr);
+  }
+  CHECK(xcalloc(most / 2 + 2, 2) == nullptr);
+  CHECK(xcalloc(std::size_t{1} << 33, std::size_t{1} << 33) == nullptr);
+  CHECK(in_use() == 0);
+}
+
+void reallocation() {
+  void* block = xrealloc(nullptr, 1000);
+  std::memset(block, 0x22, 1000);
+  CHECK(xrealloc(block, 1024) == block);
+  CHECK(xrealloc(block, 10) == block);
+  xfree_sized(block, 10);
+  block = xmalloc(1000);
+  std::memset(block, 0x22, 1000);
+  void* const larger = xrealloc(block, 3000);
+  CHECK(larger != block);
+  CHECK(holds(larger, 0x22, 1000));
+  CHECK(xrealloc(larger, 5000) == nullptr);  // never had: the old one stays
+  CHECK(xrealloc(larger, most) == nullptr);
+  CHECK(holds(larger, 0x22, 1000));
+  CHECK(in_use() == 1);
+  CHECK(xrealloc(larger, 0) == nullptr);
+  CHECK(in_use() == 0);
+  xfree(nullptr);
+  CHECK(xmalloc_usable_size(nullptr) == 0);
+}
+
+void zeroed_after_dirty() {
+  void* blocks[20];
+  for (int round = 0; round < 3; ++round) {
+    for (void*& block : blocks) {
+      block = xmalloc(300);
+      std::memset(block, 0xFF, 300);
+    }
+    for (void* const block : blocks) xfree(block);
+    for (void*& block : blocks) {
+      block = xcalloc(3, 100);
+      CHECK(holds(block, 0, 300));
+    }
+    for (void* const block : blocks) xfree(block);
+  }
+}
+
+int handler_calls = 0;
+
+void defect_9_exhausted_with_a_handler_that_returns() {
+  const std::new_handler before = std::set_new_handler([] { ++handler_calls; });
+  chain all;
+  while (all.add(1024)) {
+  }
+  CHECK(all.blocks > 0);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(xmalloc(1024) == nullptr);
+    CHECK(xmalloc(1000) == nullptr);
+    CHECK(xmalloc(64) == nullptr);
+    CHECK(xcalloc(1, 4000) == nullptr);
+    CHECK(xaligned_alloc(64, 1024) == nullptr);
+    CHECK(xrealloc(nullptr, 1024) == nullptr);
+    CHECK(xrealloc(all.first, 2000) == nullptr);
+  }
+  CHECK(in_use() == all.blocks);  // 12: what was not had is not counted
+  // One comes back, and is had again.
+  void* const one = all.first;
+  all.first = all.first->next;
+  xfree(one);
+  CHECK(xmalloc(1024) == one);
+  CHECK(xmalloc(1024) == nullptr);
+  xfree(one);
+  all.free_all();
+  CHECK(in_use() == 0);
+  std::set_new_handler(before);
+}
+
+void defect_10_the_array_is_used_to_the_end() {
+  for (const std::size_t bytes : {16u, 64u, 1024u, 4096u}) {
+    xmalloc_trim();
+    for (int round = 0; round < 2; ++round) {
+      chain all;
+      while (all.add(bytes)) {
+      }
+      CHECK(all.blocks >= array_bytes / granule * ((granule - 256) / bytes));
+      CHECK(all.blocks <= array_bytes / bytes);
+      all.free_all();
+    }
+  }
+  // And every class is there at once.
+  xmalloc_trim();
+  chain all;
+  for (const auto& row : xmalloc_statistics().by_class) CHECK(all.add(row.block_size));
+  CHECK(all.blocks == 28);
+  all.free_all();
+}
+
+void one_class_gives_to_the_next() {
+  chain small;
+  xmalloc_trim();
+  while (small.add(32)) {
+  }
+  CHECK(xmalloc(2048) == nullptr);
+  small.free_all();
+  CHECK(xmalloc(2048) == nullptr);  // kept, until they are asked back
+  CHECK(xmalloc_trim() > 0);
+  chain large;
+  while (large.add(2048)) {
+  }
+  CHECK(large.blocks >= array_bytes / granule * 7);
+  large.free_all();
+}
+
+void statistics_balance() {
+  xmalloc_trim();
+  const auto row_of = [](std::size_t size) {
+    for (const auto& row : xmalloc_statistics().by_class)
+      if (row.block_size == size) return row.counts;
+    return tarn::pool_counts{};
+  };
+  const auto before = row_of(48);
+  chain all;
+  for (int i = 0; i < 400; ++i) CHECK(all.add(40));
+  const auto full = row_of(48);
+  CHECK(full.in_use == 400);
+  CHECK(full.peak >= 400);
+  CHECK(full.allocations == before.allocations + 400);
+  CHECK(full.chunks == 2);
+  CHECK(full.bytes >= 400 * 48);
+  all.free_all();
+  CHECK(row_of(48).in_use == 0);
+  CHECK(row_of(48).allocations == full.allocations);
+  xmalloc_trim();
+  CHECK(row_of(48).chunks == 0);
+  CHECK(row_of(48).bytes == 0);
+  CHECK(xmalloc_statistics().large.blocks == 0);
+}
+
+void threads_share_the_array() {
+  trapped = false;  // std::thread is no business of ours
+  {
+    std::atomic<int> wrong{0};
+    std::atomic<std::size_t> had{0};
+    std::atomic<unsigned char*> slots[16] = {};
+    const auto work = [&](unsigned who) {
+      const no_heap none;
+      unsigned random = who * 7919 + 1;
+      for (int i = 0; i < 8000; ++i) {
+        random = random * 1664525 + 1013904223;
+        const std::size_t bytes = 16 + (random >> 8) % (i % 50 == 0 ? 4000u : 300u);
+        auto* block = static_cast<unsigned char*>(xmalloc(bytes));
+        if (block != nullptr) {
+          ++had;
+          std::memset(block, static_cast<int>(bytes % 251), bytes);
+          std::memcpy(block, &bytes, sizeof(bytes));
+        }
+        block = slots[(random >> 20) % 16].exchange(block);
+        if (block == nullptr) continue;
+        std::size_t is = 0;
+        std::memcpy(&is, block, sizeof(is));
+        if (!holds(block + sizeof(is), static_cast<int>(is % 251), is - sizeof(is))) ++wrong;
+        xfree(block);
+      }
+    };
+    std::vector<std::thread> all;
+    for (unsigned who = 0; who < 4; ++who) all.emplace_back(work, who);
+    for (std::thread& t : all) t.join();
+    for (auto& slot : slots) xfree(slot.exchange(nullptr));
+    CHECK(wrong == 0);
+    CHECK(had > 20'000);
+    CHECK(in_use() == 0);
+  }
+}
+
+void run(const char* name, void (*test)(), bool heap) {
+  faults = 0;
+  trapped = !heap;
+  test();
+  trapped = false;
+  std::printf("%s  %s\n", faults == 0 ? "ok   " : "FAIL ", name);
+  ++(faults == 0 ? passed : failed);
+}
+#define RUN(test) run(#test, test, false)
+
+}  // namespace
+
+int main() {
+  std::setvbuf(stdout, nullptr, _IONBF, 0);  // or printf would use the heap
+  RUN(works_before_main);
+#if !defined(SANITIZED)
+  run("the_trap_is_armed", the_trap_is_armed, true);
+#endif
+  RUN(every_size_and_alignment);
+  RUN(larger_blocks_are_refused);
+  RUN(reallocation);
+  RUN(zeroed_after_dirty);
+  RUN(defect_9_exhausted_with_a_handler_that_returns);
+  RUN(defect_10_the_array_is_used_to_the_end);
+  RUN(one_class_gives_to_the_next);
+  RUN(statistics_balance);
+  RUN(threads_share_the_array);
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}

@@ -1,0 +1,608 @@
+// malloc's family over pools, with memory from the heap. xmalloc_static_test.cc is its twin without a heap.
+//
+// The defects that a study found in other libraries, and what of ours would see them. A name is one of a test case; where
+// several products could have a defect, each has a case of that name.
+//
+//    1  a pool that doesn't compile                   instantiate_all_test.cc
+//    2  one failed system call hangs threads          defect_8_..., failure_test.cc: every store's call fails once
+//    3  a handler runs under the pool's lock          locking_test.cc: stores run under the growth lock only
+//    4  recycling without a lock                      locking_test.cc, under the thread sanitizer
+//    5  operator new misaligned, hidden, too small    memory_pool_defects_test.cc
+//    6  a build without threads that doesn't compile  check_headers.py: every header compiles alone
+//    7  payloads not aligned to 16                    defect_7_...                           here
+//    8  a failed growth leaves a mutex locked         defect_8_...                           here, size_class_pool_test.cc
+//    9  exhausted with a handler: writes through null defect_9_...                           here, xmalloc_static_test.cc
+//   10  only 15 classes; reserves eight times its size defect_10_...                          here, xmalloc_static_test.cc
+//   11  blocks of one byte outside the pool           defect_11_...                          object_pool_test.cc
+//   12  failures are counted as allocations           defect_12_...                          here, object_pool_test.cc
+//   13  release and fill doubles each time            defect_13_...                          object_pool, multipool, size_class_pool
+//   14  destruction in random order is quadratic      defect_14_...                          object_pool_test.cc
+//   15  over-aligned types misaligned; double frees   defect_15_...                          object_pool, recycling_pool
+//   16  the same, of checked releases                 defect_16_...                          here, recycling_pool_test.cc
+//   17  a reserve that is dropped                     conformance_test.cc: reserve()
+//   18  hosted code in a freestanding build           tarn is not for freestanding builds
+//   19  a constructor that throws leaks its slot      defect_19_...                          object_pool, recycling_pool
+//   20  sizes that are no multiple of the alignment   defect_20_...                          size_class_pool; memory_resource_test.cc
+//   21  a swallowed failure, then a crash             defect_8_...; memory_resource_test.cc
+//   22  memory grows with the threads that came       memory_resource_threads_test.cc
+//   23  a pair costs more with more live blocks       bench/; defect_16_...                  here
+//   24  free blocks that the store never gets back    defect_24_...                          here, object_pool, size_class_pool
+//   25  a reset makes blocks that are there twice     defect_25_...                          object_pool, size_class_pool
+//   26  an allocator that returns null, always equal  stl_allocator_test.cc
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <new>
+#include <random>
+#include <set>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "tarn/allocator/xmalloc.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/model.h"
+
+namespace tarn::test {
+namespace {
+
+// ---- other allocators: a heap of their own, that fails on demand --------------------------------------------------------------
+
+template <class Tag>
+struct failing_store {
+  using axis = tarn::axis::store;
+  static constexpr bool bounded = false;
+  static constexpr bool sized_by_geometry = false;
+  static inline std::size_t calls_left = static_cast<std::size_t>(-1);  // then they fail
+  static inline std::size_t failures = 0;
+  static inline std::size_t bytes = 0;  // outstanding
+
+  template <class Environment>
+  struct source : heap_store::source<Environment> {
+    using base = heap_store::source<Environment>;
+    constexpr explicit source(const failing_store&) noexcept : base(heap_store{}) {}
+    detail::memory acquire(std::size_t wanted, std::size_t alignment) noexcept {
+      if (calls_left == 0) {
+        ++failures;
+        return {};
+      }
+      --calls_left;
+      const detail::memory region = base::acquire(wanted, alignment);
+      bytes += region.bytes;
+      return region;
+    }
+    void release(detail::memory region, std::size_t alignment) noexcept {
+      bytes -= region.bytes;
+      base::release(region, alignment);
+    }
+  };
+};
+
+/// Everything that is counted, in one row: blocks in use and blocks ever handed out.
+template <class Allocator>
+pool_counts total() {
+  const auto all = Allocator::statistics();
+  pool_counts sum;
+  for (const auto& row : all.by_class) {
+    sum.in_use += row.counts.in_use;
+    sum.peak += row.counts.peak;
+    sum.allocations += row.counts.allocations;
+    sum.chunks += row.counts.chunks;
+    sum.bytes += row.counts.bytes;
+  }
+  return sum;
+}
+
+std::size_t in_use() {
+  const auto all = xmalloc_statistics();
+  std::size_t blocks = all.large.blocks;
+  for (const auto& row : all.by_class) blocks += row.counts.in_use;
+  return blocks;
+}
+
+bool aligned(const void* block, std::size_t alignment = 16) { return reinterpret_cast<std::uintptr_t>(block) % alignment == 0; }
+
+bool holds(const void* block, int byte, std::size_t bytes) {
+  const auto* const b = static_cast<const unsigned char*>(block);
+  return std::all_of(b, b + bytes, [=](unsigned char c) { return c == static_cast<unsigned char>(byte); });
+}
+
+// ---- xmalloc, xfree -------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(defect_7_every_payload_is_aligned_to_16) {
+  std::vector<void*> all;
+  for (std::size_t bytes = 0; bytes <= 10'000; bytes += bytes < 1100 ? 1 : 61)
+    for (int i = 0; i < 3; ++i) {
+      void* const block = xmalloc(bytes);
+      BOOST_REQUIRE(block != nullptr);
+      BOOST_REQUIRE(aligned(block));
+      BOOST_REQUIRE(xmalloc_usable_size(block) >= bytes);
+      std::memset(block, 0xAB, xmalloc_usable_size(block));  // all of it is the caller's
+      all.push_back(block);
+    }
+  std::vector<std::pair<std::uintptr_t, std::size_t>> places;
+  for (void* const block : all) places.emplace_back(reinterpret_cast<std::uintptr_t>(block), xmalloc_usable_size(block));
+  std::sort(places.begin(), places.end());
+  for (std::size_t i = 1; i < places.size(); ++i) BOOST_REQUIRE(places[i - 1].first + places[i - 1].second <= places[i].first);
+  for (void* const block : all) xfree(block);
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_no_bytes_have_addresses_of_their_own) {
+  std::set<void*> all;
+  for (int i = 0; i < 300; ++i) {
+    void* const block = xmalloc(0);
+    BOOST_REQUIRE(block != nullptr);
+    BOOST_TEST(all.insert(block).second);
+  }
+  for (void* const block : all) xfree(block);
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(null_is_left_alone) {
+  xfree(nullptr);
+  xfree_sized(nullptr, 100);
+  BOOST_TEST(xmalloc_usable_size(nullptr) == 0u);
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(sizes_that_cannot_be_are_refused) {
+  constexpr auto most = static_cast<std::size_t>(-1);
+  for (const std::size_t bytes : {most, most - 15, most - 100, most / 2 + 1, most / 2 + 100}) {
+    BOOST_TEST(xmalloc(bytes) == nullptr);
+    BOOST_TEST(xcalloc(1, bytes) == nullptr);
+    BOOST_TEST(xaligned_alloc(64, bytes) == nullptr);
+    BOOST_TEST(xaligned_alloc(65536 * 4, bytes) == nullptr);
+  }
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(usable_sizes) {
+  for (const auto& [bytes, usable] : {std::pair<std::size_t, std::size_t>{0, 16},
+                                      {1, 16},
+                                      {16, 16},
+                                      {17, 32},
+                                      {100, 112},
+                                      {128, 128},
+                                      {129, 160},
+                                      {200, 224},
+                                      {4096, 4096},
+                                      {4097, 4097},
+                                      {100'000, 100'000}}) {
+    void* const block = xmalloc(bytes);
+    BOOST_TEST(xmalloc_usable_size(block) == usable);
+    xfree_sized(block, bytes);
+  }
+  BOOST_TEST(in_use() == 0u);
+}
+
+// ---- xrealloc -------------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(xrealloc_of_null_and_to_nothing) {
+  void* const block = xrealloc(nullptr, 100);
+  BOOST_TEST(xmalloc_usable_size(block) == 112u);
+  BOOST_TEST(in_use() == 1u);
+  BOOST_TEST(xrealloc(block, 0) == nullptr);
+  BOOST_TEST(in_use() == 0u);
+  void* const none = xrealloc(nullptr, 0);  // as xmalloc(0)
+  BOOST_TEST(none != nullptr);
+  BOOST_TEST(xrealloc(none, 0) == nullptr);
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(xrealloc_stays_where_the_block_has_room) {
+  void* const block = xmalloc(200);  // of 224
+  for (const std::size_t bytes : {201u, 224u, 1u, 100u, 224u}) BOOST_TEST(xrealloc(block, bytes) == block);
+  xfree(block);
+  void* const large = xmalloc(10'000);
+  for (const std::size_t bytes : {9'999u, 5'001u, 10'000u}) BOOST_TEST(xrealloc(large, bytes) == large);
+  void* const half = xrealloc(large, 5'000);  // half of it would lie idle
+  BOOST_TEST(half != large);
+  BOOST_TEST(xmalloc_usable_size(half) == 5'000u);
+  xfree(half);
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(xrealloc_takes_the_content_along) {
+  constexpr std::size_t sizes[] = {0, 1, 16, 17, 100, 4096, 4097, 8000, 20'000, 200'000};
+  for (const std::size_t from : sizes)
+    for (const std::size_t to : sizes) {
+      if (to == 0) continue;
+      void* block = xmalloc(from);
+      const std::size_t had = xmalloc_usable_size(block);
+      std::memset(block, 0x5A, had);
+      block = xrealloc(block, to);
+      BOOST_REQUIRE(block != nullptr);
+      BOOST_TEST(aligned(block));
+      BOOST_TEST(xmalloc_usable_size(block) >= to);
+      BOOST_TEST(holds(block, 0x5A, std::min(from, to)));
+      std::memset(block, 0, to);
+      xfree(block);
+    }
+  void* block = xmalloc(1);  // step by step
+  std::memset(block, 1, 1);
+  for (std::size_t bytes = 1; bytes < 12'000; bytes += 1 + bytes / 50) {
+    BOOST_TEST(holds(block, 1, bytes));
+    const std::size_t next = bytes + 1 + bytes / 50;
+    block = xrealloc(block, next);
+    std::memset(block, 1, next);
+  }
+  xfree(block);
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(xrealloc_that_fails_keeps_the_block) {
+  void* const block = xmalloc(100);
+  std::memset(block, 0x77, 100);
+  constexpr auto most = static_cast<std::size_t>(-1);
+  for (const std::size_t bytes : {most, most - 64, most / 2 + 5}) BOOST_TEST(xrealloc(block, bytes) == nullptr);
+  BOOST_TEST(holds(block, 0x77, 100));
+  BOOST_TEST(in_use() == 1u);
+  xfree(block);
+
+  using store = failing_store<struct keeps>;
+  using other = xallocator<struct keeps, store>;
+  for (const std::size_t bytes : {50u, 9'000u}) {
+    void* const kept = other::allocate(bytes);
+    std::memset(kept, 0x66, bytes);
+    store::calls_left = 0;
+    BOOST_TEST(other::reallocate(kept, 20'000) == nullptr);
+    BOOST_TEST(other::reallocate(kept, 3'000) == nullptr);
+    BOOST_TEST(holds(kept, 0x66, bytes));
+    store::calls_left = static_cast<std::size_t>(-1);
+    void* const moved = other::reallocate(kept, 20'000);
+    BOOST_TEST(holds(moved, 0x66, bytes));
+    other::deallocate(moved);
+  }
+  BOOST_TEST(store::failures >= 4u);
+  other::trim();
+  BOOST_TEST(store::bytes == 0u);
+}
+
+// ---- xcalloc --------------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(xcalloc_is_zero_also_in_used_blocks) {
+  for (const std::size_t bytes : {1u, 16u, 40u, 1000u, 4096u, 9000u}) {
+    std::vector<void*> all;
+    for (int i = 0; i < 100; ++i) {
+      all.push_back(xmalloc(bytes));
+      std::memset(all.back(), 0xFF, bytes);
+    }
+    for (void* const block : all) xfree(block);
+    for (void*& block : all) {
+      block = xcalloc(bytes, 1);
+      BOOST_TEST(holds(block, 0, bytes));
+      std::memset(block, 0xFF, bytes);
+    }
+    for (void* const block : all) xfree(block);
+    void* const rows = xcalloc(7, bytes);
+    BOOST_TEST(holds(rows, 0, 7 * bytes));
+    BOOST_TEST(xmalloc_usable_size(rows) >= 7 * bytes);
+    xfree(rows);
+  }
+  for (const auto& [count, bytes] : {std::pair<std::size_t, std::size_t>{0, 0}, {0, 8}, {8, 0}}) {
+    void* const none = xcalloc(count, bytes);
+    BOOST_TEST(none != nullptr);
+    xfree(none);
+  }
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(xcalloc_does_not_wrap) {
+  constexpr auto most = static_cast<std::size_t>(-1);
+  for (const auto& [count, bytes] : {std::pair<std::size_t, std::size_t>{most, 2},
+                                     {2, most},
+                                     {most / 2 + 2, 2},
+                                     {most, most},
+                                     {std::size_t{1} << 32, std::size_t{1} << 32},
+                                     {most / 16 + 2, 16},
+                                     {3, most / 3 + 6}})
+    BOOST_TEST(xcalloc(count, bytes) == nullptr);
+  BOOST_TEST(in_use() == 0u);
+}
+
+// ---- xaligned_alloc -------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(xaligned_alloc_aligns) {
+  std::vector<std::pair<void*, std::size_t>> all;
+  for (std::size_t alignment = 1; alignment <= 1024 * 1024; alignment *= 2)
+    for (const std::size_t bytes : {0u, 1u, 24u, 100u, 4000u, 4096u, 5000u, 100'000u}) {
+      void* const block = xaligned_alloc(alignment, bytes);
+      BOOST_REQUIRE(block != nullptr);
+      BOOST_TEST(aligned(block, std::max<std::size_t>(alignment, 16)));
+      BOOST_TEST(xmalloc_usable_size(block) >= bytes);
+      std::memset(block, static_cast<int>(all.size() % 256), bytes);
+      all.emplace_back(block, bytes);
+    }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    BOOST_TEST(holds(all[i].first, static_cast<int>(i % 256), all[i].second));
+    if (i % 2 == 0) xfree(all[i].first);
+    else all[i].first = xrealloc(all[i].first, all[i].second + 5000);
+  }
+  for (std::size_t i = 1; i < all.size(); i += 2) {
+    BOOST_TEST(holds(all[i].first, static_cast<int>(i % 256), all[i].second));
+    xfree_sized(all[i].first, all[i].second);
+  }
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(xaligned_alloc_refuses_what_is_no_alignment) {
+  for (const std::size_t alignment : {0u, 3u, 6u, 24u, 48u, 100u, 4097u}) BOOST_TEST(xaligned_alloc(alignment, 64) == nullptr);
+  BOOST_TEST(xaligned_alloc(static_cast<std::size_t>(-1), 64) == nullptr);
+  BOOST_TEST(xaligned_alloc(static_cast<std::size_t>(-1) / 2 + 1, 64) == nullptr);
+  BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(xfree_sized_after_xrealloc_in_place) {  // the block is of another class than its new size
+  const auto counts = [](std::size_t size) {
+    for (const auto& row : xmalloc_statistics().by_class)
+      if (row.block_size == size) return row.counts.in_use;
+    return std::size_t{999};
+  };
+  void* const block = xmalloc(1000);
+  BOOST_TEST(xrealloc(block, 20) == block);
+  BOOST_TEST(counts(1024) == 1u);
+  xfree_sized(block, 20);
+  BOOST_TEST(counts(1024) == 0u);
+  BOOST_TEST(counts(32) == 0u);
+  BOOST_TEST(xmalloc(1000) == block);
+  xfree_sized(block, 1000);
+  BOOST_TEST(in_use() == 0u);
+}
+
+// ---- statistics, trim -----------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(statistics_balance) {
+  using other = xallocator<struct balance, heap_store>;
+  const auto fresh = other::statistics();
+  BOOST_TEST(fresh.by_class.size() == 28u);
+  BOOST_TEST(fresh.by_class[0].block_size == 16u);
+  BOOST_TEST(fresh.by_class[27].block_size == 4096u);
+  for (const auto& row : fresh.by_class) BOOST_TEST(row.counts.bytes == 0u);
+  std::vector<void*> all;
+  for (std::size_t i = 0; i < 1000; ++i) all.push_back(other::allocate(i % 5 == 0 ? 5000 : 16 * (i % 5)));
+  const auto full = other::statistics();
+  for (std::size_t i = 0; i < 28; ++i) {
+    BOOST_TEST(full.by_class[i].counts.in_use == (i < 4 ? 200u : 0u));
+    BOOST_TEST(full.by_class[i].counts.peak == (i < 4 ? 200u : 0u));
+    BOOST_TEST(full.by_class[i].counts.allocations == (i < 4 ? 200u : 0u));
+    BOOST_TEST((full.by_class[i].counts.chunks != 0) == (i < 4));
+    BOOST_TEST(full.by_class[i].counts.bytes >= full.by_class[i].counts.in_use * full.by_class[i].block_size);
+  }
+  BOOST_TEST(full.large.blocks == 200u);
+  BOOST_TEST(full.large.bytes >= 200 * 5000u);
+  for (std::size_t i = 0; i < 1000; i += 2) other::deallocate(all[i]);
+  BOOST_TEST(total<other>().in_use + other::statistics().large.blocks == 500u);
+  for (std::size_t i = 1; i < 1000; i += 2) other::deallocate(all[i]);
+  BOOST_TEST(total<other>().in_use == 0u);
+  BOOST_TEST(total<other>().allocations == 800u);
+  BOOST_TEST(other::statistics().large.blocks == 0u);
+  BOOST_TEST(other::statistics().large.bytes == 0u);
+  BOOST_TEST(other::trim() > 0u);
+  BOOST_TEST(total<other>().chunks == 0u);
+  BOOST_TEST(total<other>().bytes == 0u);
+  BOOST_TEST(total<other>().peak == 800u);
+}
+
+BOOST_AUTO_TEST_CASE(defect_12_what_was_not_had_is_not_counted) {
+  using store = failing_store<struct uncounted>;
+  using other = xallocator<struct uncounted, store>;
+  std::vector<void*> all{other::allocate(100), other::allocate(5000)};
+  store::calls_left = 0;
+  while (void* const block = other::allocate(100)) all.push_back(block);
+  for (int i = 0; i < 5; ++i) {
+    BOOST_TEST(other::allocate(100) == nullptr);
+    BOOST_TEST(other::allocate(3000) == nullptr);
+    BOOST_TEST(other::allocate(5000) == nullptr);
+  }
+  BOOST_TEST(total<other>().in_use + other::statistics().large.blocks == all.size());
+  BOOST_TEST(total<other>().allocations == all.size() - 1);
+  BOOST_TEST(total<other>().chunks >= 1u);
+  store::calls_left = static_cast<std::size_t>(-1);
+  for (void* const block : all) other::deallocate(block);
+}
+
+BOOST_AUTO_TEST_CASE(defect_24_every_block_goes_back_to_the_store) {
+  using store = failing_store<struct back>;
+  using other = xallocator<struct back, store>;
+  for (int round = 0; round < 3; ++round) {
+    std::vector<void*> all;
+    for (std::size_t bytes = 0; bytes < 6000; bytes += 3) all.push_back(other::allocate(bytes));
+    for (std::size_t i = 0; i < all.size(); i += 3) other::deallocate(std::exchange(all[i], nullptr));
+    other::trim();
+    for (void* const block : all) other::deallocate(block);
+    const std::size_t held = store::bytes;
+    BOOST_TEST(held > 0u);
+    BOOST_TEST(other::trim() == held);
+    BOOST_TEST(store::bytes == 0u);
+  }
+}
+
+// ---- defects of other libraries -------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(defect_8_xmalloc_recovers_after_failed_growth) {
+  using store = failing_store<struct recovers>;
+  using other = xallocator<struct recovers, store>;
+  for (std::size_t k = 0; k < 40; ++k) {
+    std::vector<void*> all;
+    store::failures = 0;
+    store::calls_left = k;
+    for (const std::size_t bytes : {0u, 40u, 700u, 4096u, 5000u, 100'000u})
+      for (int i = 0; i < 20; ++i)
+        if (void* const block = other::allocate(bytes)) {
+          std::memset(block, 3, bytes);
+          all.push_back(block);
+        }
+    if (k < 30) BOOST_TEST(store::failures > 0u);
+    store::calls_left = static_cast<std::size_t>(-1);
+    // Nothing is locked: another thread goes on.
+    void* next = nullptr;
+    std::thread([&] { next = other::allocate(4000); }).join();
+    BOOST_TEST(next != nullptr);
+    other::deallocate(next);
+    for (void* const block : all) other::deallocate(block);
+    other::trim();
+    BOOST_TEST(store::bytes == 0u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(defect_9_no_memory_and_a_handler_that_returns) {
+  static int calls = 0;
+  const std::new_handler before = std::set_new_handler([] {
+    if (++calls == 1) return;
+    throw std::bad_alloc();  // or operator new would ask for ever
+  });
+  using store = failing_store<struct handled>;
+  using other = xallocator<struct handled, store>;
+  store::calls_left = 0;
+  BOOST_TEST(other::allocate(100) == nullptr);
+  BOOST_TEST(other::allocate(10'000) == nullptr);
+  BOOST_TEST(other::allocate_zeroed(10, 10) == nullptr);
+  BOOST_TEST(other::reallocate(nullptr, 10) == nullptr);
+  store::calls_left = static_cast<std::size_t>(-1);
+  void* const block = other::allocate(100);
+  BOOST_TEST(block != nullptr);
+  other::deallocate(block);
+  std::set_new_handler(before);
+}
+
+BOOST_AUTO_TEST_CASE(defect_10_every_class_at_once) {
+  const auto rows = xmalloc_statistics().by_class;
+  std::vector<void*> all;
+  for (int round = 0; round < 3; ++round)
+    for (const auto& row : rows) {
+      void* const block = xmalloc(row.block_size);
+      BOOST_REQUIRE(block != nullptr);
+      BOOST_TEST(xmalloc_usable_size(block) == row.block_size);
+      all.push_back(block);
+    }
+  BOOST_TEST(std::set<void*>(all.begin(), all.end()).size() == 3 * rows.size());
+  for (const auto& row : xmalloc_statistics().by_class) BOOST_TEST(row.counts.in_use == 3u);
+  for (void* const block : all) xfree(block);
+}
+
+BOOST_AUTO_TEST_CASE(defect_16_freeing_in_random_order_is_not_quadratic) {
+  const auto time = [](std::size_t n) {
+    double best = 1e9;
+    for (int round = 0; round < 3; ++round) {
+      std::vector<void*> all;
+      for (std::size_t i = 0; i < n; ++i) all.push_back(xmalloc(i % 100 == 0 ? 4200 : 24));
+      std::shuffle(all.begin(), all.end(), std::mt19937_64(7));
+      const auto start = std::chrono::steady_clock::now();
+      for (void* const block : all) xfree(block);
+      const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+      best = std::min(best, took.count() / static_cast<double>(n));
+    }
+    return best;
+  };
+  const double few = time(1'500), lots = time(60'000);
+  std::printf("an xfree in random order: %.1f ns of 1,500, %.1f ns of 60,000\n", few, lots);
+  BOOST_TEST(lots < 15 * few + 100);  // quadratic: 40 times
+}
+
+// ---- threads --------------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(blocks_change_hands) {
+  struct packet {
+    std::size_t bytes;
+    unsigned char content[8];
+  };
+  std::vector<std::atomic<packet*>> slots(32);
+  std::atomic<int> faults{0};
+  const auto work = [&](unsigned who) {
+    std::mt19937_64 random(who);
+    for (int i = 0; i < 4000; ++i) {
+      const std::size_t bytes = sizeof(packet) + (random() % 16 == 0 ? random() % 9000 : random() % 200);
+      auto* p = static_cast<packet*>(i % 2 == 0 ? xmalloc(bytes) : xcalloc(bytes, 1));
+      if (p == nullptr) {
+        ++faults;
+        continue;
+      }
+      std::memset(static_cast<void*>(p), static_cast<int>(bytes % 251), bytes);
+      p->bytes = bytes;
+      if (i % 3 == 0) {
+        p = static_cast<packet*>(xrealloc(p, bytes + 100));
+        std::memset(reinterpret_cast<unsigned char*>(p) + bytes, static_cast<int>((bytes + 100) % 251), 100);
+        p->bytes = bytes + 100;
+      }
+      p = slots[random() % slots.size()].exchange(p);
+      if (p == nullptr) continue;
+      if (reinterpret_cast<unsigned char*>(p)[p->bytes - 1] != p->bytes % 251) ++faults;
+      xfree(p);
+      if (i % 500 == 0) xmalloc_trim();
+    }
+  };
+  {
+    std::vector<std::thread> all;
+    for (unsigned who = 0; who < 4; ++who) all.emplace_back(work, who);
+    for (std::thread& t : all) t.join();
+  }
+  for (auto& slot : slots) xfree(slot.exchange(nullptr));
+  BOOST_TEST(faults == 0);
+  BOOST_TEST(in_use() == 0u);
+}
+
+// ---- a long walk ----------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_long_walk) {
+  struct part {
+    std::size_t bytes;
+    int stamp;
+  };
+  std::map<std::uintptr_t, part> live;
+  std::mt19937_64 random(seed());
+  const auto took = [&](void* block, std::size_t bytes, int stamp) {
+    REQUIRE(block != nullptr);
+    const auto start = reinterpret_cast<std::uintptr_t>(block);
+    const auto next = live.lower_bound(start);
+    REQUIRE(next == live.end() || start + bytes <= next->first);
+    REQUIRE(next == live.begin() || std::prev(next)->first + std::prev(next)->second.bytes <= start);
+    live[start] = {bytes, stamp};
+    std::memset(block, stamp, bytes);
+  };
+  for (std::size_t i = 0; i < 60'000 * patience(); ++i) {
+    const std::size_t bytes = random() % 30 == 0 ? random() % 20'000 : random() % 400 + 1;
+    const int stamp = static_cast<int>(random() % 256);
+    const auto dice = random() % 100;
+    const bool growing = i / 5000 % 2 == 0;
+    if (live.empty() || dice < (growing ? 50u : 25u)) {
+      took(dice % 2 == 0 ? xmalloc(bytes) : xaligned_alloc(std::size_t{1} << dice % 9, bytes), bytes, stamp);
+      continue;
+    }
+    const std::uintptr_t low = live.begin()->first, high = live.rbegin()->first;
+    const auto at = live.lower_bound(low + random() % (high - low + 1));
+    void* const block = reinterpret_cast<void*>(at->first);
+    const part p = at->second;
+    REQUIRE(holds(block, p.stamp, p.bytes));
+    live.erase(at);
+    if (dice < 75) {
+      xfree(block);
+    } else {
+      void* const other = xrealloc(block, bytes);
+      REQUIRE(holds(other, p.stamp, std::min(bytes, p.bytes)));
+      took(other, bytes, stamp);
+    }
+    if (i % 10'000 == 9'999) {
+      xmalloc_trim();
+      REQUIRE(in_use() == live.size());
+    }
+  }
+  for (const auto& [start, p] : live) {
+    REQUIRE(holds(reinterpret_cast<void*>(start), p.stamp, p.bytes));
+    xfree(reinterpret_cast<void*>(start));
+  }
+  BOOST_TEST(in_use() == 0u);
+  xmalloc_trim();
+  BOOST_TEST(total<xmalloc_heap>().bytes == 0u);
+}
+
+}  // namespace
+}  // namespace tarn::test

@@ -1,0 +1,208 @@
+// What counting_statistics counts, whatever way blocks and chunks come and go.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <random>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/static_pool.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/upstream.h"
+
+namespace tarn::test {
+namespace {
+
+void expect(const pool_counts& counts, std::size_t in_use, std::size_t peak, std::size_t allocations, int line) {
+  check_at(counts.in_use == in_use, "in_use", line);
+  check_at(counts.peak == peak, "peak", line);
+  check_at(counts.allocations == allocations, "allocations", line);
+}
+#define EXPECT(in_use, peak, allocations) expect(pool.statistics(), in_use, peak, allocations, __LINE__)
+
+template <class... Policies>
+void count_all() {
+  test::upstream upstream;
+  std::size_t chunks_bytes = 0;
+  pool<static_size<48>, counting_statistics, resource_store, Policies...> pool{resource_store{&upstream}};
+  EXPECT(0, 0, 0);
+  CHECK(pool.statistics().chunks == 0);
+  CHECK(pool.statistics().bytes == 0);
+
+  void* const a = pool.allocate();
+  EXPECT(1, 1, 1);
+  void* const b = pool.try_allocate();
+  EXPECT(2, 2, 2);
+  CHECK(pool.statistics().chunks == upstream.regions());
+  CHECK(pool.statistics().bytes == upstream.bytes());
+  pool.deallocate(a);
+  EXPECT(1, 2, 2);
+  pool.deallocate(b);
+  EXPECT(0, 2, 2);
+
+  std::vector<void*> blocks(300);
+  pool.allocate_batch(blocks);
+  EXPECT(300, 300, 302);
+  pool.deallocate_batch(std::span(blocks).first(100));
+  EXPECT(200, 300, 302);
+  CHECK(pool.try_allocate_batch(std::span(blocks).first(50)) == 50);
+  EXPECT(250, 300, 352);
+  for (std::size_t i = 0; i < 50; ++i) pool.deallocate(blocks[i]);
+  EXPECT(200, 300, 352);
+  CHECK(pool.try_allocate_batch({}) == 0);
+  pool.deallocate_batch({});
+  EXPECT(200, 300, 352);
+  CHECK(pool.statistics().chunks == upstream.regions());
+  CHECK(pool.statistics().bytes == upstream.bytes());
+
+  // What fails counts for nothing, and what a failed batch took on its way is back.
+  std::vector<void*> all;
+  upstream.fail(1, failing::for_ever);
+  while (void* const block = pool.try_allocate()) all.push_back(block);
+  const std::size_t had = 200 + all.size();
+  const std::size_t peak = std::max<std::size_t>(had, 300);
+  EXPECT(had, peak, 352 + all.size());
+  for (int i = 0; i < 3; ++i) {
+    CHECK(pool.try_allocate() == nullptr);
+    CHECK(throws_bad_alloc([&] { (void)pool.allocate(); }));
+    CHECK(!pool.try_reserve(pool.capacity() + 1));
+  }
+  EXPECT(had, peak, 352 + all.size());
+  for (int i = 0; i < 10; ++i) {
+    if (all.empty()) break;
+    pool.deallocate(all.back());
+    all.pop_back();
+  }
+  std::vector<void*> too_many(5000);
+  CHECK(throws_bad_alloc([&] { pool.allocate_batch(too_many); }));
+  CHECK(pool.statistics().in_use == 200 + all.size());
+  CHECK(pool.statistics().peak == peak);
+  upstream.fail(1, failing::never);
+  CHECK(pool.statistics().chunks == upstream.regions());
+  CHECK(pool.statistics().bytes == upstream.bytes());
+
+  // Chunks come by reserve(), and go by trim() and release().
+  const std::size_t in_use = pool.statistics().in_use;
+  const std::size_t before = pool.statistics().chunks;
+  CHECK(pool.try_reserve(pool.capacity() + 500));
+  CHECK(pool.statistics().chunks > before);
+  CHECK(pool.statistics().bytes == upstream.bytes());
+  CHECK(pool.statistics().in_use == in_use);
+  pool.trim();
+  CHECK(pool.statistics().chunks == upstream.regions());
+  CHECK(pool.statistics().bytes == upstream.bytes());
+  CHECK(pool.statistics().in_use == in_use);
+  for (std::size_t i = 100; i < 300; ++i) pool.deallocate(blocks[i]);
+  for (void* const block : all) pool.deallocate(block);
+  CHECK(pool.statistics().in_use == 0);
+  chunks_bytes = upstream.bytes();
+  CHECK(pool.trim() == chunks_bytes);
+  CHECK(pool.statistics().chunks == 0);
+  CHECK(pool.statistics().bytes == 0);
+
+  const std::size_t allocations = pool.statistics().allocations;
+  (void)pool.allocate();
+  (void)pool.allocate();
+  pool.release();  // ends blocks that nobody gave back
+  EXPECT(0, peak, allocations + 2);
+  CHECK(pool.statistics().chunks == 0);
+  CHECK(pool.statistics().bytes == 0);
+  (void)pool.allocate();
+  EXPECT(1, peak, allocations + 3);
+  CHECK(pool.statistics().chunks == 1);
+}
+
+BOOST_AUTO_TEST_CASE(every_way_to_come_and_go_is_counted) {
+  count_all<>();
+  count_all<lifo_reuse<>, fixed_growth<33>>();
+  count_all<batch_reuse<prefetch::none, 128>, geometric_growth<1, 100>>();
+  count_all<mutex_locking<>, fixed_growth<64>>();
+  count_all<shared_locking, lifo_reuse<>>();
+  count_all<grouped_locking<struct counted_group, std::mutex>, fixed_growth<7>>();
+}
+
+BOOST_AUTO_TEST_CASE(blocks_in_use_agree_with_a_walk) {
+  pool<static_size<32>, counting_statistics, fixed_growth<100>> pool;
+  std::mt19937_64 random(3);
+  std::vector<void*> live;
+  std::size_t peak = 0, allocations = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    if (random() % 100 < (i / 5000 % 2 == 0 ? 60u : 40u)) {
+      live.push_back(pool.allocate());
+      ++allocations;
+      peak = std::max(peak, live.size());
+    } else if (!live.empty()) {
+      std::swap(live[random() % live.size()], live.back());
+      pool.deallocate(live.back());
+      live.pop_back();
+    }
+    if (i % 97 == 0) EXPECT(live.size(), peak, allocations);
+    if (i % 9999 == 0) pool.trim();
+  }
+  EXPECT(live.size(), peak, allocations);
+}
+
+BOOST_AUTO_TEST_CASE(defect_12_an_exhausted_pool_counts_its_blocks_and_its_chunk) {
+  pool<static_size<32>, counting_statistics, static_array_store<4>> pool;
+  CHECK(pool.statistics().chunks == 0);  // untouched yet
+  std::vector<void*> blocks(4);
+  BOOST_TEST(pool.allocate_batch(blocks) == 4u);
+  for (int i = 0; i < 10; ++i) BOOST_TEST(pool.try_allocate() == nullptr);
+  EXPECT(4, 4, 4);
+  BOOST_TEST(pool.statistics().chunks == 1u);
+  BOOST_TEST(pool.statistics().bytes >= 4 * 32u);
+}
+
+BOOST_AUTO_TEST_CASE(a_static_pool_counts_for_all) {
+  using all = static_pool<struct counted_for_all, static_size<24>, counting_statistics, mutex_locking<>>;
+  auto& pool = all::instance();
+  EXPECT(0, 0, 0);
+  void* const block = all::instance().allocate();
+  EXPECT(1, 1, 1);
+  pool.deallocate(block);
+  EXPECT(0, 1, 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_does_not_count_has_no_statistics) {
+  const auto counts = []<class Pool>(std::type_identity<Pool>) { return requires(const Pool& p) { p.statistics(); }; };
+  BOOST_TEST((counts(std::type_identity<pool<static_size<24>, counting_statistics>>{})));
+  BOOST_TEST(!(counts(std::type_identity<pool<static_size<24>>>{})));
+}
+
+BOOST_AUTO_TEST_CASE(threads_lose_no_count) {
+  pool<static_size<32>, counting_statistics, mutex_locking<>> pool;
+  constexpr std::size_t threads = 4, rounds = 3000;
+  std::atomic<int> faults{0};
+  {
+    std::vector<std::thread> all;
+    for (std::size_t who = 0; who < threads; ++who)
+      all.emplace_back([&] {
+        std::vector<void*> batch(3);
+        for (std::size_t i = 0; i < rounds; ++i) {
+          void* const block = pool.allocate();
+          pool.allocate_batch(batch);
+          pool.deallocate(block);
+          pool.deallocate_batch(batch);
+          if (pool.statistics().in_use > 4 * threads) ++faults;
+        }
+        (void)pool.allocate();
+      });
+    for (std::thread& t : all) t.join();
+  }
+  BOOST_TEST(faults == 0);
+  const pool_counts counts = pool.statistics();
+  BOOST_TEST(counts.in_use == threads);
+  BOOST_TEST(counts.allocations == threads * (4 * rounds + 1));
+  BOOST_TEST(counts.peak >= 4u);
+  BOOST_TEST(counts.peak <= 4 * threads);
+}
+
+}  // namespace
+}  // namespace tarn::test

@@ -1,0 +1,198 @@
+// A mutex that a pool's guard leaves alone while there is one thread. The first case must be the first: the process never has
+// one thread again, as far as glibc says. Boost.Test runs cases in the order in which they stand here.
+#include <boost/test/unit_test.hpp>
+
+#if defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define KNOWS_SINGLE_THREAD 1
+#endif
+#endif
+
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/locking.h"
+#include "tarn/test/support/check.h"
+
+namespace tarn::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The thread sanitizer has a thread of its own.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#undef KNOWS_SINGLE_THREAD
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#undef KNOWS_SINGLE_THREAD
+#endif
+
+#if defined(KNOWS_SINGLE_THREAD)
+constexpr bool can_be_alone = true;
+#else
+constexpr bool can_be_alone = false;
+#endif
+
+bool alone() {
+#if defined(KNOWS_SINGLE_THREAD)
+  return __libc_single_threaded != 0;
+#else
+  return false;
+#endif
+}
+
+/// Another thread that waits for the mutex, and says when it has it.
+class waiter {
+ public:
+  explicit waiter(thread_aware_mutex& mutex)
+      : thread_([this, &mutex] {
+          started_ = true;
+          const std::lock_guard lock(mutex);
+          has_it_ = true;
+        }) {}
+  ~waiter() { thread_.join(); }
+  waiter(const waiter&) = delete;
+  waiter& operator=(const waiter&) = delete;
+
+  bool has_it_at_once() const { return has_it_within(10s); }
+  bool waits() const {
+    while (!started_) std::this_thread::yield();
+    return !has_it_within(100ms);
+  }
+
+ private:
+  bool has_it_within(std::chrono::milliseconds time) const {
+    for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {
+      if (has_it_) return true;
+      std::this_thread::sleep_for(1ms);
+    }
+    return has_it_;
+  }
+
+  std::atomic<bool> started_{false}, has_it_{false};
+  std::thread thread_;
+};
+
+struct notebook {
+  thread_aware_mutex mutex;
+  std::size_t lines = 0;
+};
+
+/// Of a program that has one thread at first.
+pool<static_size<32>, shared_locking, fixed_growth<50>> early_pool;
+std::vector<unsigned char*> early_blocks;
+
+BOOST_AUTO_TEST_CASE(the_only_thread_takes_no_lock) {
+  for (unsigned i = 0; i < 120; ++i) {
+    auto* const block = static_cast<unsigned char*>(early_pool.allocate());
+    std::memset(block, static_cast<int>(i), 32);
+    early_blocks.push_back(block);
+  }
+  BOOST_REQUIRE(alone() == can_be_alone);
+  if (!can_be_alone) return;
+  thread_aware_mutex mutex;
+  std::optional<waiter> other;
+  std::optional<thread_aware_mutex::guard> guard(std::in_place, mutex);
+  other.emplace(mutex);  // the second thread starts while the guard is held
+  BOOST_REQUIRE(other->has_it_at_once());
+  BOOST_TEST(!alone());
+  other.reset();
+  // What didn't lock doesn't unlock either, though there was a second thread by then.
+  mutex.lock();
+  guard.reset();
+  other.emplace(mutex);
+  BOOST_TEST(other->waits());
+  mutex.unlock();
+  BOOST_TEST(other->has_it_at_once());
+}
+
+BOOST_AUTO_TEST_CASE(lock_and_unlock_always_lock) {
+  thread_aware_mutex mutex;
+  mutex.lock();
+  {
+    const waiter other(mutex);
+    BOOST_TEST(other.waits());
+    mutex.unlock();
+    BOOST_TEST(other.has_it_at_once());
+  }
+  const waiter third(mutex);
+  BOOST_TEST(third.has_it_at_once());
+}
+
+BOOST_AUTO_TEST_CASE(a_guard_locks_once_there_are_threads) {
+  std::thread([] {}).join();
+  BOOST_TEST(!alone());
+  thread_aware_mutex mutex;
+  std::optional<thread_aware_mutex::guard> guard(std::in_place, mutex);
+  const waiter other(mutex);
+  BOOST_TEST(other.waits());
+  guard.reset();
+  BOOST_TEST(other.has_it_at_once());
+}
+
+BOOST_AUTO_TEST_CASE(two_guards_exclude_each_other) {
+  notebook book;
+  std::atomic<int> inside{0}, together{0};
+  const auto write = [&] {
+    for (int i = 0; i < 20'000; ++i) {
+      const thread_aware_mutex::guard guard(book.mutex);
+      if (inside.fetch_add(1, std::memory_order_relaxed) != 0) ++together;
+      ++book.lines;
+      inside.fetch_sub(1, std::memory_order_relaxed);
+    }
+  };
+  std::thread one(write), two(write), three(write);
+  one.join();
+  two.join();
+  three.join();
+  BOOST_TEST(book.lines == 60'000u);
+  BOOST_TEST(together == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_takes_the_guard_and_not_lock_guard) {
+  using aware = detail::mutex_pair<thread_aware_mutex>;
+  static_assert(std::same_as<decltype(std::declval<const aware&>().hot()), thread_aware_mutex::guard>);
+  static_assert(std::same_as<decltype(std::declval<const aware&>().growth()), thread_aware_mutex::guard>);
+  using plain = detail::mutex_pair<std::mutex>;
+  static_assert(std::same_as<decltype(std::declval<const plain&>().hot()), std::lock_guard<std::mutex>>);
+  static_assert(std::same_as<shared_locking, mutex_locking<thread_aware_mutex>>);
+  BOOST_TEST(true);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_the_time_alone_are_given_back_by_threads) {
+  BOOST_TEST(early_blocks.size() == 120u);
+  std::atomic<int> faults{0};
+  const auto work = [&](std::size_t who) {
+    for (std::size_t i = who; i < early_blocks.size(); i += 3) {
+      for (std::size_t byte = 0; byte < 32; ++byte)
+        if (early_blocks[i][byte] != i) ++faults;
+      early_pool.deallocate(early_blocks[i]);
+    }
+    for (int i = 0; i < 5000; ++i) {
+      auto* const block = static_cast<unsigned char*>(early_pool.allocate());
+      std::memset(block, static_cast<int>(who), 32);
+      if (block[31] != who) ++faults;
+      early_pool.deallocate(block);
+    }
+  };
+  std::thread one(work, 0), two(work, 1), three(work, 2);
+  one.join();
+  two.join();
+  three.join();
+  BOOST_TEST(faults == 0);
+}
+
+}  // namespace
+}  // namespace tarn::test
