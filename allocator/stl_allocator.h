@@ -104,10 +104,12 @@ class stl_allocator {
   template <class... Ps>
   using arrays = detail::static_classes<detail::stl_pools, 0, Ps...>;
 
-  using reuse = detail::choose<axis::reuse, lifo_reuse<>, Policies...>;
-  using node = static_size<(sizeof(T) > reuse::min_block ? sizeof(T) : reuse::min_block), alignof(T)>;
-
-  static auto& node_pool() noexcept { return policies::template into<static_pool, detail::stl_pools, node>::instance(); }
+  // What depends on T's size stands in here: T may be incomplete where the class is named.
+  static auto& node_pool() noexcept {
+    constexpr std::size_t least = detail::choose<axis::reuse, lifo_reuse<>, Policies...>::min_block;
+    using node = static_size<(sizeof(T) > least ? sizeof(T) : least), alignof(T)>;
+    return policies::template into<static_pool, detail::stl_pools, node>::instance();
+  }
   static auto& array_pool() noexcept { return policies::template into<arrays>::instance(); }
 };
 

@@ -91,19 +91,28 @@ def tarn_repositories():
 
 def tarn_dev_repositories():
     """What only tarn's own tests and benchmarks need, under the names that MODULE.bazel gives it."""
-    _maybe(
-        name = "boost.pool",
-        system = "/usr/include/boost/pool/pool.hpp",
-        system_build = _SYSTEM_BOOST_POOL,
-        archive_build = _ARCHIVE_BOOST_POOL,
-        **_BOOST
-    )
+    for name, header in _BOOST_HEADERS.items():
+        _maybe(
+            name = name,
+            system = "/usr/include/boost/" + header,
+            system_build = _SYSTEM_HEADERS.format(name = name),
+            archive_build = _ARCHIVE_BOOST.format(name = name),
+            **_BOOST
+        )
     _maybe(
         name = "boost.test",
         system = "/usr/include/boost/test/unit_test.hpp",
         system_build = _SYSTEM_BOOST_TEST,
         archive_build = _ARCHIVE_BOOST_TEST,
         **_BOOST
+    )
+    _maybe(
+        name = "nlohmann_json",
+        system = "/usr/include/nlohmann/json.hpp",
+        system_build = _SYSTEM_HEADERS.format(name = "json"),
+        urls = ["https://github.com/nlohmann/json/archive/refs/tags/v3.11.2.tar.gz"],
+        sha256 = "d69f9deb6a75e2580465c6c4c5111b89c4dc2fa94e3a85fcd2ffcd9a143d9273",
+        strip_prefix = "json-3.11.2",
     )
     _maybe(
         name = "google_benchmark",
@@ -129,12 +138,20 @@ _BOOST = {
     "strip_prefix": "boost_1_74_0",
 }
 
+# Libraries of headers, each with one of them.
+_BOOST_HEADERS = {
+    "boost.container": "container/list.hpp",
+    "boost.multi_index": "multi_index_container.hpp",
+    "boost.pool": "pool/pool.hpp",
+    "boost.unordered": "unordered_map.hpp",
+}
+
 # The headers of the system's packages stand where the compiler looks anyway.
-_SYSTEM_BOOST_POOL = """
+_SYSTEM_HEADERS = """
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
 cc_library(
-    name = "boost.pool",
+    name = "{name}",
     visibility = ["//visibility:public"],
 )
 """
@@ -150,11 +167,11 @@ cc_library(
 )
 """
 
-_ARCHIVE_BOOST_POOL = """
+_ARCHIVE_BOOST = """
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
 cc_library(
-    name = "boost.pool",
+    name = "{name}",
     hdrs = glob(["boost/**"]),
     includes = ["."],
     visibility = ["//visibility:public"],

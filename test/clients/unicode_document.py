@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Writes a real document for the clients: all characters that Unicode gives a name of their own, as JSON of some 3 MB.
+
+    unicode_document.py JSON TABLE
+
+The characters come from Python's own tables, so nothing is fetched. TABLE holds the same characters as lines of
+code, category, bidirectional class and name, divided by tabs. "totals" in the document says how much is in it, counted
+here, so that a client can tell whether it has read all of it.
+"""
+
+import json
+import sys
+import unicodedata
+
+# Their names are made from their codes: 110,000 of them would say nothing more.
+DERIVED = ("CJK UNIFIED IDEOGRAPH-", "CJK COMPATIBILITY IDEOGRAPH-", "HANGUL SYLLABLE ", "TANGUT IDEOGRAPH-",
+           "NUSHU CHARACTER-", "KHITAN SMALL SCRIPT CHARACTER-")
+
+
+def character(code):
+    """What Unicode says of a character, or None where it has no name of its own."""
+    char = chr(code)
+    name = unicodedata.name(char, "")
+    if not name or name.startswith(DERIVED):
+        return None
+    entry = {"code": code, "char": char, "name": name, "category": unicodedata.category(char)}
+    if unicodedata.bidirectional(char):
+        entry["bidirectional"] = unicodedata.bidirectional(char)
+    if unicodedata.decomposition(char):
+        entry["decomposition"] = unicodedata.decomposition(char).split(" ")
+    numeric = unicodedata.numeric(char, None)
+    if numeric is not None:
+        entry["numeric"] = numeric
+    if unicodedata.mirrored(char):
+        entry["mirrored"] = True
+    return entry
+
+
+def count(value, totals):
+    """Adds what `value` holds to the totals; keys are not counted as strings."""
+    if isinstance(value, dict):
+        totals["objects"] += 1
+        totals["members"] += len(value)
+        for inner in value.values():
+            count(inner, totals)
+    elif isinstance(value, list):
+        totals["arrays"] += 1
+        totals["elements"] += len(value)
+        for inner in value:
+            count(inner, totals)
+    elif isinstance(value, str):
+        totals["strings"] += 1
+        totals["string_bytes"] += len(value.encode())
+    elif isinstance(value, bool):
+        totals["booleans"] += 1
+    else:
+        totals["numbers"] += 1
+
+
+def main():
+    to_json, to_table = sys.argv[1:]
+    characters = [entry for entry in map(character, range(sys.maxunicode + 1)) if entry]
+    words, categories = {}, {}
+    for entry in characters:
+        categories.setdefault(entry["category"], []).append(entry["code"])
+        for word in entry["name"].split(" "):
+            words[word] = words.get(word, 0) + 1
+    document = {"unicode": unicodedata.unidata_version, "characters": characters, "categories": categories, "words": words}
+    totals = dict.fromkeys(["objects", "members", "arrays", "elements", "strings", "string_bytes", "booleans", "numbers"], 0)
+    count(document, totals)
+    document["totals"] = totals
+    with open(to_json, "w", encoding="utf-8") as file:
+        json.dump(document, file, ensure_ascii=False, separators=(",", ":"))
+        file.write("\n")
+    with open(to_table, "w", encoding="utf-8") as file:
+        for entry in characters:
+            print(entry["code"], entry["category"], entry.get("bidirectional", ""), entry["name"], sep="\t", file=file)
+
+
+if __name__ == "__main__":
+    main()
