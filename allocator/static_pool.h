@@ -28,14 +28,11 @@ concept ends_at_exit = requires { requires P::ends_at_exit; };
 
 template <class... NinePolicies>
 constexpr static_fitness judge_static() noexcept {
-  if constexpr (!(std::default_initializable<NinePolicies> && ...))
-    return static_fitness::needs_value;
+  if constexpr (!(std::default_initializable<NinePolicies> && ...)) return static_fitness::needs_value;
   else if constexpr ((ends_at_exit<NinePolicies> || ...) || !std::is_trivially_destructible_v<body_of<void, NinePolicies...>>)
     return static_fitness::has_destructor;
-  else if constexpr (!constant_when_new<body_of<some_static_pool, NinePolicies...>>)
-    return static_fitness::no_constant;
-  else
-    return static_fitness::good;
+  else if constexpr (!constant_when_new<body_of<some_static_pool, NinePolicies...>>) return static_fitness::no_constant;
+  else return static_fitness::good;
 }
 
 template <static_fitness Verdict>
@@ -43,9 +40,10 @@ struct static_complaint {
   static_assert(Verdict != static_fitness::needs_value,
                 "tarn: [C8] static_pool was given a policy whose object it would have to be given before the program starts "
                 "(dynamic_size, buffer_store, resource_store); use another, or a pool that is an object");
-  static_assert(Verdict != static_fitness::has_destructor,
-                "tarn: [C7] static_pool was given a policy whose destructor would run at exit, while others still allocate; use "
-                "a mutex or policy that needs none");
+  static_assert(
+      Verdict != static_fitness::has_destructor,
+      "tarn: [C7] static_pool was given a policy whose destructor would run at exit, while others still allocate; use "
+      "a mutex or policy that needs none");
   static_assert(Verdict != static_fitness::no_constant,
                 "tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts, after "
                 "others allocate; use one with a constexpr constructor, as std::mutex");
@@ -67,6 +65,13 @@ constexpr auto choose_static(std::type_identity<rejected> r) noexcept {
   return r;
 }
 
+/// The pool itself. Keyed by the composition: in whatever order the policies were named, it is one pool.
+template <class Tag, class Pool>
+struct static_body {
+  using type = typename decltype(choose_static<Tag>(std::type_identity<Pool>{}))::type;
+  static inline constinit type body{values<>{}};
+};
+
 }  // namespace detail
 
 /// \tparam Tag       any type, complete or not: pools of other tags are other pools
@@ -75,16 +80,13 @@ template <class Tag, class... Policies>
 class static_pool {
  public:
   /// The pool's members without a destructor.
-  using body = typename decltype(detail::choose_static<Tag>(std::type_identity<pool<Policies...>>{}))::type;
+  using body = typename detail::static_body<Tag, pool<Policies...>>::type;
 
   static_pool() = delete;
 
   /// Returns the one pool of the tag. It costs an instruction: the address is hidden from the compiler once, so that the
   /// pool is reached through a register like any object.
-  static body& instance() noexcept { return *detail::launder_address(&body_); }
-
- private:
-  static inline constinit body body_{detail::values<>{}};
+  static body& instance() noexcept { return *detail::launder_address(&detail::static_body<Tag, pool<Policies...>>::body); }
 };
 
 }  // namespace tarn

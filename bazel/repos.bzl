@@ -113,6 +113,7 @@ def tarn_dev_repositories():
         urls = ["https://github.com/nlohmann/json/archive/refs/tags/v3.11.2.tar.gz"],
         sha256 = "d69f9deb6a75e2580465c6c4c5111b89c4dc2fa94e3a85fcd2ffcd9a143d9273",
         strip_prefix = "json-3.11.2",
+        archive_build = _ARCHIVE_JSON,
     )
     _maybe(
         name = "google_benchmark",
@@ -191,6 +192,17 @@ cc_library(
     hdrs = glob(["boost/**"]),
     defines = ["BOOST_TEST_NO_LIB"],
     includes = ["."],
+    visibility = ["//visibility:public"],
+)
+"""
+
+_ARCHIVE_JSON = """
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
+cc_library(
+    name = "json",
+    hdrs = glob(["include/nlohmann/**"]),
+    includes = ["include"],
     visibility = ["//visibility:public"],
 )
 """

@@ -35,6 +35,14 @@ struct user_before_main {
   }
 } before_main;
 
+BOOST_AUTO_TEST_CASE(the_order_of_the_policies_does_not_make_another_pool) {
+  using one = static_pool<struct order_tag, static_size<48>, mutex_locking<>, fixed_growth<10>>;
+  using same = static_pool<struct order_tag, fixed_growth<10>, static_size<48>, mutex_locking<>>;
+  using other = static_pool<struct order_tag, static_size<48>, mutex_locking<>, fixed_growth<11>>;
+  BOOST_TEST(static_cast<void*>(&one::instance()) == static_cast<void*>(&same::instance()));
+  BOOST_TEST(static_cast<void*>(&one::instance()) != static_cast<void*>(&other::instance()));
+}
+
 BOOST_AUTO_TEST_CASE(it_is_usable_before_main) {
   BOOST_TEST(before_main.block != nullptr);
   BOOST_TEST(early::instance().owns(before_main.block));

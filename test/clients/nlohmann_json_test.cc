@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(edited_it_is_still_what_the_twin_is) {
   BOOST_TEST(a["index"].size() > 200u);
   BOOST_TEST(!a.contains("totals"));
   BOOST_TEST((a != ours()));
-  BOOST_TEST((json::parse(a.dump(2)) == a));
+  BOOST_TEST((json::parse(a["letters"].dump(2)) == a["letters"]));
 }
 
 // The library's diff, patch and flatten take standard strings only.

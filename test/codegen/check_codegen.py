@@ -88,7 +88,7 @@ def static_cases(compiler, good, bad):
 
     def outside_bss(path):
         pools = {name: section for name, section in disassembly.symbols(path).items()
-                 if "static_pool<zeroed" in name and name.endswith("::body_")}
+                 if "static_body<zeroed" in name and name.endswith("::body")}
         return [f"{name} in {section}" for name, section in pools.items() if not section.startswith(".bss")] if pools else [
             "no pool at all"]
 
