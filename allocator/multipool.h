@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/allocator/detail/values.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/policies/axis.h"
@@ -45,9 +46,6 @@ template <bool Policies, class... Args>
 using kind_of = decltype(std::tuple_cat(
     std::declval<std::conditional_t<policy<Args> == Policies, std::tuple<std::type_identity<Args>>, std::tuple<>>>()...));
 
-template <class T, class... Ts>
-inline constexpr std::size_t count_of = (std::size_t{0} + ... + std::size_t{std::is_same_v<T, Ts>});
-
 /// After a complaint: what stands in for the pool of a type that has none. Never used.
 template <class T>
 struct no_object_pool {
@@ -68,7 +66,7 @@ template <class Types, class Policies>
 struct object_pools;
 template <class... Ts, class Policies>
 struct object_pools<std::tuple<std::type_identity<Ts>...>, Policies> {
-  static constexpr bool distinct = ((count_of<Ts, Ts...> == 1) && ...);
+  static constexpr bool distinct = ((times_given<Ts, Ts...> == 1) && ...);
   using type = std::tuple<typename object_pool_with<Ts, Policies>::type...>;
   template <class T>
   static constexpr bool has = one_of<T, Ts...>;

@@ -67,9 +67,7 @@ class class_store {
 template <class Store, class Locking>
 class direct_chunks {
  public:
-  using store = Store;
   static constexpr bool tagged = false;
-  static constexpr bool serves_large = true;
   static constexpr std::size_t large_prefix = 0;
 
   template <class Values>
@@ -108,7 +106,6 @@ class tagged_chunks {
   };
 
  public:
-  using store = Store;
   static constexpr bool tagged = true;
   static constexpr bool serves_large = !Store::bounded;
   static constexpr std::size_t large_prefix = sizeof(std::size_t);

@@ -106,8 +106,9 @@ class core {
   /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
   template <class Visit>
   void each_carved(Visit visit) {
-    for (chunk* c = map_.after(nullptr); c != nullptr; c = map_.after(c->first))
-      for (std::size_t i = 0; i != c->carved; ++i) visit(block_of(*c, i));
+    each_chunk([&](chunk& c) {
+      for (std::size_t i = 0; i != c.carved; ++i) visit(block_of(c, i));
+    });
   }
 
   /// Calls visit(block) for every block in use, by ascending address. It may give that block back and take others, which are
@@ -117,12 +118,13 @@ class core {
   void each_live(Visit visit) {
     const aside free(*this);
     const free_link* next_free = free.first();
-    for (chunk* c = map_.after(nullptr); c != nullptr; c = map_.after(c->first))
-      for (std::size_t i = 0; i != c->idle; ++i) {  // blocks that were carved before
-        void* const block = block_of(*c, i);
+    each_chunk([&](chunk& c) {
+      for (std::size_t i = 0; i != c.idle; ++i) {  // blocks that were carved before
+        void* const block = block_of(c, i);
         if (block == next_free) next_free = next_free->next;
         else visit(block);
       }
+    });
   }
 
   /// Whether a block, free or in use, starts at the address.

@@ -1,7 +1,7 @@
 // The body of a size_class_pool: a pool for each class, made when it is first needed, and blocks that are larger than any class.
 // It has no destructor, so that a static one is constant-initialised and never ends.
 //
-//   allocate     class by size → its pool: allocate        no pool yet: make_pool        no class: allocate_large
+//   allocate     class by size → its pool: allocate        no pool yet: make_member      no class: try_allocate_large
 //   deallocate   class by size (or by address, where chunks are tagged) → its pool: deallocate
 #ifndef TARN_ALLOCATOR_DETAIL_SIZE_CLASS_BODY_H_
 #define TARN_ALLOCATOR_DETAIL_SIZE_CLASS_BODY_H_
@@ -30,7 +30,6 @@ class size_class_body {
 
  public:
   using classes = Classes;
-  using pool_type = Pool;
 
   /// In bytes: that of std::max_align_t, or what the blocks of every class have, where classes were listed that have less.
   static constexpr std::size_t default_alignment = std::min(alignof(std::max_align_t), lookup::common_alignment);
