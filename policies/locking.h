@@ -9,16 +9,19 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/stand_in.h"
 #include "tarn/policies/locking/grouped_locking.h"
+#include "tarn/policies/locking/lock_free.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/no_locking.h"
 #include "tarn/policies/locking/spin_mutex.h"
 #include "tarn/policies/locking/thread_aware_mutex.h"
+#include "tarn/policies/locking/thread_cached.h"
 
 namespace tarn {
 
 /// Everything that the pool uses of a locking policy. The machinery is `layer<Core>`, which owns the core.
 ///   may_return_chunks           no reader can still look into a chunk that was given back
 ///   needs_identity              a static pool passes its tag into the environment
+///   keeps_memory                its layer asks the store for memory of its own
 ///   cell<T>                     a number that hooks may change where they run: plain, or atomic
 ///   per_chunk<Environment>      its column
 ///   guard()                     held around pop, push, batches and hooks; may guard nothing
@@ -27,11 +30,24 @@ namespace tarn {
 ///   push(), push_slow()         `full`: the slow half must take it; `surplus`: taken, and chunks may go back
 ///   make_room()                 after a push that answered `crowded`
 ///   pop_batch(), push_batch()   many at once; pop_batch returns how many it got
-///   drain()                     gives blocks that the calling thread keeps in front of the core back to it
+///   drain()                     gives the blocks in front of the core back to it that the calling thread can get at
+///   drain_all()                 all of them; nobody else uses the pool
+///   shortage(fresh)             bytes that the layer lacks for itself, to adopt a list of fresh chunks or, null, to go on; 0:
+///                               none. Asked with the growth guard held, until it is 0 or the store refuses
+///   supply(memory)              that many bytes, from the pool's store, until drop_all(); null: the store refused
+///   starves()                   a slow operation left it with a shortage
+///   adopt(chunk)                under the core guard: the core's adopt(), and what the layer has to know of a chunk
+///   drop_all()                  every chunk goes, with what the layer was supplied; nobody else uses the pool
+///   end()                       a pool that is an object ends
+/// It may say more:
+///   implies                     the reuse policy that it goes with
+///   keeps_blocks                threads keep free blocks that others can't get at
+///   own_free_list               the core only carves
 template <class P>
 concept locking_policy = policy_on<P, axis::locking> && requires {
   { P::may_return_chunks } -> std::convertible_to<bool>;
   { P::needs_identity } -> std::convertible_to<bool>;
+  { P::keeps_memory } -> std::convertible_to<bool>;
   typename P::template cell<std::size_t>;
   requires detail::column<typename P::template per_chunk<detail::stand_in>>;
   typename P::template layer<detail::stand_in::core>;
@@ -46,7 +62,15 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
   { layer.pop_batch(out, n) } noexcept -> std::same_as<std::size_t>;
   { layer.push_batch(in, n) } noexcept -> std::same_as<detail::outcome>;
   { layer.drain() } noexcept -> std::same_as<void>;
+  { layer.drain_all() } noexcept -> std::same_as<void>;
+  { layer.drop_all() } noexcept -> std::same_as<void>;
+  { layer.end() } noexcept -> std::same_as<void>;
+  { layer.supply(detail::memory{}) } noexcept -> std::same_as<void>;
   { layer.core() } noexcept -> std::same_as<detail::stand_in::core&>;
+} && requires(typename P::template layer<detail::stand_in::core>& layer, detail::stand_in::chunk& chunk) {
+  { layer.adopt(chunk) } noexcept -> std::same_as<void>;
+  { layer.shortage(&chunk) } noexcept -> std::same_as<std::size_t>;
+  { layer.starves() } noexcept -> std::same_as<bool>;
 } && requires(const typename P::template layer<detail::stand_in::core>& layer) {  // of a pool that is only looked at
   layer.core_guard();
   layer.grow_guard();
@@ -56,8 +80,9 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
 /// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator, xmalloc.
 using shared_locking = mutex_locking<thread_aware_mutex>;
 
-static_assert(locking_policy<shared_locking> && locking_policy<no_locking> && locking_policy<mutex_locking<>> && locking_policy<grouped_locking<struct group>> &&
-              locking_policy<grouped_locking<struct group, std::mutex>>);
+static_assert(locking_policy<no_locking> && locking_policy<mutex_locking<>> && locking_policy<shared_locking> &&
+              locking_policy<grouped_locking<struct group>> && locking_policy<grouped_locking<struct group, std::mutex>> &&
+              locking_policy<thread_cached<>> && locking_policy<lock_free>);
 
 }  // namespace tarn
 

@@ -8,11 +8,11 @@
 namespace tarn::detail {
 
 struct inspector {
-  /// The single-threaded core, with what the calling thread keeps in front of it given back. Precondition: no other thread uses
+  /// The single-threaded core, with all that is kept in front of it given back. Precondition: no other thread uses
   /// the pool.
   template <class Environment>
   static typename Environment::core& core(pool_body<Environment>& pool) noexcept {
-    pool.layer_.drain();
+    pool.layer_.drain_all();
     return pool.layer_.core();
   }
 

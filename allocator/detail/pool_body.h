@@ -4,7 +4,8 @@
 //   allocate     [guard: pop, hooks]  miss: slow
 //   slow         [guard: pop_slow, hooks]  miss: cold
 //   cold         [grow_guard: slow again, since another thread may have grown; grow]  failed: retry, with nothing held
-//   grow         (grow_guard) [core_guard: how many?] · store · [core_guard: adopt]
+//   grow         (grow_guard) [core_guard: how many?] · store · supply · [core_guard: adopt]
+//   supply       (grow_guard) memory that the layer needs for itself · store
 //   deallocate   [guard: verdict, hooks, push; crowded: make_room]  not done: settle
 //   settle       full: [guard: push_slow; crowded: make_room]   surplus: [grow_guard: give back]
 //                a fault: report, with nothing held
@@ -143,6 +144,10 @@ class pool_body {
       c->next = fresh;
       fresh = c;
     }
+    if (!supply(fresh)) {
+      supplier_.release(fresh, geometry());
+      return false;
+    }
     for (chunk *c = fresh, *next; c != nullptr; c = next) {
       next = c->next;
       adopt(*c);
@@ -156,7 +161,7 @@ class pool_body {
     requires(Environment::may_return_chunks)
   {
     [[maybe_unused]] const auto growing = layer_.grow_guard();
-    return_chunks([](core_type& core) { return core.unlink_all(); });
+    return_all();
   }
 
   /// Gives the wholly free chunks back to the store. Returns their bytes. Looks at every free block.
@@ -217,7 +222,8 @@ class pool_body {
  protected:
   /// What the destructor of a pool that is an object does.
   void close() noexcept {
-    return_chunks([](core_type& core) { return core.unlink_all(); });
+    return_all();
+    layer_.end();
   }
 
  private:
@@ -267,7 +273,9 @@ class pool_body {
 #endif
   TARN_NOINLINE void* try_allocate_slow() noexcept {
     void* const block = take_slow();
-    return block != nullptr ? block : try_allocate_cold();
+    if (block == nullptr) return try_allocate_cold();
+    if (layer_.starves()) [[unlikely]] feed();
+    return block;
   }
   void* take_slow() noexcept {
     [[maybe_unused]] const auto guard = layer_.guard();
@@ -290,7 +298,10 @@ class pool_body {
     body.layer_.make_room();
   }
   TARN_NOINLINE void settle(void* block, outcome answer) noexcept {
-    if (answer == outcome::full) answer = put_slow(block);
+    if (answer == outcome::full) {
+      answer = put_slow(block);
+      if (layer_.starves()) [[unlikely]] feed();
+    }
     if (answer == outcome::done) return;
     if (answer == outcome::surplus) give_back(keep());
     else checking_.report(layer_.core(), block, answer);
@@ -306,6 +317,7 @@ class pool_body {
     do {
       [[maybe_unused]] const auto growing = layer_.grow_guard();
       do {
+        supply(nullptr);
         if (void* const block = take_slow()) return block;
       } while (grow());
     } while (supplier_.retry(geometry().block_size()));
@@ -313,13 +325,38 @@ class pool_body {
   }
   bool grow() noexcept {
     chunk* const c = supplier_.fetch(layer_, 0, 0);
-    if (c != nullptr) adopt(*c);
-    return c != nullptr;
+    if (c == nullptr) return false;
+    if (!supply(c)) {
+      supplier_.release(c, geometry());
+      return false;
+    }
+    adopt(*c);
+    return true;
   }
   void adopt(chunk& c) noexcept {
     [[maybe_unused]] const auto guard = layer_.core_guard();
-    layer_.core().adopt(c);
+    layer_.adopt(c);
     statistics_.on_chunk(c.region.bytes);
+  }
+
+  /// Gives the layer what it lacks to adopt a list of fresh chunks or, null, to go on. Returns whether the store could.
+  bool supply(const chunk* fresh) noexcept {
+    while (const std::size_t bytes = layer_.shortage(fresh)) {
+      const memory got = supplier_.fetch_own(bytes);
+      layer_.supply(got);
+      if (!got) return false;
+    }
+    return true;
+  }
+  TARN_COLD void feed() noexcept {
+    [[maybe_unused]] const auto growing = layer_.grow_guard();
+    supply(nullptr);
+  }
+
+  void return_all() noexcept {
+    layer_.drop_all();
+    return_chunks([](core_type& core) { return core.unlink_all(); });
+    supplier_.drop_own();
   }
 
   /// Gives empty chunks back, except `keep` of them. Returns their bytes.

@@ -57,7 +57,14 @@ using shape_complaint =
 template <class Growth, std::size_t Stride>
 concept foreseeable = requires { typename std::integral_constant<std::size_t, Growth{}.next_chunk(0, 0, Stride).wanted>; };
 
-enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9 };
+/// Threads keep free blocks that others can't get at.
+template <class Locking>
+concept keeps_blocks = requires { requires Locking::keeps_blocks; };
+/// The core's free list isn't used.
+template <class Locking>
+concept own_free_list = requires { requires Locking::own_free_list; };
+
+enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11 };
 
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Checking>
 constexpr rule broken_rule() noexcept {
@@ -70,7 +77,11 @@ constexpr rule broken_rule() noexcept {
   if constexpr (Store::bounded && Growth::max_chunks != 1) return rule::r3;
   else if constexpr (Size::at_run_time && Store::sized_by_geometry) return rule::r4;
   else if constexpr (Growth::needs_bounded_store && !Store::bounded) return rule::r5;
-  else if constexpr (Retention::returns_chunks && !Reuse::sees_empty_chunks) return rule::r8;
+  else if constexpr (Store::bounded && keeps_blocks<Locking>) return rule::r10;
+  else if constexpr (own_free_list<Locking> && !Retention::returns_chunks) {
+    if constexpr (!std::is_same_v<Reuse, typename Locking::implies>) return rule::r11;
+  }
+  if constexpr (Retention::returns_chunks && !Reuse::sees_empty_chunks) return rule::r8;
   else if constexpr (Retention::returns_chunks && !Locking::may_return_chunks) return rule::r9;
   if constexpr (!Size::at_run_time) {
     constexpr geometry<Size, block_shape{Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix}> g;
@@ -107,6 +118,12 @@ struct rule_complaint {
   static_assert(Broken != rule::r9,
                 "tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look "
                 "into one that was returned; use keep_chunks, or mutex_locking");
+  static_assert(Broken != rule::r10,
+                "tarn: [R10] thread_cached was combined with a store that has only one chunk (static_array_store, buffer_store), "
+                "all of whose blocks other threads may keep while one finds none; use mutex_locking or lock_free");
+  static_assert(Broken != rule::r11,
+                "tarn: [R11] lock_free was combined with a reuse policy, which would have nothing to do, since the stack holds "
+                "the free blocks; drop the reuse policy, or use thread_cached or mutex_locking");
 };
 
 }  // namespace tarn::detail

@@ -116,7 +116,8 @@ using if_on = std::conditional_t<policy_on<P, Axis>, P, void>;
 /// What the user said of an axis, or what another policy implies for it, or the default. Two policies that imply different
 /// things for one axis are asked in the order of the axes, so that the order of the arguments can't matter.
 template <class Axis, class Default, class... Ps>
-using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<axis::store, Ps>, Axis>::type...,
+using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<axis::locking, Ps>, Axis>::type...,
+                                 typename implied_by<if_on<axis::store, Ps>, Axis>::type...,
                                  typename implied_by<if_on<axis::retention, Ps>, Axis>::type..., Default>::type;
 
 /// Policies as one argument. A product adds its own defaults with it.

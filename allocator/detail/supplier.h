@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
+#include "tarn/allocator/detail/own_memory.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
@@ -67,6 +69,10 @@ class supplier {
     return bytes;
   }
 
+  /// At least `bytes` for the pool itself, or null. They stay until drop_own().
+  memory fetch_own(std::size_t bytes) noexcept { return own_.fetch(source_, bytes); }
+  void drop_own() noexcept { own_.drop(source_); }
+
   bool retry(std::size_t bytes) noexcept { return exhaustion_.retry(bytes); }
 
   /// Blocks that a bounded store, still untouched, will give.
@@ -90,6 +96,7 @@ class supplier {
 
   TARN_NO_UNIQUE_ADDRESS source source_;
   TARN_NO_UNIQUE_ADDRESS exhaustion exhaustion_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::locking::keeps_memory, own_memory, no_own_memory> own_;
 };
 
 }  // namespace tarn::detail

@@ -10,7 +10,8 @@
 
 namespace tarn::detail {
 
-/// \tparam Guards  hot() and growth(), const: guards that the pool holds around the hot path and around the store
+/// \tparam Guards  hot() and growth(), const: guards that the pool holds around the hot path and around the store; end(): the
+///                 pool ends, and was an object
 template <class Core, class Guards>
 class direct_layer {
  public:
@@ -29,6 +30,20 @@ class direct_layer {
   std::size_t pop_batch(void** out, std::size_t n) noexcept { return core_.pop_batch(out, n); }
   outcome push_batch(void* const* in, std::size_t n) noexcept { return core_.push_batch(in, n); }
   void drain() noexcept {}
+  void drain_all() noexcept {}
+  void drop_all() noexcept {}
+  void end() noexcept { guards_.end(); }
+
+  template <class Chunk>
+  static constexpr std::size_t shortage(const Chunk*) noexcept {
+    return 0;
+  }
+  void supply(memory) noexcept {}
+  static constexpr bool starves() noexcept { return false; }
+  template <class Chunk>
+  void adopt(Chunk& fresh) noexcept {
+    core_.adopt(fresh);
+  }
 
   constexpr Core& core() noexcept { return core_; }
   constexpr const Core& core() const noexcept { return core_; }

@@ -25,11 +25,13 @@ struct stand_in {
     std::byte* first = nullptr;
     std::size_t blocks = 0;
     std::size_t carved = 0;
+    chunk* next = nullptr;
   };
   struct layout {
     static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept { return g.extent(blocks); }
   };
   static constexpr std::size_t max_chunks = 1;
+  static constexpr bool one_chunk = true;
   static constexpr bool finds_chunks = false;
 
   /// What a reuse policy sees of the core.
@@ -41,6 +43,7 @@ struct stand_in {
     void* pop_slow() noexcept { return nullptr; }
     outcome push(void*) noexcept { return outcome::done; }
     void make_room() noexcept {}
+    void adopt(chunk&) noexcept {}
     std::size_t pop_batch(void**, std::size_t) noexcept { return 0; }
     outcome push_batch(void* const*, std::size_t) noexcept { return outcome::done; }
   };

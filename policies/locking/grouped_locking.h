@@ -11,6 +11,7 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/direct_layer.h"
+#include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/no_locking.h"
@@ -25,6 +26,10 @@ struct group_mutexes {
   static inline Mutex growth;
   static inline Mutex hot;
   static inline constinit thread_local unsigned held = 0;
+  static inline constinit fork_member member;
+
+  /// A thread that forks while it holds both goes on holding them, in the child as well.
+  static bool act(fork_member&, fork_member::action what) noexcept { return held != 0 || act_on_pair(growth, hot, what); }
 
   /// Locks one of the two, unless a group_guard of this thread holds both.
   class guard {
@@ -47,7 +52,11 @@ template <class Group, class Mutex>
 struct group_guards {
   using mutexes = group_mutexes<Group, Mutex>;
   typename mutexes::guard hot() const { return typename mutexes::guard(mutexes::hot); }
-  typename mutexes::guard growth() const { return typename mutexes::guard(mutexes::growth); }
+  typename mutexes::guard growth() const {
+    mutexes::member.enter(mutexes::act);
+    return typename mutexes::guard(mutexes::growth);
+  }
+  void end() noexcept {}
 };
 
 }  // namespace detail
@@ -65,6 +74,7 @@ struct grouped_locking {
   };
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
+  static constexpr bool keeps_memory = false;
   static constexpr bool ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>;
   template <class T>
   using cell = T;
@@ -86,6 +96,7 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
  public:
   group_guard() {
     if (mutexes::held == 0) {
+      mutexes::member.enter(mutexes::act);
       mutexes::growth.lock();
       mutexes::hot.lock();
     }

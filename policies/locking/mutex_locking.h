@@ -10,6 +10,7 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/direct_layer.h"
+#include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn {
@@ -32,15 +33,26 @@ struct guard_of<Mutex> {
   using type = typename Mutex::guard;
 };
 
+/// The two mutexes of a pool, which a fork waits for.
 template <class Mutex>
-class mutex_pair {
+class mutex_pair : fork_member {
   using guard = typename guard_of<Mutex>::type;
 
  public:
   guard hot() const { return guard(hot_); }
-  guard growth() const { return guard(growth_); }
+  guard growth() const {
+    self().enter(act);
+    return guard(growth_);
+  }
+  void end() noexcept { leave(); }
 
  private:
+  mutex_pair& self() const noexcept { return const_cast<mutex_pair&>(*this); }
+  static bool act(fork_member& m, action what) noexcept {
+    auto& pair = static_cast<mutex_pair&>(m);
+    return act_on_pair(pair.growth_, pair.hot_, what);
+  }
+
   mutable Mutex hot_;
   mutable Mutex growth_;
 };
@@ -58,6 +70,7 @@ struct mutex_locking {
   };
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
+  static constexpr bool keeps_memory = false;
   template <class T>
   using cell = T;  // hooks run under the mutex
   template <class Environment>

@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/detail/shared_cell.h"
 
 namespace tarn {
 
@@ -36,7 +37,7 @@ struct counting_statistics {
     constexpr void on_allocate(std::size_t blocks) noexcept {
       allocations_ += blocks;
       in_use_ += blocks;
-      if (in_use_ > peak_) peak_ = static_cast<std::size_t>(in_use_);
+      detail::raise(peak_, static_cast<std::size_t>(in_use_));
     }
     constexpr void on_deallocate(std::size_t blocks) noexcept { in_use_ -= blocks; }
     constexpr void on_chunk(std::size_t bytes) noexcept {

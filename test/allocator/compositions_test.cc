@@ -28,7 +28,8 @@ constexpr std::tuple kinds{
     kind<dynamic_size>{"dynamic_size"},
     kind<no_locking>{"no_locking"},
     kind<mutex_locking<>>{"mutex_locking"},
-    kind<mutex_locking<thread_aware_mutex>>{"mutex_locking<thread_aware_mutex>"},
+    kind<thread_cached<>>{"thread_cached"},
+    kind<lock_free>{"lock_free"},
     kind<grouped_locking<crew>>{"grouped_locking<G>"},
     kind<grouped_locking<crew, std::mutex>>{"grouped_locking<G, Mutex>"},
     kind<fixed_growth<100>>{"fixed_growth"},
@@ -77,7 +78,8 @@ constexpr bool can_live_together() {
     using growth = std::conditional_t<
         growth_policy<A>, A, std::conditional_t<growth_policy<B>, B, std::conditional_t<store::bounded, no_growth<>, geometric_growth<>>>>;
     using reuse = std::conditional_t<reuse_policy<A>, A, std::conditional_t<reuse_policy<B>, B, lifo_reuse<>>>;
-    return detail::broken_rule<size, no_locking, growth, store, reuse, keep_chunks, no_checking>() == detail::rule::none;
+    using locking = std::conditional_t<locking_policy<A>, A, std::conditional_t<locking_policy<B>, B, no_locking>>;
+    return detail::broken_rule<size, locking, growth, store, reuse, keep_chunks, no_checking>() == detail::rule::none;
   }
 }
 
@@ -111,6 +113,8 @@ BOOST_AUTO_TEST_CASE(a_pair_that_is_missing_would_be_seen) {
   BOOST_TEST((pools_with<static_size<64, 16>, no_locking>(std::type_identity<few>{})) == 0u);
   BOOST_TEST(!(can_live_together<static_array_store<3000>, geometric_growth<>>()));
   BOOST_TEST(!(can_live_together<dynamic_size, static_array_store<3000>>()));
+  BOOST_TEST(!(can_live_together<thread_cached<>, buffer_store>()));
+  BOOST_TEST(!(can_live_together<lock_free, batch_reuse<>>()));
 }
 
 BOOST_AUTO_TEST_CASE(no_composition_stands_twice) {

@@ -12,6 +12,7 @@
 
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
+#include "tarn/test/support/rig.h"
 #include "tarn/test/support/upstream.h"
 #include "tarn/allocator/pool.h"
 
@@ -55,7 +56,11 @@ using growable = std::tuple<
     pool<static_size<16, 4096>, Store, geometric_growth<2, 16>>,
     pool<static_size<8>, Store, grouped_locking<crew, std::mutex>, fixed_growth<50>>,
     pool<static_size<40>, Store, no_growth<700>>,
-    pool<static_size<64>, Store, fixed_growth<64, 640>, batch_reuse<prefetch::none, 128>>>;
+    pool<static_size<64>, Store, fixed_growth<64, 640>, batch_reuse<prefetch::none, 128>>,
+    pool<static_size<64>, Store, thread_cached<>, fixed_growth<40>>,
+    pool<static_size<16>, Store, thread_cached<16, 14>, geometric_growth<4, 64>>,
+    pool<static_size<64>, Store, lock_free, fixed_growth<40>>,
+    pool<static_size<48>, Store, lock_free, geometric_growth<4, 64>>>;
 
 struct tally {
   std::size_t points = 0;    // a call of the store was made to fail
@@ -97,10 +102,11 @@ struct operation {
   }
 };
 
-template <class Pool, class Operation>
-void fail_every_call(upstream& upstream, Pool& pool, Operation operation, bool all_or_nothing, failing mode) {
+template <class Pool, class Make, class Operation>
+void fail_every_call(upstream& upstream, Make make, Operation operation, bool all_or_nothing, failing mode) {
   for (std::size_t k = 1; k < 200; ++k) {
-    pool.release();
+    const auto made = make(std::type_identity<Pool>{}, upstream);
+    Pool& pool = *made;
     model<Pool> model(pool);
     // Some blocks are live and the pool is about to need a chunk.
     REQUIRE(model.take());
@@ -121,7 +127,7 @@ void fail_every_call(upstream& upstream, Pool& pool, Operation operation, bool a
     if (!succeeded) {
       if (all_or_nothing) {
         CHECK(pool.capacity() == capacity);
-        CHECK(upstream.bytes() == bytes);
+        CHECK((upstream.bytes() == bytes || facts<Pool>::keeps_memory));  // what it got for itself stays for the next call
       }
       CHECK(got.empty());
       model.verify();
@@ -143,13 +149,10 @@ void fail_everything(Make make) {
   const auto one = [&]<class Pool>(std::type_identity<Pool>) {
     for (const failing mode : {failing::once, failing::for_ever, failing::every_second}) {
       test::upstream upstream;
-      {
-        const auto pool = make(std::type_identity<Pool>{}, upstream);
-        fail_every_call(upstream, *pool, &operation::allocate<Pool>, true, mode);
-        fail_every_call(upstream, *pool, &operation::try_allocate<Pool>, true, mode);
-        fail_every_call(upstream, *pool, &operation::batch<Pool>, false, mode);  // its chunks stay, as documented
-        fail_every_call(upstream, *pool, &operation::reserve<Pool>, true, mode);
-      }
+      fail_every_call<Pool>(upstream, make, &operation::allocate<Pool>, true, mode);
+      fail_every_call<Pool>(upstream, make, &operation::try_allocate<Pool>, true, mode);
+      fail_every_call<Pool>(upstream, make, &operation::batch<Pool>, false, mode);  // its chunks stay, as documented
+      fail_every_call<Pool>(upstream, make, &operation::reserve<Pool>, true, mode);
       CHECK(upstream.bytes() == 0);
       CHECK(upstream.faults() == 0);
     }

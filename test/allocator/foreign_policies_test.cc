@@ -272,6 +272,7 @@ struct pocket_locking {
   using axis = tarn::axis::locking;
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
+  static constexpr bool keeps_memory = false;
   template <class T>
   using cell = std::atomic<T>;
   template <class Environment>
@@ -300,6 +301,8 @@ struct pocket_locking {
       if (void* const block = pop())
         if (base::push(block) == detail::outcome::crowded) base::make_room();
     }
+    void drain_all() noexcept { drain(); }
+    void drop_all() noexcept { pocket_ = nullptr; }
   };
 };
 

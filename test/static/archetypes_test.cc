@@ -45,6 +45,7 @@ CONSTANT(std::size_t, prefix, 3)
 CONSTANT(std::size_t, suffix, 5)
 CONSTANT(bool, may_return_chunks, true)
 CONSTANT(bool, needs_identity, true)
+CONSTANT(bool, keeps_memory, true)
 CONSTANT(bool, counts, true)
 
 #undef CONSTANT
@@ -290,6 +291,7 @@ struct reuse_archetype : with_min_block<Lacking != 0>,
 template <int Lacking>
 struct locking_archetype : with_may_return_chunks<Lacking != 0>,
                            with_needs_identity<Lacking != 1>,
+                           with_keeps_memory<Lacking != 15>,
                            with_per_chunk<tarn::axis::locking, Lacking != 2> {
   using axis = tarn::axis::locking;
   template <class T>
@@ -357,6 +359,38 @@ struct locking_archetype : with_may_return_chunks<Lacking != 0>,
     void drain() noexcept
       requires(Lacking != 13)
     {}
+    void drain_all() noexcept
+      requires(Lacking != 16)
+    {}
+    void drop_all() noexcept
+      requires(Lacking != 17)
+    {}
+    void end() noexcept
+      requires(Lacking != 18)
+    {}
+    template <class Chunk>
+    std::size_t shortage(const Chunk*) noexcept
+      requires(Lacking != 19)
+    {
+      return lacks;
+    }
+    void supply(memory) noexcept
+      requires(Lacking != 20)
+    {
+      lacks = 0;
+    }
+    bool starves() noexcept
+      requires(Lacking != 21)
+    {
+      return lacks != 0;
+    }
+    template <class Chunk>
+    void adopt(Chunk& fresh) noexcept
+      requires(Lacking != 22)
+    {
+      core_.adopt(fresh);
+    }
+    std::size_t lacks = 100;
     Core& core() noexcept
       requires(Lacking != 14)
     {
@@ -386,7 +420,7 @@ BOOST_AUTO_TEST_SUITE(archetypes)
   }
 
 AXIS(size, 3)
-AXIS(locking, 15)
+AXIS(locking, 23)
 AXIS(growth, 3)
 AXIS(store, 5)
 AXIS(reuse, 15)

@@ -23,10 +23,27 @@ struct facts<basic_pool<Size, Locking, Growth, Store, Reuse, Rest...>> {
   using growth = Growth;
   using store = Store;
   using reuse = Reuse;
+  /// It asks the store for memory besides its chunks, which release() and the destructor give back.
+  static constexpr bool keeps_memory = Locking::keeps_memory;
+  static constexpr bool keeps_blocks = detail::keeps_blocks<Locking>;
+  static constexpr bool may_return_chunks = Locking::may_return_chunks;
   static constexpr bool over_resource = std::same_as<Store, resource_store>;
   /// There is a number of blocks after which the pool has no more.
   static constexpr bool ends = Store::bounded || Growth::max_chunks == 1 || std::same_as<Growth, geometric_growth<8, 64, 3, 20000>>;
 };
+
+/// trim() and release() of a pool that has them.
+template <class Pool>
+std::size_t trim_if_possible(Pool& pool) {
+  if constexpr (requires { pool.trim(); }) return pool.trim();
+  else return 0;
+}
+template <class Pool>
+bool release_if_possible(Pool& pool) {
+  constexpr bool possible = requires { pool.release(); };
+  if constexpr (possible) pool.release();
+  return possible;
+}
 
 template <class Pool>
 class rig : public facts<Pool> {

@@ -1,0 +1,59 @@
+// Memory that a pool needs for itself beside its chunks, such as a thread cache's arrays. It comes from the pool's own store,
+// under the growth guard, and stays until all of the pool's memory goes.
+#ifndef TARN_ALLOCATOR_DETAIL_OWN_MEMORY_H_
+#define TARN_ALLOCATOR_DETAIL_OWN_MEMORY_H_
+
+#include <cstddef>
+#include <new>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+/// A list of regions, linked through a record in front of each.
+class own_memory {
+ public:
+  /// At least `bytes`, aligned to a cache line, or null where the store refuses.
+  template <class Source>
+  memory fetch(Source& from, std::size_t bytes) noexcept {
+    if (bytes > size_limit - cache_line) return {};
+    const memory all = from.acquire(cache_line + bytes, cache_line);
+    if (!all) return {};
+    first_ = ::new (all.start) record{first_, all};
+    return {static_cast<std::byte*>(all.start) + cache_line, all.bytes - cache_line};
+  }
+  /// Gives all of it back.
+  template <class Source>
+  void drop(Source& to) noexcept {
+    while (first_ != nullptr) {
+      const memory region = first_->region;
+      first_ = first_->next;  // the record lies in the region
+      to.release(region, cache_line);
+    }
+  }
+
+ private:
+  struct record {
+    record* next;
+    memory region;
+  };
+  static_assert(sizeof(record) <= cache_line);
+
+  record* first_ = nullptr;
+};
+
+/// Of a pool that needs none.
+struct no_own_memory {
+  template <class Source>
+  static memory fetch(Source&, std::size_t) noexcept {
+    return {};
+  }
+  template <class Source>
+  static void drop(Source&) noexcept {}
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_OWN_MEMORY_H_

@@ -1,0 +1,159 @@
+// After fork() the child has one thread, and every mutex that another thread held stays locked for ever, with what it guards
+// half changed. So the mutexes of pools are held at the moment of the fork: each pair of them enters a list before its pool
+// grows for the first time, and handlers of pthread_atfork take them all.
+#ifndef TARN_POLICIES_DETAIL_FORK_LIST_H_
+#define TARN_POLICIES_DETAIL_FORK_LIST_H_
+
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "tarn/policies/detail/config.h"
+
+#if defined(__has_include)
+#if __has_include(<pthread.h>) && __has_include(<unistd.h>)
+#include <pthread.h>
+#define TARN_HAS_FORK 1
+#endif
+#endif
+
+namespace tarn::detail {
+
+class fork_list;
+
+/// What must not be locked by another thread at a fork. A constant when new; it has no destructor, so that static pools have
+/// none: whatever ends sooner than the process says leave().
+class fork_member {
+ public:
+  enum class action { try_lock, unlock };
+  using handler = bool (*)(fork_member&, action) noexcept;  // returns whether it could
+
+  constexpr fork_member() noexcept = default;
+  fork_member(const fork_member&) = delete;
+  fork_member& operator=(const fork_member&) = delete;
+
+  /// Precondition: the calling thread holds none of the member's mutexes.
+  void enter(handler act) noexcept {
+    if (home_.load(std::memory_order_acquire) == nullptr) [[unlikely]]
+      enter_now(act);
+  }
+  void leave() noexcept;
+
+ private:
+  friend class fork_list;
+  TARN_ONE_IN_LIBRARY void enter_now(handler act) noexcept;
+
+  std::atomic<fork_list*> home_ = nullptr;
+  fork_member* next_ = nullptr;
+  fork_member* previous_ = nullptr;
+  handler act_ = nullptr;
+};
+
+/// One for each shared library, since its code and its static pools end together.
+class fork_list {
+ public:
+  void add(fork_member& m, fork_member::handler act) noexcept {
+    install();
+    const std::lock_guard lock(mutex_);
+    if (m.home_.load(std::memory_order_relaxed) != nullptr) return;
+    m.act_ = act;
+    m.previous_ = nullptr;
+    m.next_ = first_;
+    if (first_ != nullptr) first_->previous_ = &m;
+    first_ = &m;
+    m.home_.store(this, std::memory_order_release);
+  }
+  void remove(fork_member& m) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (m.home_.load(std::memory_order_relaxed) == this) unlink(m);
+  }
+
+  /// Before the fork: takes all. Where another thread holds one it lets go of the others meanwhile, since that thread may
+  /// hold a pool's growth mutex and need another pool's, in an order of its own.
+  void take_all() noexcept {
+    mutex_.lock();
+    for (int tries = 0; !try_all(); ++tries) {
+      mutex_.unlock();
+      constexpr int yields = 100;
+      if (tries < yields) std::this_thread::yield();
+      else std::this_thread::sleep_for(std::chrono::microseconds(50));
+      mutex_.lock();
+    }
+  }
+  /// After the fork, in parent and child.
+  void leave_all() noexcept {
+    for (fork_member* m = first_; m != nullptr; m = m->next_) m->act_(*m, fork_member::action::unlock);
+    mutex_.unlock();
+  }
+  /// The library is unloaded, or the process ends: nothing of another library may refer to this list any more.
+  void disband() noexcept {
+    const std::lock_guard lock(mutex_);
+    while (first_ != nullptr) unlink(*first_);
+  }
+
+ private:
+  void unlink(fork_member& m) noexcept {
+    (m.previous_ != nullptr ? m.previous_->next_ : first_) = m.next_;
+    if (m.next_ != nullptr) m.next_->previous_ = m.previous_;
+    m.home_.store(nullptr, std::memory_order_release);
+  }
+  bool try_all() noexcept {
+    for (fork_member* m = first_; m != nullptr; m = m->next_) {
+      if (m->act_(*m, fork_member::action::try_lock)) continue;
+      for (fork_member* taken = first_; taken != m; taken = taken->next_) taken->act_(*taken, fork_member::action::unlock);
+      return false;
+    }
+    return true;
+  }
+  /// Without the lock: what registers a handler may allocate, and come here again.
+  void install() noexcept;
+
+  std::mutex mutex_;
+  fork_member* first_ = nullptr;
+  std::atomic<bool> installed_ = false;
+};
+
+TARN_ONE_IN_LIBRARY inline constinit fork_list library_forks;
+
+inline void fork_list::install() noexcept {
+  if (installed_.exchange(true, std::memory_order_relaxed)) return;
+#if defined(TARN_HAS_FORK)
+  pthread_atfork([] { library_forks.take_all(); }, [] { library_forks.leave_all(); }, [] { library_forks.leave_all(); });
+#endif
+  std::atexit([] { library_forks.disband(); });
+}
+
+inline void fork_member::enter_now(handler act) noexcept { library_forks.add(*this, act); }
+inline void fork_member::leave() noexcept {
+  if (fork_list* const home = home_.load(std::memory_order_acquire)) home->remove(*this);
+}
+
+/// Locks where the mutex can be tried; waits where it can only be locked.
+template <class Mutex>
+bool try_lock_for_fork(Mutex& mutex) {
+  if constexpr (requires { { mutex.try_lock() } -> std::same_as<bool>; }) return mutex.try_lock();
+  else return mutex.lock(), true;
+}
+
+/// The action on a pair of mutexes, of which `first` is locked first wherever both are.
+template <class Mutex>
+bool act_on_pair(Mutex& first, Mutex& second, fork_member::action what) {
+  if (what == fork_member::action::unlock) {
+    second.unlock();
+    first.unlock();
+    return true;
+  }
+  if (!try_lock_for_fork(first)) return false;
+  if (try_lock_for_fork(second)) return true;
+  first.unlock();
+  return false;
+}
+
+}  // namespace tarn::detail
+
+#undef TARN_HAS_FORK
+
+#endif  // TARN_POLICIES_DETAIL_FORK_LIST_H_

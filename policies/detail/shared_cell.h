@@ -1,0 +1,40 @@
+// A number that hooks change outside every lock. Each change is atomic, in no order with other numbers.
+#ifndef TARN_POLICIES_DETAIL_SHARED_CELL_H_
+#define TARN_POLICIES_DETAIL_SHARED_CELL_H_
+
+#include <atomic>
+
+namespace tarn::detail {
+
+template <class T>
+class shared_cell {
+ public:
+  constexpr shared_cell(T value) noexcept : value_(value) {}
+
+  operator T() const noexcept { return value_.load(std::memory_order_relaxed); }
+  void operator=(T value) noexcept { value_.store(value, std::memory_order_relaxed); }
+  void operator+=(T more) noexcept { value_.fetch_add(more, std::memory_order_relaxed); }
+  void operator-=(T less) noexcept { value_.fetch_sub(less, std::memory_order_relaxed); }
+
+  void raise_to(T value) noexcept {
+    T seen = *this;
+    while (seen < value && !value_.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {}
+  }
+
+ private:
+  std::atomic<T> value_;
+};
+
+/// Makes a number at least `value`, whether one thread at a time changes it or any.
+template <class T>
+constexpr void raise(T& cell, T value) noexcept {
+  if (cell < value) cell = value;
+}
+template <class T>
+void raise(shared_cell<T>& cell, T value) noexcept {
+  cell.raise_to(value);
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_SHARED_CELL_H_

@@ -1,0 +1,58 @@
+// decides    every thread keeps magazines of free blocks of its own, and meets the others only to exchange a whole one
+// costs      11 instructions to take a block and to give it back, 1 KiB in the pool object, and memory from the store: 8 bytes
+//            for each free block. Up to two magazines of blocks wait in each thread that used the pool
+// conflicts  bounded stores, whose blocks others' magazines could hold while a thread finds none
+// use when   several threads allocate and free, their own blocks or each other's
+#ifndef TARN_POLICIES_LOCKING_THREAD_CACHED_H_
+#define TARN_POLICIES_LOCKING_THREAD_CACHED_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/magazine_layer.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/shared_cell.h"
+#include "tarn/policies/locking/mutex_locking.h"
+
+namespace tarn {
+
+/// \tparam Threads   slots in the pool object, of 64 bytes: 16, 64 or 256. So many threads at once, less one, find theirs
+///                   directly; further ones, up to 1023, through a table in four times the time; more take a lock each time
+/// \tparam Magazine  blocks in the largest magazine: 14, 30, 62, 126, 254 or 510. A thread begins with 14
+template <std::size_t Threads = 16, std::size_t Magazine = 510>
+struct thread_cached {
+  using axis = tarn::axis::locking;
+
+ private:
+  static constexpr std::size_t largest() noexcept {
+    std::size_t size = 0;
+    while (size != detail::magazine::sizes && detail::magazine::capacity(size) != Magazine) ++size;
+    return size;
+  }
+
+ public:
+  static constexpr bool arguments_hold =
+      std::ranges::find(detail::slot_counts, Threads) != detail::slot_counts.end() && largest() != detail::magazine::sizes;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [L3] thread_cached was given numbers that it has no slots or magazines for; take 16, 64 or 256 "
+                  "threads, and 14, 30, 62, 126, 254 or 510 blocks");
+  };
+  static constexpr bool may_return_chunks = true;
+  static constexpr bool needs_identity = false;
+  static constexpr bool keeps_memory = true;
+  static constexpr bool keeps_blocks = true;
+  template <class T>
+  using cell = detail::shared_cell<T>;
+  template <class Environment>
+  using per_chunk = detail::no_column<axis>;
+  template <class Core>
+  using layer =
+      detail::magazine_layer<Core, detail::mutex_pair<std::mutex>, detail::process_threads, unsigned{Threads}, largest()>;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_LOCKING_THREAD_CACHED_H_
