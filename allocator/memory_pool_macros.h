@@ -52,8 +52,9 @@ class placement {
 template <class Class, class... Policies>
 struct class_operators {
   using owner = Class;
+  using static_pool_type = static_pool<Class, size_of<Class>, Policies...>;
 
-  static auto& pool() noexcept { return static_pool<Class, size_of<Class>, Policies...>::instance(); }
+  static auto& pool() noexcept { return static_pool_type::instance(); }
 
   // Which of the two a request went to must follow from what delete is told: size, and alignment where it is beyond the default.
   static bool is_pooled(std::size_t bytes) noexcept { return bytes == sizeof(Class); }

@@ -159,7 +159,7 @@ class block_resource : public std::pmr::memory_resource {
 namespace pmr {
 /// As the standard's resources of these names.
 using unsynchronized_pool_resource = pool_resource<no_locking>;
-using synchronized_pool_resource = pool_resource<shared_locking>;
+using synchronized_pool_resource = pool_resource<mutex_locking<thread_aware_mutex>>;
 }  // namespace pmr
 
 }  // namespace tarn

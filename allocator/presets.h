@@ -20,9 +20,17 @@ namespace tarn::presets {
 template <class T>
 using local = pool<size_of<T>>;
 
-/// Several threads use the pool now and then.
+/// Several threads take blocks and give them back, their own or each other's.
 template <class T>
-using shared = pool<size_of<T>, mutex_locking<>>;
+using shared = pool<size_of<T>, thread_cached<>>;
+
+/// Several threads use the pool now and then, and none may keep free blocks from the others.
+template <class T>
+using locked = pool<size_of<T>, mutex_locking<>>;
+
+/// A thread that may never wait, or a signal handler, gives back blocks that others take.
+template <class T>
+using returned_without_waiting = pool<size_of<T>, lock_free>;
 
 /// The pool is one of those that belong to the thread or subsystem named Group; another group's pool is another type.
 template <class T, class Group>
@@ -83,7 +91,7 @@ using sized_at_run_time = pool<dynamic_size>;
 
 /// One pool for a Tag, used by any thread, from before main to after the last destructor: `process_wide<Tag, T>::instance()`.
 template <class Tag, class T>
-using process_wide = static_pool<Tag, size_of<T>, mutex_locking<>>;
+using process_wide = static_pool<Tag, size_of<T>, thread_cached<>>;
 
 /// The same where one thread at a time uses it.
 template <class Tag, class T>

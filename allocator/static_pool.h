@@ -65,12 +65,17 @@ constexpr auto choose_static(std::type_identity<rejected> r) noexcept {
   return r;
 }
 
-/// The pool itself. Keyed by the composition: in whatever order the policies were named, it is one pool.
+template <class Tag, class Pool>
+using static_body_of = typename decltype(choose_static<Tag>(std::type_identity<Pool>{}))::type;
+
+/// The pool itself. Keyed by the composition: in whatever order the policies were named, it is one pool. Not inline, so that an
+/// explicit instantiation declaration leaves it to one library (shared_pool.h).
 template <class Tag, class Pool>
 struct static_body {
-  using type = typename decltype(choose_static<Tag>(std::type_identity<Pool>{}))::type;
-  static inline constinit type body{values<>{}};
+  static constinit static_body_of<Tag, Pool> body;
 };
+template <class Tag, class Pool>
+constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{values<>{}};
 
 }  // namespace detail
 
@@ -80,7 +85,7 @@ template <class Tag, class... Policies>
 class static_pool {
  public:
   /// The pool's members without a destructor.
-  using body = typename detail::static_body<Tag, pool<Policies...>>::type;
+  using body = detail::static_body_of<Tag, pool<Policies...>>;
 
   static_pool() = delete;
 

@@ -43,8 +43,8 @@ struct stl_pools;  // the tag
 /// 3.1 ns an element and std::map 25.6, with the front 4.4 and 27.6 (10,000 elements, Xeon with AMX).
 template <class... Ps>
 using stl_policies =
-    typename policy_list<Ps...>::template with_default<axis::locking, shared_locking>::template with_default<axis::reuse,
-                                                                                                             lifo_reuse<>>;
+    typename policy_list<Ps...>::template with_default<axis::locking, default_sharing<Ps...>>::template with_default<
+        axis::reuse, lifo_reuse<>>;
 
 /// The bytes of `n` objects. Throws: std::bad_array_new_length where there can't be so many.
 template <class T>

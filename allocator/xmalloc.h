@@ -28,14 +28,10 @@
 
 namespace tarn {
 
-namespace detail {
-template <class P>
-concept bounded_store = policy_on<P, axis::store> && P::bounded;
-}  // namespace detail
-
 /// malloc's functions over the static pools of a tag. xmalloc is one of these; another tag makes another that has nothing to do
 /// with it. None of the functions throws.
-/// \tparam Policies  as for size_class_pool; shared_locking and counting_statistics unless others are named
+/// \tparam Policies  as for size_class_pool; mutex_locking<thread_aware_mutex> and counting_statistics unless others
+///                   are named
 template <class Tag, class... Policies>
 class xallocator {
   // A size class gets its memory in granules, whose first line says whose they are: few, where memory is an array.
@@ -44,7 +40,7 @@ class xallocator {
   template <class... Ps>
   using static_pools = detail::static_classes<Tag, granule, Ps...>;
   using pools = typename detail::policy_list<Policies...>::template with_default<
-      axis::locking, shared_locking>::template with_default<axis::statistics, counting_statistics>::template into<static_pools>;
+      axis::locking, mutex_locking<thread_aware_mutex>>::template with_default<axis::statistics, counting_statistics>::template into<static_pools>;
   using classes = typename pools::body::classes;
 
  public:

@@ -21,7 +21,6 @@ namespace tarn {
 /// Everything that the pool uses of a locking policy. The machinery is `layer<Core>`, which owns the core.
 ///   may_return_chunks           no reader can still look into a chunk that was given back
 ///   needs_identity              a static pool passes its tag into the environment
-///   keeps_memory                its layer asks the store for memory of its own
 ///   cell<T>                     a number that hooks may change where they run: plain, or atomic
 ///   per_chunk<Environment>      its column
 ///   guard()                     held around pop, push, batches and hooks; may guard nothing
@@ -35,19 +34,20 @@ namespace tarn {
 ///   shortage(fresh)             bytes that the layer lacks for itself, to adopt a list of fresh chunks or, null, to go on; 0:
 ///                               none. Asked with the growth guard held, until it is 0 or the store refuses
 ///   supply(memory)              that many bytes, from the pool's store, until drop_all(); null: the store refused
+///   expect(n)                   n blocks were reserved: shortage() says what the calling thread will lack to go on with them
 ///   starves()                   a slow operation left it with a shortage
 ///   adopt(chunk)                under the core guard: the core's adopt(), and what the layer has to know of a chunk
 ///   drop_all()                  every chunk goes, with what the layer was supplied; nobody else uses the pool
-///   end()                       a pool that is an object ends
+///   end()                       nothing outside the pool may refer to it any more: it ends, or is as new
 /// It may say more:
 ///   implies                     the reuse policy that it goes with
+///   keeps_memory                its layer asks the store for memory of its own
 ///   keeps_blocks                threads keep free blocks that others can't get at
 ///   own_free_list               the core only carves
 template <class P>
 concept locking_policy = policy_on<P, axis::locking> && requires {
   { P::may_return_chunks } -> std::convertible_to<bool>;
   { P::needs_identity } -> std::convertible_to<bool>;
-  { P::keeps_memory } -> std::convertible_to<bool>;
   typename P::template cell<std::size_t>;
   requires detail::column<typename P::template per_chunk<detail::stand_in>>;
   typename P::template layer<detail::stand_in::core>;
@@ -71,14 +71,16 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
   { layer.adopt(chunk) } noexcept -> std::same_as<void>;
   { layer.shortage(&chunk) } noexcept -> std::same_as<std::size_t>;
   { layer.starves() } noexcept -> std::same_as<bool>;
+  { layer.expect(std::size_t{}) } noexcept -> std::same_as<void>;
 } && requires(const typename P::template layer<detail::stand_in::core>& layer) {  // of a pool that is only looked at
   layer.core_guard();
   layer.grow_guard();
   { layer.core() } noexcept -> std::same_as<const detail::stand_in::core&>;
 };
 
-/// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator, xmalloc.
-using shared_locking = mutex_locking<thread_aware_mutex>;
+/// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator, pmr.
+/// Where blocks may not wait in threads, as over a bounded store, mutex_locking<thread_aware_mutex> stands for it.
+using shared_locking = thread_cached<>;
 
 static_assert(locking_policy<no_locking> && locking_policy<mutex_locking<>> && locking_policy<shared_locking> &&
               locking_policy<grouped_locking<struct group>> && locking_policy<grouped_locking<struct group, std::mutex>> &&

@@ -25,6 +25,7 @@ namespace tarn::detail {
 struct no_mutex {
   constexpr void lock() noexcept {}
   constexpr void unlock() noexcept {}
+  constexpr void leave() noexcept {}
 };
 
 /// Whether pools with this locking policy serve one thread at a time.
@@ -32,9 +33,9 @@ template <class Locking>
 inline constexpr bool single_threaded =
     std::same_as<decltype(std::declval<const typename Locking::template layer<stand_in::core>&>().grow_guard()), no_guard>;
 
-/// What protects what all classes share.
+/// What protects what all classes share. A fork waits for it; it leaves that list when everything is released.
 template <class Locking>
-using owner_mutex = std::conditional_t<single_threaded<Locking>, no_mutex, std::mutex>;
+using owner_mutex = std::conditional_t<single_threaded<Locking>, no_mutex, fork_mutex>;
 
 /// The store policy of a class's pool: its owner's chunks.
 template <class Chunks>
@@ -85,7 +86,7 @@ class direct_chunks {
   void release_large(memory region, std::size_t alignment) noexcept { release(region, alignment); }
 
   std::size_t trim() noexcept { return 0; }
-  void release_all() noexcept {}
+  void release_all() noexcept { mutex_.leave(); }
 
  private:
   TARN_NO_UNIQUE_ADDRESS typename Store::template source<stand_in> source_;
@@ -100,7 +101,8 @@ class tagged_chunks {
   // region must each be aligned to it. More than a cache line, so that the pool doesn't colour them.
   static constexpr std::size_t granule_alignment = Store::bounded ? 2 * cache_line : Granule;
   using granules = pool<static_size<Granule, granule_alignment>,
-                        std::conditional_t<single_threaded<Locking>, no_locking, shared_locking>, Growth, Store, lifo_reuse<>>;
+                        std::conditional_t<single_threaded<Locking>, no_locking, mutex_locking<thread_aware_mutex>>, Growth, Store,
+                        lifo_reuse<>>;
   struct alignas(cache_line) tag {
     std::size_t index;
   };
@@ -144,7 +146,10 @@ class tagged_chunks {
   }
 
   std::size_t trim() noexcept { return granules_.trim(); }
-  void release_all() noexcept { granules_.release(); }
+  void release_all() noexcept {
+    granules_.release();
+    if constexpr (serves_large) large_.release_all();
+  }
 
  private:
   struct no_large {

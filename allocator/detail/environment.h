@@ -51,6 +51,8 @@ struct environment {
   static constexpr bool one_chunk = max_chunks == 1;
   static constexpr bool finds_chunks = Reuse::finds_chunks || Checking::finds_chunks;
 
+  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; };
+
   // The constants on which a member of the pool depends: their names are what an error message shows.
   static constexpr bool size_is_given_at_run_time = Size::at_run_time;
   static constexpr bool may_return_chunks = Locking::may_return_chunks;

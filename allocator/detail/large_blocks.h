@@ -78,6 +78,7 @@ class large_blocks {
       chunks.release_large(region, alignment);
     }
     held_ = {};
+    mutex_.leave();
   }
 
   large_counts read() const noexcept {

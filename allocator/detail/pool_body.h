@@ -133,7 +133,8 @@ class pool_body {
     if (geometry().extent(blocks) > size_limit) return false;
     [[maybe_unused]] const auto growing = layer_.grow_guard();
     chunk* fresh = nullptr;
-    for (std::size_t last = 0, more = 0; capacity_under_guard() + more < blocks;) {
+    std::size_t more = 0;
+    for (std::size_t last = 0; capacity_under_guard() + more < blocks;) {
       chunk* const c = supplier_.fetch(layer_, last, more);
       if (c == nullptr) {
         supplier_.release(fresh, geometry());
@@ -151,6 +152,10 @@ class pool_body {
     for (chunk *c = fresh, *next; c != nullptr; c = next) {
       next = c->next;
       adopt(*c);
+    }
+    if (fresh != nullptr) {
+      layer_.expect(more);
+      supply(nullptr);  // without it the next operations ask for themselves
     }
     return true;
   }
@@ -221,10 +226,7 @@ class pool_body {
 
  protected:
   /// What the destructor of a pool that is an object does.
-  void close() noexcept {
-    return_all();
-    layer_.end();
-  }
+  void close() noexcept { return_all(); }
 
  private:
   // ---- the hot half -------------------------------------------------------------------------------------------------
@@ -357,6 +359,7 @@ class pool_body {
     layer_.drop_all();
     return_chunks([](core_type& core) { return core.unlink_all(); });
     supplier_.drop_own();
+    layer_.end();
   }
 
   /// Gives empty chunks back, except `keep` of them. Returns their bytes.

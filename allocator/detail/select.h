@@ -120,6 +120,13 @@ using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<a
                                  typename implied_by<if_on<axis::store, Ps>, Axis>::type...,
                                  typename implied_by<if_on<axis::retention, Ps>, Axis>::type..., Default>::type;
 
+template <class P>
+concept bounded_store = policy_on<P, axis::store> && P::bounded;
+
+/// The default of products that any thread may use: over a bounded store no thread may keep free blocks to itself.
+template <class... Ps>
+using default_sharing = std::conditional_t<(bounded_store<Ps> || ...), mutex_locking<thread_aware_mutex>, shared_locking>;
+
 /// Policies as one argument. A product adds its own defaults with it.
 template <class... Ps>
 struct policy_list {

@@ -104,6 +104,7 @@ class size_class_body {
       m->~member();
       unplace(place);
     }
+    making_.leave();
     chunks_.release_all();
   }
   /// Gives the wholly free chunks of every class back to the store. Returns their bytes.

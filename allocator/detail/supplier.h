@@ -96,7 +96,7 @@ class supplier {
 
   TARN_NO_UNIQUE_ADDRESS source source_;
   TARN_NO_UNIQUE_ADDRESS exhaustion exhaustion_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::locking::keeps_memory, own_memory, no_own_memory> own_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::keeps_memory, own_memory, no_own_memory> own_;
 };
 
 }  // namespace tarn::detail

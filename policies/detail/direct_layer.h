@@ -10,8 +10,8 @@
 
 namespace tarn::detail {
 
-/// \tparam Guards  hot() and growth(), const: guards that the pool holds around the hot path and around the store; end(): the
-///                 pool ends, and was an object
+/// \tparam Guards  hot() and growth(), const: guards that the pool holds around the hot path and around the store; and, if it likes,
+///                 end(): the pool ends, or is as new
 template <class Core, class Guards>
 class direct_layer {
  public:
@@ -32,13 +32,16 @@ class direct_layer {
   void drain() noexcept {}
   void drain_all() noexcept {}
   void drop_all() noexcept {}
-  void end() noexcept { guards_.end(); }
+  void end() noexcept {
+    if constexpr (requires { guards_.end(); }) guards_.end();
+  }
 
   template <class Chunk>
   static constexpr std::size_t shortage(const Chunk*) noexcept {
     return 0;
   }
   void supply(memory) noexcept {}
+  static constexpr void expect(std::size_t) noexcept {}
   static constexpr bool starves() noexcept { return false; }
   template <class Chunk>
   void adopt(Chunk& fresh) noexcept {

@@ -152,6 +152,26 @@ bool act_on_pair(Mutex& first, Mutex& second, fork_member::action what) {
   return false;
 }
 
+/// A mutex that a fork waits for. Whoever owns it says leave() before it ends.
+class fork_mutex : fork_member {
+ public:
+  void lock() {
+    enter(act);
+    mutex_.lock();
+  }
+  void unlock() { mutex_.unlock(); }
+  using fork_member::leave;
+
+ private:
+  static bool act(fork_member& m, action what) noexcept {
+    std::mutex& mutex = static_cast<fork_mutex&>(m).mutex_;
+    if (what == action::try_lock) return mutex.try_lock();
+    return mutex.unlock(), true;
+  }
+
+  std::mutex mutex_;
+};
+
 }  // namespace tarn::detail
 
 #undef TARN_HAS_FORK

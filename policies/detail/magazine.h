@@ -67,8 +67,16 @@ class depot {
     return start;
   }
 
+  /// There will be so many blocks: memory for the magazines in which they can lie, and of one thread's as they grow.
+  void expect(std::size_t blocks) noexcept {
+    const std::size_t bytes = add(1024 + multiply(blocks, 10), std::min<std::size_t>(multiply(blocks, 15), 16 * 1024));
+    if (bytes > left_.bytes) lacks_ = std::max(lacks_, bytes);
+  }
+
   /// Bytes to ask the store for; 0: none are missing. Doubles, so that the store is asked seldom.
-  std::size_t shortage() const noexcept { return lacks_ == 0 ? 0 : std::max(lacks_, next_supply_); }
+  std::size_t shortage() const noexcept {
+    return lacks_ == 0 ? 0 : std::max(lacks_, std::clamp<std::size_t>(2 * supplied_, 1024, 64 * 1024));
+  }
   /// Null: the store refused, and isn't asked again at once.
   void supply(memory more) noexcept {
     lacks_ = 0;
@@ -77,7 +85,7 @@ class depot {
       return;
     }
     left_ = more;  // the rest of the last is less than a magazine, and lost until all goes
-    next_supply_ = std::min<std::size_t>(2 * next_supply_, 64 * 1024);
+    supplied_ = more.bytes;
   }
 
  private:
@@ -93,7 +101,7 @@ class depot {
   memory left_;
   std::size_t lacks_ = 0;  // bytes
   unsigned patience_ = 0;  // times to do without before the store is asked again
-  std::size_t next_supply_ = 1024;  // bytes
+  std::size_t supplied_ = 0;  // bytes, the last time
 };
 
 /// A full magazine goes to the depot, or comes from it. A line that the thread which frees only read stays shared, and every

@@ -54,9 +54,9 @@ struct alignas(slot_bytes) thread_slot {
     spare_is_full = !spare_is_full;
   }
   bool is_used() const noexcept { return current != nullptr; }
-  /// Magazines grow with use: after every second exchange by one size.
-  void used(std::size_t largest) noexcept {
-    if (++exchanges % 2 == 0 && wanted < largest) ++wanted;
+  /// Magazines grow with use, by one size after every second exchange; not beyond a quarter of the pool.
+  void used(std::size_t largest, std::size_t capacity) noexcept {
+    if (++exchanges % 2 == 0 && wanted < largest && 4 * magazine::capacity(wanted + std::size_t{1}) <= capacity) ++wanted;
   }
 };
 
@@ -173,6 +173,10 @@ class magazine_layer {
     depot_.supply(more);
     starves_.store(false, std::memory_order_relaxed);
   }
+  void expect(std::size_t blocks) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    depot_.expect(blocks);
+  }
   bool starves() const noexcept { return starves_.load(std::memory_order_relaxed); }
   template <class Chunk>
   void adopt(Chunk& fresh) noexcept {
@@ -259,7 +263,7 @@ class magazine_layer {
     if (s.spare == nullptr || s.spare->size < s.current->size) std::swap(s.spare, s.current);
     if (s.current != nullptr) depot_.give_empty(s.current);
     s.use(depot_.take_full(), true);
-    s.used(Largest);
+    s.used(Largest, core_.capacity());
   }
   /// From the core: free blocks or such that were never used. They are not touched.
   bool carve(slot& s) noexcept {
@@ -273,7 +277,7 @@ class magazine_layer {
     const std::size_t got = core_.pop_batch(s.bottom, magazine::capacity(s.current->size));
     std::reverse(s.bottom, s.bottom + got);  // the first of the batch is handed out first
     s.top = s.bottom + got;
-    if (got != 0) s.used(Largest);
+    if (got != 0) s.used(Largest, core_.capacity());
     return got != 0;
   }
 
@@ -293,7 +297,7 @@ class magazine_layer {
     s.spare = s.current;
     s.spare_is_full = true;
     s.use(fresh, false);
-    s.used(Largest);
+    s.used(Largest, core_.capacity());
     return true;
   }
 

@@ -97,6 +97,7 @@ class stack_layer {
   std::size_t shortage(const chunk* fresh) noexcept { return numbers_.shortage(fresh, core_.geometry()); }
   void supply(memory more) noexcept { numbers_.supply(more, core_.geometry()); }
   static constexpr bool starves() noexcept { return false; }
+  static constexpr void expect(std::size_t) noexcept {}
   void adopt(chunk& fresh) noexcept {
     numbers_.add(fresh, core_.geometry());
     core_.adopt(fresh);

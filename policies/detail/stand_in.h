@@ -44,6 +44,7 @@ struct stand_in {
     outcome push(void*) noexcept { return outcome::done; }
     void make_room() noexcept {}
     void adopt(chunk&) noexcept {}
+    std::size_t capacity() const noexcept { return 0; }
     std::size_t pop_batch(void**, std::size_t) noexcept { return 0; }
     outcome push_batch(void* const*, std::size_t) noexcept { return outcome::done; }
   };

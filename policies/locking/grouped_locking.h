@@ -56,7 +56,6 @@ struct group_guards {
     mutexes::member.enter(mutexes::act);
     return typename mutexes::guard(mutexes::growth);
   }
-  void end() noexcept {}
 };
 
 }  // namespace detail
@@ -74,7 +73,6 @@ struct grouped_locking {
   };
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
-  static constexpr bool keeps_memory = false;
   static constexpr bool ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>;
   template <class T>
   using cell = T;

@@ -70,7 +70,6 @@ struct mutex_locking {
   };
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
-  static constexpr bool keeps_memory = false;
   template <class T>
   using cell = T;  // hooks run under the mutex
   template <class Environment>

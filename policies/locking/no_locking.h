@@ -15,7 +15,6 @@ struct no_locking {
   using axis = tarn::axis::locking;
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
-  static constexpr bool keeps_memory = false;
   template <class T>
   using cell = T;
   template <class Environment>
@@ -24,7 +23,6 @@ struct no_locking {
   struct guards {
     detail::no_guard hot() const noexcept { return {}; }
     detail::no_guard growth() const noexcept { return {}; }
-    void end() noexcept {}
   };
   template <class Core>
   using layer = detail::direct_layer<Core, guards>;

@@ -272,7 +272,6 @@ struct pocket_locking {
   using axis = tarn::axis::locking;
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
-  static constexpr bool keeps_memory = false;
   template <class T>
   using cell = std::atomic<T>;
   template <class Environment>

@@ -41,6 +41,12 @@ OBJECT(lifo_array, block, tarn::static_array_store<100>)
 OBJECT(lifo_buffer, block, tarn::buffer_store)
 OBJECT(lifo_small, tarn::static_size<1>)
 
+OBJECT(cached, block, tarn::thread_cached<>)
+OBJECT(cached_resource, block, tarn::thread_cached<>, tarn::resource_store)
+OBJECT(cached_lifo, block, tarn::thread_cached<16, 14>, lifo_reuse<>)
+OBJECT(cached_64, block, tarn::thread_cached<64>)
+STATIC(static_cached, block, tarn::thread_cached<>)
+
 STATIC(static_standard, block)
 STATIC(static_standard_grouped, block, tarn::grouped_locking<audio>)
 STATIC(static_lifo, block, lifo_reuse<>)

@@ -5,7 +5,6 @@ struct unlayered {
   using axis = tarn::axis::locking;
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
-  static constexpr bool keeps_memory = false;
   template <class T>
   using cell = T;
   template <class Environment>

@@ -91,7 +91,7 @@ struct notebook {
 };
 
 /// Of a program that has one thread at first.
-pool<static_size<32>, shared_locking, fixed_growth<50>> early_pool;
+pool<static_size<32>, mutex_locking<thread_aware_mutex>, fixed_growth<50>> early_pool;
 std::vector<unsigned char*> early_blocks;
 
 BOOST_AUTO_TEST_CASE(the_only_thread_takes_no_lock) {
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_pool_takes_the_guard_and_not_lock_guard) {
   static_assert(std::same_as<decltype(std::declval<const aware&>().growth()), thread_aware_mutex::guard>);
   using plain = detail::mutex_pair<std::mutex>;
   static_assert(std::same_as<decltype(std::declval<const plain&>().hot()), std::lock_guard<std::mutex>>);
-  static_assert(std::same_as<shared_locking, mutex_locking<thread_aware_mutex>>);
+  static_assert(std::same_as<detail::default_sharing<buffer_store>, mutex_locking<thread_aware_mutex>>);
   BOOST_TEST(true);
 }
 

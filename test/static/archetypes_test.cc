@@ -45,7 +45,6 @@ CONSTANT(std::size_t, prefix, 3)
 CONSTANT(std::size_t, suffix, 5)
 CONSTANT(bool, may_return_chunks, true)
 CONSTANT(bool, needs_identity, true)
-CONSTANT(bool, keeps_memory, true)
 CONSTANT(bool, counts, true)
 
 #undef CONSTANT
@@ -291,11 +290,12 @@ struct reuse_archetype : with_min_block<Lacking != 0>,
 template <int Lacking>
 struct locking_archetype : with_may_return_chunks<Lacking != 0>,
                            with_needs_identity<Lacking != 1>,
-                           with_keeps_memory<Lacking != 15>,
                            with_per_chunk<tarn::axis::locking, Lacking != 2> {
   using axis = tarn::axis::locking;
   template <class T>
   using cell = T;
+
+  static constexpr bool keeps_memory = true;
 
   template <class Core>
   struct layer {
@@ -390,6 +390,9 @@ struct locking_archetype : with_may_return_chunks<Lacking != 0>,
     {
       core_.adopt(fresh);
     }
+    void expect(std::size_t) noexcept
+      requires(Lacking != 15)
+    {}
     std::size_t lacks = 100;
     Core& core() noexcept
       requires(Lacking != 14)

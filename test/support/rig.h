@@ -24,7 +24,7 @@ struct facts<basic_pool<Size, Locking, Growth, Store, Reuse, Rest...>> {
   using store = Store;
   using reuse = Reuse;
   /// It asks the store for memory besides its chunks, which release() and the destructor give back.
-  static constexpr bool keeps_memory = Locking::keeps_memory;
+  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; };
   static constexpr bool keeps_blocks = detail::keeps_blocks<Locking>;
   static constexpr bool may_return_chunks = Locking::may_return_chunks;
   static constexpr bool over_resource = std::same_as<Store, resource_store>;
