@@ -41,7 +41,8 @@ namespace tarn {
 ///   end()                       nothing outside the pool may refer to it any more: it ends, or is as new
 /// It may say more:
 ///   implies                     the reuse policy that it goes with
-///   keeps_memory                its layer asks the store for memory of its own
+///   keeps_memory                its layer asks the store for memory of its own; try_grow_guard() then is a grow_guard that
+///                               doesn't wait, and converts to bool
 ///   keeps_blocks                threads keep free blocks that others can't get at
 ///   own_free_list               the core only carves
 template <class P>

@@ -71,7 +71,7 @@ class pool_body {
     return try_allocate_slow();
   }
 
-  /// Takes a block back. Never fails, never asks for memory.
+  /// Takes a block back. Never fails, never needs memory, never waits for a store.
   /// Precondition: `block` came from this pool and was not given back since; it is not null.
   void deallocate(void* block) noexcept {
     const outcome answer = put(block);
@@ -350,9 +350,11 @@ class pool_body {
     }
     return true;
   }
+  /// After an operation that went well without: it doesn't wait for a thread that is at the store.
   TARN_COLD void feed() noexcept {
-    [[maybe_unused]] const auto growing = layer_.grow_guard();
-    supply(nullptr);
+    if constexpr (Environment::keeps_memory && requires { layer_.try_grow_guard(); }) {
+      if (const auto growing = layer_.try_grow_guard()) supply(nullptr);
+    }
   }
 
   void return_all() noexcept {

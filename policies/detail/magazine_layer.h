@@ -79,6 +79,7 @@ class magazine_layer {
   static no_guard guard() noexcept { return {}; }
   auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
   auto grow_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+  auto try_grow_guard() const { return guards_.try_growth(); }
 
   // ---- the hot half --------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,11 @@ class mutex_pair : fork_member {
     self().enter(act);
     return guard(growth_);
   }
+  /// For what isn't worth waiting for a store.
+  std::unique_lock<Mutex> try_growth() const {
+    self().enter(act);
+    return std::unique_lock<Mutex>(growth_, std::try_to_lock);
+  }
   void end() noexcept { leave(); }
 
  private:
