@@ -1,0 +1,92 @@
+#include "tarn/test/stress/contenders.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/static_pool.h"
+#include "tarn/test/stress/ledger_store.h"
+
+namespace tarn::test {
+namespace {
+
+/// \tparam Pool  a pool, or a reference to one that is static
+template <class Pool, class Guard>
+class boxed : public any_pool {
+ public:
+  boxed() = default;
+  explicit boxed(Pool given) : pool_(given) {}
+
+  void* allocate() noexcept override { return pool_.try_allocate(); }
+  void deallocate(void* block) noexcept override { pool_.deallocate(block); }
+  std::size_t allocate_batch(std::span<void*> out) noexcept override { return pool_.try_allocate_batch(out); }
+  void deallocate_batch(std::span<void* const> blocks) noexcept override { pool_.deallocate_batch(blocks); }
+  bool reserve(std::size_t blocks) noexcept override { return pool_.try_reserve(blocks); }
+  std::size_t trim() noexcept override {
+    if constexpr (requires { pool_.trim(); }) return pool_.trim();
+    else return 0;
+  }
+  std::size_t capacity() const noexcept override { return pool_.capacity(); }
+  bool owns(const void* block) const noexcept override { return pool_.owns(block); }
+  void guarded(const std::function<void()>& work) override {
+    [[maybe_unused]] const Guard guard;
+    work();
+  }
+
+ protected:
+  Pool pool_;
+};
+
+struct no_group_guard {
+  no_group_guard() {}
+};
+
+template <class Locking>
+using object_of = pool<static_size<any_pool::block_size>, Locking, fixed_growth<any_pool::chunk_blocks>, ledger_store,
+                       asking_exhaustion>;
+template <class Locking>
+using static_of = static_pool<struct stress_tag, static_size<any_pool::block_size>, Locking,
+                              fixed_growth<any_pool::chunk_blocks>, ledger_store, asking_exhaustion>;
+
+template <class Locking, class Guard = no_group_guard>
+std::unique_ptr<any_pool> object() {
+  return std::make_unique<boxed<object_of<Locking>, Guard>>();
+}
+template <class Locking>
+std::unique_ptr<any_pool> process_wide() {
+  return std::make_unique<boxed<typename static_of<Locking>::body&, no_group_guard>>(static_of<Locking>::instance());
+}
+
+using crew = struct stress_group;
+
+constexpr auto list = std::to_array<contender>({
+    {"mutex", object<mutex_locking<>>},
+    {"spin_mutex", object<mutex_locking<spin_mutex>>},
+    {"thread_aware_mutex", object<mutex_locking<thread_aware_mutex>>},
+    {"static_mutex", process_wide<mutex_locking<>>, true},
+    {"grouped", object<grouped_locking<crew, std::mutex>, group_guard<crew>>, false, true, 0, true},
+#if defined(TARN_POLICIES_LOCKING_THREAD_CACHED_H_)
+    {"thread_cached", object<thread_cached<>>, false, true, 510},
+    {"small_thread_cached", object<thread_cached<16, 14>>, false, true, 14},
+    {"static_thread_cached", process_wide<thread_cached<>>, true, true, 510},
+    {"small_static_thread_cached", process_wide<thread_cached<16, 14>>, true, true, 14},
+#endif
+#if defined(TARN_POLICIES_LOCKING_LOCK_FREE_H_)
+    {"lock_free", object<lock_free>, false, false},
+    {"static_lock_free", process_wide<lock_free>, true, false},
+#endif
+});
+
+}  // namespace
+
+std::span<const contender> contenders() { return list; }
+
+const contender& contender_of(const char* name) {
+  for (const contender& c : list)
+    if (std::strcmp(c.name, name) == 0) return c;
+  std::abort();
+}
+
+}  // namespace tarn::test

@@ -1,0 +1,261 @@
+// What thread_cached promises beyond other policies. Its invariants, and where something would show that one is broken:
+//
+//   1 a slot is used by the holder of its number alone           numbers_change_hands, and every workload, under TSan
+//   2 a number passes on with all that lies in its slots         numbers_change_hands, under TSan
+//   3 a block is in one place                                    every workload: stamps, and all blocks are there at its end
+//   4 a spare magazine is empty or full                          not visible from outside
+//   5 a thread keeps two magazines of blocks at most             memory_is_bounded_between_producer_and_consumer
+//   6 a full magazine in the depot isn't changed                 every workload, under TSan
+//   7 the slot of nobody isn't written                           threads_use_pools_while_they_end, more_threads_than_numbers
+//   8 no lock is held over a store or handler                    store_calls_test.cc
+//   9 memory for magazines stays until the pool ends             a_pool_keeps_its_magazines_until_it_ends
+//  10 a free needs no memory                                     a_free_needs_no_memory
+#include <barrier>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "tarn/test/stress/cases.h"
+
+namespace tarn::test {
+namespace {
+
+bool caches(const contender& c) { return c.caches(); }
+bool is_caching_object(const contender& c) { return c.caches() && !c.is_static; }
+
+void check_all_there(any_pool& pool, tally& counts) {
+  const std::size_t capacity = pool.capacity();
+  CHECK(blocks_at_hand(pool, counts) == capacity);
+  check_integrity(counts);
+}
+
+// Threads that live on keep nothing that refers to a pool: the next may lie at the same place.
+void pools_end_and_begin_under_living_threads(const contender& c) {
+  constexpr std::size_t pools = 64;
+  constexpr std::size_t threads = 4;
+  const std::size_t rounds = nightly() ? 500 : 25;
+  const std::size_t before = books.bytes;
+  tally counts;
+  std::vector<std::unique_ptr<any_pool>> all(pools);
+  std::vector<any_pool*> last(pools);
+  std::vector<std::array<void*, pools>> parcels(threads);
+  std::size_t same_place = 0;
+  std::barrier step(threads);
+  in_threads(threads, [&](std::size_t t) {
+    for (std::size_t round = 0; round < rounds; ++round) {
+      if (t == 0) {
+        for (std::size_t p = 0; p < pools; ++p) all[p].reset();
+        CHECK(books.bytes == before);
+        for (std::size_t p = 0; p < pools; ++p) {
+          all[p] = c.make();
+          for (any_pool* const old : last) same_place += old == all[p].get();
+        }
+        for (std::size_t p = 0; p < pools; ++p) last[p] = all[p].get();
+      }
+      step.arrive_and_wait();
+      for (std::size_t p = 0; p < pools; ++p) {
+        worker me(*all[p], counts);
+        std::array<void*, 40> blocks;
+        CHECK(me.take(blocks) == blocks.size());
+        me.give(std::span(blocks).subspan(1 + round % 20));  // what isn't given back ends with the pool
+        parcels[t][p] = blocks[0];
+      }
+      step.arrive_and_wait();
+      for (std::size_t p = 0; p < pools; ++p) worker(*all[p], counts).give(parcels[(t + 1) % threads][p]);
+      step.arrive_and_wait();
+    }
+  });
+  all.clear();
+  std::printf("%s: %zu pools came and went, %zu where one had been; %zu hand-overs\n", c.name, rounds * pools, same_place,
+              counts.handed_over.load());
+  CHECK(same_place >= rounds * pools / 10);
+  CHECK(counts.handed_over.load() == rounds * pools * threads);
+  CHECK(books.bytes == before);
+  check_integrity(counts);
+}
+const case_for_each ends("pools_end_and_begin_under_living_threads", pools_end_and_begin_under_living_threads, is_caching_object);
+
+void more_than_a_thousand_pools(const contender& c) {
+  constexpr std::size_t pools = 1100;
+  tally counts;
+  const std::size_t before = books.bytes;
+  {
+    std::vector<std::unique_ptr<any_pool>> all(pools);
+    for (auto& pool : all) pool = c.make();
+    std::vector<boxes> shared(pools);
+    in_threads(4, [&](std::size_t t) {
+      for (std::size_t i = 0; i < (nightly() ? 20 : 2) * pools; ++i) {
+        const std::size_t p = (i * (2 * t + 3) + t * 257) % pools;  // each thread in an order of its own
+        worker me(*all[p], counts);
+        std::vector<void*> mine;
+        for (int k = 0; k < 6; ++k) mingle(me, shared[p], mine, 20);
+        me.give(mine);
+      }
+    });
+    for (std::size_t p = 0; p < pools; ++p) {
+      {
+        worker me(*all[p], counts);
+        shared[p].empty([&](void* block) { me.give(block); });
+      }
+      const std::size_t capacity = all[p]->capacity();
+      CHECK(blocks_at_hand(*all[p], counts) == capacity);
+    }
+  }
+  std::printf("%s: %zu pools, %zu operations, %zu hand-overs\n", c.name, pools, counts.operations.load(), counts.handed_over.load());
+  CHECK(counts.handed_over.load() >= 10 * pools);
+  CHECK(books.bytes == before);
+  check_integrity(counts);
+}
+const case_for_each thousand("more_than_a_thousand_pools", more_than_a_thousand_pools, is_caching_object);
+
+/// So many threads at once that each has a number of its own, if there are enough.
+void in_a_crowd(const contender& c, std::size_t threads, std::size_t goal) {
+  tally counts;
+  const auto pool = c.make();
+  boxes shared;
+  std::barrier all_are_here(static_cast<std::ptrdiff_t>(threads));
+  in_threads(threads, [&](std::size_t) {
+    worker me(*pool, counts);
+    std::vector<void*> mine;
+    mingle(me, shared, mine, 20);
+    all_are_here.arrive_and_wait();
+    do mingle(me, shared, mine, 20);
+    while (counts.handed_over.load(std::memory_order_relaxed) < goal);
+    me.give(mine);
+    all_are_here.arrive_and_wait();  // nobody inherits a number
+  });
+  std::printf("%s: %zu threads at once, %zu operations, %zu hand-overs, %zu blocks\n", c.name, threads, counts.operations.load(),
+              counts.handed_over.load(), pool->capacity());
+  CHECK(counts.handed_over.load() >= goal);
+  {
+    worker me(*pool, counts);
+    shared.empty([&](void* block) { me.give(block); });
+  }
+  check_all_there(*pool, counts);
+  pool->trim();
+  CHECK(pool->capacity() == 0);
+}
+void more_threads_than_slots(const contender& c) { in_a_crowd(c, nightly() ? 200 : 40, nightly() ? 1'000'000 : 50'000); }
+const case_for_each slots("more_threads_than_slots", more_threads_than_slots, caches);
+void more_threads_than_numbers(const contender& c) { in_a_crowd(c, 1100, nightly() ? 500'000 : 20'000); }
+const case_for_each numbers("more_threads_than_numbers", more_threads_than_numbers, caches);
+
+// Nothing orders a thread's end and the next one's beginning but the number that passes from one to the other, and with it
+// magazines in which blocks lie.
+void numbers_change_hands(const contender& c) {
+  const std::size_t threads = nightly() ? 5'000 : under_tsan ? 500 : 2'000;
+  constexpr std::size_t at_once = 6;
+  tally counts;
+  const auto pool = c.make();
+  std::atomic<std::size_t> ended{0};
+  std::vector<std::thread> all;
+  for (std::size_t n = 0; n < threads; ++n) {
+    while (n - ended.load(std::memory_order_relaxed) >= at_once) std::this_thread::yield();
+    all.emplace_back([&] {
+      {
+        const shaken disturbed;
+        worker me(*pool, counts);
+        for (int i = 0; i < 10; ++i) {
+          std::array<void*, 10> blocks;
+          CHECK(me.take(blocks) == blocks.size());
+          for (void* const block : blocks) me.give(block);
+        }
+      }
+      ended.fetch_add(1, std::memory_order_relaxed);
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  std::printf("%s: %zu threads, %zu blocks\n", c.name, threads, pool->capacity());
+  // Were a number lost now and then, new slots would take blocks of their own.
+  CHECK(pool->capacity() <= 4 * at_once * (2 * 14 + 10) + any_pool::chunk_blocks);
+  check_all_there(*pool, counts);
+}
+const case_for_each hands("numbers_change_hands", numbers_change_hands, caches);
+
+void memory_is_bounded_between_producer_and_consumer(const contender& c) {
+  const std::size_t objects = under_tsan ? 200'000 : nightly() ? 100'000'000 : 3'000'000;
+  tally counts;
+  const auto pool = c.make();
+  ring way;
+  in_threads(2, [&](std::size_t t) {
+    worker me(*pool, counts);
+    for (std::size_t i = 0; i < objects; ++i) {
+      if (t == 0) {
+        void* const block = me.take();
+        while (!way.put(block)) std::this_thread::yield();
+      } else {
+        void* block;
+        while ((block = way.get()) == nullptr) std::this_thread::yield();
+        me.give(block);
+      }
+    }
+  });
+  // In flight, with what each holds in hand; in two magazines of the consumer; in one that the producer fills before it grows.
+  const std::size_t bound = ring::room + 2 + 3 * c.magazine + any_pool::chunk_blocks;
+  std::printf("%s: %zu of %zu blocks for %zu objects, %zu in flight\n", c.name, pool->capacity(), bound, objects, ring::room);
+  CHECK(counts.handed_over.load() == objects);
+  CHECK(pool->capacity() <= bound);
+  check_all_there(*pool, counts);
+  pool->trim();
+}
+const case_for_each bounds("memory_is_bounded_between_producer_and_consumer", memory_is_bounded_between_producer_and_consumer, caches);
+
+void a_pool_keeps_its_magazines_until_it_ends(const contender& c) {
+  const std::size_t before = books.bytes;
+  {
+    tally counts;
+    const auto pool = c.make();
+    const auto use = [&](std::size_t) {
+      worker me(*pool, counts);
+      std::vector<void*> blocks(3000);
+      CHECK(me.take(blocks) == blocks.size());
+      for (void* const block : blocks) me.give(block);
+    };
+    std::size_t kept = 0;
+    for (int round = 0; round < 20; ++round) {
+      in_threads(3, use);
+      use(0);
+      CHECK(pool->trim() != 0);
+      CHECK(pool->capacity() == 0);  // those of threads that ended and the caller's own gave their blocks back
+      if (round == 4) kept = books.bytes - before;
+    }
+    std::printf("%s: %zu bytes of magazines\n", c.name, books.bytes - before);
+    CHECK(kept != 0);
+    CHECK(books.bytes - before <= 2 * kept);
+    check_integrity(counts);
+  }
+  CHECK(books.bytes == before);
+}
+const case_for_each magazines("a_pool_keeps_its_magazines_until_it_ends", a_pool_keeps_its_magazines_until_it_ends, is_caching_object);
+
+void a_free_needs_no_memory(const contender& c) {
+  constexpr std::size_t blocks = 5000;
+  tally counts;
+  const auto pool = c.make();
+  std::vector<void*> all(blocks);
+  std::thread([&] { CHECK(worker(*pool, counts).take(all) == blocks); }).join();
+  std::size_t capacity = pool->capacity();
+  std::size_t got = 0;
+  books.refuses = true;
+  std::thread([&] {  // it has nothing of the pool yet, and gets nothing
+    worker me(*pool, counts);
+    for (void* const block : all) me.give(block);
+    all.clear();
+    while (void* const block = me.take()) all.push_back(block);
+    got = all.size();
+    me.give(all);
+  }).join();
+  books.refuses = false;
+  std::printf("%s: %zu of %zu blocks, while the store refused\n", c.name, got, capacity);
+  CHECK(got == capacity);
+  CHECK(counts.refused.load() == 1);
+  counts.refused = 0;
+  check_all_there(*pool, counts);
+  pool->trim();
+}
+const case_for_each frees("a_free_needs_no_memory", a_free_needs_no_memory);
+
+}  // namespace
+}  // namespace tarn::test
