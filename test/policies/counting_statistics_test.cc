@@ -124,8 +124,37 @@ BOOST_AUTO_TEST_CASE(every_way_to_come_and_go_is_counted) {
   count_all<lifo_reuse<>, fixed_growth<33>>();
   count_all<batch_reuse<prefetch::none, 128>, geometric_growth<1, 100>>();
   count_all<mutex_locking<>, fixed_growth<64>>();
-  count_all<shared_locking, lifo_reuse<>>();
+  count_all<mutex_locking<thread_aware_mutex>, lifo_reuse<>>();
   count_all<grouped_locking<struct counted_group, std::mutex>, fixed_growth<7>>();
+}
+
+/// Hooks run outside every lock: each number is right once the threads are done.
+template <class Locking>
+void count_threads() {
+  upstream upstream;
+  pool<static_size<64>, Locking, resource_store, counting_statistics> pool{resource_store{&upstream}};
+  std::vector<std::vector<void*>> kept(4);
+  std::vector<std::thread> threads;
+  for (auto& mine : kept)
+    threads.emplace_back([&pool, &mine] {
+      for (int i = 0; i < 20'000; ++i) pool.deallocate(pool.allocate());
+      for (int i = 0; i < 100; ++i) mine.push_back(pool.allocate());
+    });
+  for (std::thread& thread : threads) thread.join();
+  pool_counts counts = pool.statistics();
+  CHECK(counts.in_use == 400);
+  CHECK(counts.allocations == 4 * 20'100);
+  CHECK(counts.peak >= 400 && counts.peak <= 404);
+  CHECK(counts.chunks != 0 && counts.chunks < upstream.regions());  // the rest is the pool's own memory
+  CHECK(counts.bytes < upstream.bytes());
+  for (const auto& mine : kept)
+    for (void* const block : mine) pool.deallocate(block);
+  CHECK(pool.statistics().in_use == 0);
+}
+
+BOOST_AUTO_TEST_CASE(threads_are_counted_without_a_lock) {
+  count_threads<thread_cached<>>();
+  count_threads<lock_free>();
 }
 
 BOOST_AUTO_TEST_CASE(blocks_in_use_agree_with_a_walk) {
