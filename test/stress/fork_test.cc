@@ -21,7 +21,7 @@
 namespace tarn::test {
 namespace {
 
-constexpr std::size_t forks = 300;
+constexpr std::size_t forks = up_to(300);
 
 /// What became of a child.
 struct outcomes {
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(children_can_use_every_pool_of_the_process) {
     }
   });
   outcomes seen;
-  const std::size_t times = nightly() ? forks : 30;
+  const std::size_t times = nightly() ? forks : up_to(30);
   std::chrono::steady_clock::duration slowest{};
   for (std::size_t i = 0; i < times && seen.hung + seen.bad < 3; ++i) {
     paused = false;
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(children_can_use_every_pool_of_the_process) {
 
 /// The thread that is in the store holds what keeps others out of it.
 void children_can_grow_a_pool_whose_store_was_at_work(const contender& c) {
-  constexpr std::size_t times = 30;
+  constexpr std::size_t times = up_to(30);
   outcomes seen;
   const std::size_t waited = books.waited;
   {

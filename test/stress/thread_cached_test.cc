@@ -145,7 +145,7 @@ const case_for_each numbers("more_threads_than_numbers", more_threads_than_numbe
 // Nothing orders a thread's end and the next one's beginning but the number that passes from one to the other, and with it
 // magazines in which blocks lie.
 void numbers_change_hands(const contender& c) {
-  const std::size_t threads = nightly() ? 5'000 : under_tsan ? 500 : 2'000;
+  const std::size_t threads = nightly() ? 20'000 : up_to(4'000);
   constexpr std::size_t at_once = 6;
   tally counts;
   const auto pool = c.make();
@@ -175,7 +175,7 @@ void numbers_change_hands(const contender& c) {
 const case_for_each hands("numbers_change_hands", numbers_change_hands, caches);
 
 void memory_is_bounded_between_producer_and_consumer(const contender& c) {
-  const std::size_t objects = under_tsan ? 200'000 : nightly() ? 100'000'000 : 3'000'000;
+  const std::size_t objects = nightly() ? up_to(100'000'000) : up_to(3'000'000);
   tally counts;
   const auto pool = c.make();
   ring way;

@@ -16,7 +16,7 @@ namespace {
 
 /// A pool that keeps nothing in threads needs no such crowd.
 std::size_t short_threads_for(const contender& c) {
-  return c.caches() ? (nightly() ? 100'000 : under_tsan ? 1'000 : 10'000) : (under_tsan ? 200 : 2'000);
+  return nightly() ? 100'000 : up_to(c.caches() ? 10'000 : 2'000);
 }
 
 /// Bytes that so many threads can need at once beyond what they needed before: `each` blocks, which they may have held one
@@ -121,7 +121,7 @@ pthread_key_t late_key() {  // destructors of keys run after those of thread_loc
 
 /// Objects that were made before the thread's first use of a pool end after whatever that use made; those made later, before it.
 void threads_use_pools_while_they_end(const contender& c) {
-  const std::size_t threads = nightly() ? 10'000 : under_tsan ? 300 : 1'000;
+  const std::size_t threads = nightly() ? 10'000 : up_to(1'000);
   constexpr std::size_t at_once = 4;
   tally counts;
   const std::size_t before = books.bytes;

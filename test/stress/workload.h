@@ -32,6 +32,15 @@ inline constexpr bool under_tsan = false;
 /// Whether this is the long run.
 bool nightly();
 
+/// So many, or fewer where each takes long: under TSan, and not optimised.
+constexpr std::size_t up_to(std::size_t n) {
+#if defined(__OPTIMIZE__)
+  return under_tsan ? n / 10 : n;
+#else
+  return n / 4;
+#endif
+}
+
 /// What went wrong, and what happened. All relaxed: a test that orders threads hides what the pool forgets to order.
 struct tally {
   std::atomic<std::size_t> operations{0};   // allocations and frees, of threads that ended
