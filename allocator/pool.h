@@ -45,7 +45,8 @@ using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::typ
 
 }  // namespace detail
 
-/// A pool that names one policy for each axis, in the order of the axes. Its members are those of detail::pool_body:
+/// A pool that names one policy for each axis, in the order of the axes. Its members are those of detail::pool_body and
+/// its base, detail::pool_chunks:
 ///
 ///   allocate, try_allocate, deallocate, allocate_batch, try_allocate_batch, deallocate_batch    blocks
 ///   reserve, try_reserve, trim, release                                                         chunks

@@ -3,7 +3,7 @@
 #define TARN_ALLOCATOR_DETAIL_INSPECTOR_H_
 
 #include "tarn/allocator/detail/core.h"
-#include "tarn/allocator/detail/pool_body.h"
+#include "tarn/allocator/detail/pool_chunks.h"
 
 namespace tarn::detail {
 
@@ -11,14 +11,14 @@ struct inspector {
   /// The single-threaded core, with all that is kept in front of it given back. Precondition: no other thread uses
   /// the pool.
   template <class Environment>
-  static typename Environment::core& core(pool_body<Environment>& pool) noexcept {
+  static typename Environment::core& core(pool_chunks<Environment>& pool) noexcept {
     pool.layer_.drain_all();
     return pool.layer_.core();
   }
 
   /// Whether a block, free or in use, starts at the address. Other threads may use the pool.
   template <class Environment>
-  static bool is_block(const pool_body<Environment>& pool, const void* address) noexcept {
+  static bool is_block(const pool_chunks<Environment>& pool, const void* address) noexcept {
     [[maybe_unused]] const auto guard = pool.layer_.core_guard();
     return pool.layer_.core().is_block(address);
   }

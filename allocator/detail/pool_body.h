@@ -4,13 +4,11 @@
 //   allocate     [guard: pop, hooks]  miss: slow
 //   slow         [guard: pop_slow, hooks]  miss: cold
 //   cold         [grow_guard: slow again, since another thread may have grown; grow]  failed: retry, with nothing held
-//   grow         (grow_guard) [core_guard: how many?] · store · supply · [core_guard: adopt]
-//   supply       (grow_guard) memory that the layer needs for itself · store
 //   deallocate   [guard: verdict, hooks, push; crowded: make_room]  not done: settle
 //   settle       full: [guard: push_slow; crowded: make_room]   surplus: [grow_guard: give back]
 //                a fault: report, with nothing held
 //
-// Lock order: grow_guard, then core_guard. A store runs under the grow_guard only.
+// What happens to chunks stands in pool_chunks.h, and the order of locks.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_BODY_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_BODY_H_
 
@@ -21,36 +19,22 @@
 #include <type_traits>
 #include <utility>
 
-#include "tarn/allocator/detail/chunk.h"
-#include "tarn/allocator/detail/core.h"
-#include "tarn/allocator/detail/environment.h"
-#include "tarn/allocator/detail/supplier.h"
+#include "tarn/allocator/detail/pool_chunks.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn::detail {
 
-struct inspector;
-
 template <class Environment>
-class pool_body {
-  using core_type = typename Environment::core;
-  using layer_type = typename Environment::locking::template layer<core_type>;
-  using geometry_type = typename Environment::geometry;
-  using size_policy = typename Environment::size;
-  using chunk = typename Environment::chunk;
-  friend struct inspector;
+class pool_body : public pool_chunks<Environment> {
+  using chunks = pool_chunks<Environment>;
+  using typename chunks::layer_type;
+  using typename chunks::size_policy;
 
  public:
   template <class Values>
   constexpr explicit pool_body(const Values& values) noexcept
-      : layer_(geometry_type(values.template get<size_policy>()), values.template get<typename Environment::growth>(),
-               values.template get<typename Environment::retention>()),
-        supplier_(values),
-        checking_(values.template get<typename Environment::checking>()),
-        statistics_(values.template get<typename Environment::statistics>()) {}
-  pool_body(const pool_body&) = delete;
-  pool_body& operator=(const pool_body&) = delete;
+      : chunks(values), checking_(values.template get<typename Environment::checking>()) {}
 
 #if TARN_EXCEPTIONS
   /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified.
@@ -115,72 +99,9 @@ class pool_body {
       if constexpr (Environment::checking::refuses) {
         for (void* const block : some) deallocate(block);
       } else {
-        if (put_batch(some) == outcome::surplus) give_back(keep());
+        if (put_batch(some) == outcome::surplus) chunks::give_back(chunks::keep());
       }
     }
-  }
-
-#if TARN_EXCEPTIONS
-  /// Gets chunks until capacity() is at least `blocks`.
-  /// Throws: std::bad_alloc where the store or the growth policy refuses; the pool is as it was.
-  void reserve(std::size_t blocks) {
-    if (!try_reserve(blocks)) throw std::bad_alloc();
-  }
-#endif
-
-  /// As reserve(), but returns whether it could.
-  bool try_reserve(std::size_t blocks) noexcept {
-    if (geometry().extent(blocks) > size_limit) return false;
-    [[maybe_unused]] const auto growing = layer_.grow_guard();
-    chunk* fresh = nullptr;
-    std::size_t more = 0;
-    for (std::size_t last = 0; capacity_under_guard() + more < blocks;) {
-      chunk* const c = supplier_.fetch(layer_, last, more);
-      if (c == nullptr) {
-        supplier_.release(fresh, geometry());
-        return false;
-      }
-      last = c->blocks;
-      more += c->blocks;
-      c->next = fresh;
-      fresh = c;
-    }
-    if (!supply(fresh)) {
-      supplier_.release(fresh, geometry());
-      return false;
-    }
-    for (chunk *c = fresh, *next; c != nullptr; c = next) {
-      next = c->next;
-      adopt(*c);
-    }
-    if (fresh != nullptr) {
-      layer_.expect(more);
-      supply(nullptr);  // without it the next operations ask for themselves
-    }
-    return true;
-  }
-
-  /// Gives every chunk back to the store at once, in O(chunks). Every block of the pool ends, also those in use.
-  /// Precondition: no other thread uses the pool.
-  void release() noexcept
-    requires(Environment::may_return_chunks)
-  {
-    [[maybe_unused]] const auto growing = layer_.grow_guard();
-    return_all();
-  }
-
-  /// Gives the wholly free chunks back to the store. Returns their bytes. Looks at every free block.
-  std::size_t trim() noexcept
-    requires(Environment::may_return_chunks)
-  {
-    layer_.drain();
-    return give_back(0);
-  }
-
-  /// Returns whether the address lies in the blocks of one of the pool's chunks: free, in use, or padding between two.
-  bool owns(const void* address) const noexcept {
-    [[maybe_unused]] const auto guard = layer_.core_guard();
-    return layer_.core().find(address) != nullptr;
   }
 
   /// Returns bytes that a block has, and their alignment, as the size policy gave them.
@@ -192,7 +113,7 @@ class pool_body {
   std::size_t block_size() const noexcept
     requires(Environment::size_is_given_at_run_time)
   {
-    return geometry().block_size();
+    return chunks::geometry().block_size();
   }
   static constexpr std::size_t block_alignment() noexcept
     requires(!Environment::size_is_given_at_run_time)
@@ -202,33 +123,18 @@ class pool_body {
   std::size_t block_alignment() const noexcept
     requires(Environment::size_is_given_at_run_time)
   {
-    return geometry().block_alignment();
-  }
-
-  /// Returns blocks in the pool's chunks, free or in use. A pool over a bounded store has them from the start.
-  std::size_t capacity() const noexcept {
-    if constexpr (Environment::store::bounded) {
-      [[maybe_unused]] const auto growing = layer_.grow_guard();
-      const std::size_t blocks = capacity_under_guard();
-      return blocks != 0 ? blocks : supplier_.capacity_of_store(layer_.core());
-    } else {
-      return capacity_under_guard();
-    }
-  }
-
-  /// Returns what the statistics policy counted.
-  auto statistics() const noexcept
-    requires(Environment::counts)
-  {
-    [[maybe_unused]] const auto guard = layer_.core_guard();
-    return statistics_.read();
+    return chunks::geometry().block_alignment();
   }
 
  protected:
   /// What the destructor of a pool that is an object does.
-  void close() noexcept { return_all(); }
+  void close() noexcept { chunks::return_all(); }
 
  private:
+  using chunks::layer_;
+  using chunks::statistics_;
+  using chunks::supplier_;
+
   // ---- the hot half -------------------------------------------------------------------------------------------------
 
   void* take() noexcept {
@@ -276,7 +182,7 @@ class pool_body {
   TARN_NOINLINE void* try_allocate_slow() noexcept {
     void* const block = take_slow();
     if (block == nullptr) return try_allocate_cold();
-    if (layer_.starves()) [[unlikely]] feed();
+    if (layer_.starves()) [[unlikely]] chunks::feed();
     return block;
   }
   void* take_slow() noexcept {
@@ -302,10 +208,10 @@ class pool_body {
   TARN_NOINLINE void settle(void* block, outcome answer) noexcept {
     if (answer == outcome::full) {
       answer = put_slow(block);
-      if (layer_.starves()) [[unlikely]] feed();
+      if (layer_.starves()) [[unlikely]] chunks::feed();
     }
     if (answer == outcome::done) return;
-    if (answer == outcome::surplus) give_back(keep());
+    if (answer == outcome::surplus) chunks::give_back(chunks::keep());
     else checking_.report(layer_.core(), block, answer);
   }
   outcome put_slow(void* block) noexcept {
@@ -313,87 +219,18 @@ class pool_body {
     return roomy(layer_.push_slow(block));
   }
 
-  // ---- the cold half: chunks come and go -----------------------------------------------------------------------------
-
   TARN_COLD void* try_allocate_cold() noexcept {
     do {
       [[maybe_unused]] const auto growing = layer_.grow_guard();
       do {
-        supply(nullptr);
+        chunks::supply(nullptr);
         if (void* const block = take_slow()) return block;
-      } while (grow());
-    } while (supplier_.retry(geometry().block_size()));
+      } while (chunks::grow());
+    } while (supplier_.retry(chunks::geometry().block_size()));
     return nullptr;
   }
-  bool grow() noexcept {
-    chunk* const c = supplier_.fetch(layer_, 0, 0);
-    if (c == nullptr) return false;
-    if (!supply(c)) {
-      supplier_.release(c, geometry());
-      return false;
-    }
-    adopt(*c);
-    return true;
-  }
-  void adopt(chunk& c) noexcept {
-    [[maybe_unused]] const auto guard = layer_.core_guard();
-    layer_.adopt(c);
-    statistics_.on_chunk(c.region.bytes);
-  }
 
-  /// Gives the layer what it lacks to adopt a list of fresh chunks or, null, to go on. Returns whether the store could.
-  bool supply(const chunk* fresh) noexcept {
-    while (const std::size_t bytes = layer_.shortage(fresh)) {
-      const memory got = supplier_.fetch_own(bytes);
-      layer_.supply(got);
-      if (!got) return false;
-    }
-    return true;
-  }
-  /// After an operation that went well without: it doesn't wait for a thread that is at the store.
-  TARN_COLD void feed() noexcept {
-    if constexpr (Environment::keeps_memory && requires { layer_.try_grow_guard(); }) {
-      if (const auto growing = layer_.try_grow_guard()) supply(nullptr);
-    }
-  }
-
-  void return_all() noexcept {
-    layer_.drop_all();
-    return_chunks([](core_type& core) { return core.unlink_all(); });
-    supplier_.drop_own();
-    layer_.end();
-  }
-
-  /// Gives empty chunks back, except `keep` of them. Returns their bytes.
-  std::size_t give_back(std::size_t keep) noexcept {
-    [[maybe_unused]] const auto growing = layer_.grow_guard();
-    return return_chunks([keep](core_type& core) { return core.unlink_empty(keep); });
-  }
-  template <class Unlink>
-  std::size_t return_chunks(Unlink unlink) noexcept {
-    chunk* leaving;
-    {
-      [[maybe_unused]] const auto guard = layer_.core_guard();
-      leaving = unlink(layer_.core());
-      for (const chunk* c = leaving; c != nullptr; c = c->next) statistics_.off_chunk(c->region.bytes);
-    }
-    return supplier_.release(leaving, geometry());
-  }
-  std::size_t keep() const noexcept {
-    [[maybe_unused]] const auto guard = layer_.core_guard();
-    return layer_.core().keep();
-  }
-
-  std::size_t capacity_under_guard() const noexcept {
-    [[maybe_unused]] const auto guard = layer_.core_guard();
-    return layer_.core().capacity();
-  }
-  const geometry_type& geometry() const noexcept { return layer_.core().geometry(); }
-
-  layer_type layer_;  // first: the hot path reaches the list at offset 0
-  TARN_NO_UNIQUE_ADDRESS supplier<Environment> supplier_;
   TARN_NO_UNIQUE_ADDRESS typename Environment::checking::template part<Environment> checking_;
-  TARN_NO_UNIQUE_ADDRESS typename Environment::statistics::template part<Environment> statistics_;
 };
 
 }  // namespace tarn::detail

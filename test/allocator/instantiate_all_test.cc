@@ -22,7 +22,9 @@ using environment_of_row = typename environment_of<std::tuple_element_t<Row, com
 #if defined(__clang__) && __clang_major__ < 16
 #define INSTANTIATE(row) static_assert(true)
 #else
-#define INSTANTIATE(row) template class tarn::detail::pool_body<tarn::test::environment_of_row<row>>
+#define INSTANTIATE(row)                                                        \
+  template class tarn::detail::pool_chunks<tarn::test::environment_of_row<row>>; \
+  template class tarn::detail::pool_body<tarn::test::environment_of_row<row>>
 #endif
 INSTANTIATE(0);
 INSTANTIATE(1);
