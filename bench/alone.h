@@ -6,7 +6,7 @@
 
 namespace tarn_bench {
 
-/// tarn::shared_locking leaves its mutex alone while glibc says that the process has one thread. main.cc ends that, since most
+/// tarn::thread_aware_mutex does nothing while glibc says that the process has one thread. main.cc ends that, since most
 /// programs that lock have had a second thread; here it is said again. And it is true: that thread was joined.
 class alone {
  public:

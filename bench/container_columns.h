@@ -14,7 +14,6 @@
 
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/stl_allocator.h"
-#include "tarn/bench/alone.h"
 #include "tarn/bench/reference_allocator.h"
 
 namespace tarn_bench {
@@ -116,9 +115,6 @@ struct stl_column {
 };
 struct stl_default : stl_column<> {
   static constexpr const char* name = "tarn_stl";
-};
-struct stl_alone : stl_column<>, alone {
-  static constexpr const char* name = "tarn_stl_alone";
 };
 struct stl_unlocked : stl_column<tarn::no_locking> {
   static constexpr const char* name = "tarn_stl_unlocked";

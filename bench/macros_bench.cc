@@ -69,20 +69,13 @@ struct macro : by_operator<shared_object> {
 struct macro_pool : by_pool<shared_object> {
   static constexpr const char* name = "tarn_macro_pool";
 };
-struct macro_alone : by_operator<shared_object>, alone {
-  static constexpr const char* name = "tarn_macro_alone";
-};
-struct macro_pool_alone : by_pool<shared_object>, alone {
-  static constexpr const char* name = "tarn_macro_pool_alone";
-};
 struct macro_unlocked : by_operator<unlocked_object> {
   static constexpr const char* name = "tarn_macro_unlocked";
 };
 struct macro_pool_unlocked : by_pool<unlocked_object> {
   static constexpr const char* name = "tarn_macro_pool_unlocked";
 };
-using operators = columns<new_delete<object_bytes>, bare_operator, macro, macro_pool, macro_alone, macro_pool_alone,
-                          macro_unlocked, macro_pool_unlocked>;
+using operators = columns<new_delete<object_bytes>, bare_operator, macro, macro_pool, macro_unlocked, macro_pool_unlocked>;
 
 // ---- memory resources ---------------------------------------------------------------------------------------------------
 

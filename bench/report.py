@@ -138,21 +138,29 @@ def all_tables(tables, markdown):
     return out
 
 
+def short(divisor, figure):
+    """The divisor without its row where that is the figure's, and without its phase."""
+    path = divisor.partition(":")[0]
+    table, row, column = path.split("/")
+    return column if figure.startswith(f"{table}/{row}/") else f"{row}/{column}"
+
+
 def check(tables, path):
     """Prints each limit as met or missed; returns how many were missed. What wasn't measured is said, not counted."""
     missed = 0
     with open(path, encoding="utf-8") as file:
         lines = [line.split("#")[0].split() for line in file]
-    for figure, divisor, sense, limit in filter(None, lines):
-        value = results.look_up(tables, figure)
-        base = 1 if divisor == "-" else results.look_up(tables, divisor)
-        name = figure if divisor == "-" else f"{figure} / {divisor.split('/')[2]}"
-        if value is None or not base:
-            print(f"not measured  {name}")
-            continue
-        met = value / base <= float(limit) if sense == "<=" else value / base >= float(limit)
-        missed += not met
-        print(f"{'met   ' if met else 'MISSED'}  {name:58} {value / base:<10.3g} {sense} {limit}")
+    for pattern, base_pattern, sense, limit in filter(None, lines):
+        for figure, divisor in results.spread_out(pattern, base_pattern):
+            value = results.look_up(tables, figure)
+            base = 1 if divisor == "-" else results.look_up(tables, divisor)
+            name = figure if divisor == "-" else f"{figure} / {short(divisor, figure)}"
+            if value is None or not base:
+                print(f"not measured  {name}")
+                continue
+            met = value / base <= float(limit) if sense == "<=" else value / base >= float(limit)
+            missed += not met
+            print(f"{'met   ' if met else 'MISSED'}  {name:58} {value / base:<10.3g} {sense} {limit}")
     return missed
 
 
@@ -178,6 +186,9 @@ def main():
         file.write(text)
     write_json(tables, context, os.path.join(options.folder, "results.json"))
     print("\n".join(table.markdown() for table in all_tables(tables, True)) if options.markdown else text)
+    count, of = results.disturbed(tables)
+    if count:
+        print(f"Others used the cores: {count} of {of} figures of many threads are a tenth and more above their CPU time.\n")
     written = ["tables.txt", "results.json"]
     if picture.draw(tables, os.path.join(options.folder, "benchmarks.png")):
         written.append("benchmarks.png")

@@ -4,6 +4,7 @@ import collections
 import glob
 import json
 import os
+import re
 import statistics
 
 # The tables of the report, in order: (table, title, unit, {row: what it is}).
@@ -57,6 +58,24 @@ SECTIONS = [
         "locked_hundred": "100 + 100",
         "two_threads": "pair, 2 threads (wall time)",
     }),
+    ("threads", "Many threads: 64-byte blocks of one pool, one allocation and one free, time on a core", "ns", {
+        "pair_1": "pair, 1 thread",
+        "pair_2": "pair, 2 threads",
+        "pair_4": "pair, 4 threads",
+        "pair_8": "pair, 8 threads",
+        "churn_1": "churn, 1 thread",
+        "churn_2": "churn, 2 threads",
+        "churn_4": "churn, 4 threads",
+        "churn_8": "churn, 8 threads",
+        "migrate_1": "migrating objects, 1 thread",
+        "migrate_2": "migrating objects, 2 threads",
+        "migrate_4": "migrating objects, 4 threads",
+        "migrate_8": "migrating objects, 8 threads",
+    }),
+    ("threads", "Many threads: one allocates, another frees, one object, wall time", "ns", {
+        "batches": "producer, consumer: by 64",
+        "items": "producer, consumer: one by one",
+    }),
     ("containers", "Containers: 10,000 elements inserted and cleared, third run, one element", "ns", {
         "list": "list<int>",
         "map": "map<int, int>",
@@ -96,6 +115,9 @@ COLUMNS = {
     "new_delete": "new/delete",
     "std_allocator": "std::allocator",
     "malloc": "malloc",
+    "jemalloc": "jemalloc",
+    "tcmalloc": "tcmalloc",
+    "mimalloc": "mimalloc",
     "boost_pool": "Boost.Pool",
     "boost_singleton": "Boost singleton",
     "pmr_unsync": "std::pmr",
@@ -107,11 +129,17 @@ COLUMNS = {
     "bare_front": "bare front",
     "bare_allocator": "bare allocator",
     "bare_operator": "bare operator",
+    "bare_lists": "bare magazine lists",
+    "bare_arrays": "bare magazine arrays",
     "tarn_default": "tarn",
     "tarn_lifo": "tarn lifo",
     "tarn_grouped": "tarn grouped",
     "tarn_static": "tarn static",
     "tarn_static_lifo": "static lifo",
+    "tarn_cached": "tarn thread_cached",
+    "tarn_static_cached": "static thread_cached",
+    "tarn_lock_free": "tarn lock_free",
+    "tarn_spin": "tarn spin_mutex",
     "tarn_mutex": "tarn mutex",
     "tarn_grouped_mutex": "grouped mutex",
     "tarn_static_mutex": "static mutex",
@@ -122,13 +150,10 @@ COLUMNS = {
     "tarn_pmr_sync_alone": "pmr sync, 1 thread",
     "tarn_block_resource": "block_resource",
     "tarn_stl": "stl_allocator",
-    "tarn_stl_alone": "stl, 1 thread",
     "tarn_stl_unlocked": "stl no_locking",
     "tarn_stl_batch": "stl batch",
     "tarn_macro": "macro",
     "tarn_macro_pool": "its pool",
-    "tarn_macro_alone": "macro, 1 thread",
-    "tarn_macro_pool_alone": "pool, 1 thread",
     "tarn_macro_unlocked": "macro no_locking",
     "tarn_macro_pool_unlocked": "pool no_locking",
     "tarn_xmalloc": "xmalloc",
@@ -144,7 +169,8 @@ LEAST = {("creation", "slowest")}
 # Rows that have no time: the figure is this counter.
 COUNTERS = {("creation", "resident"): "bytes_per_byte"}
 
-PHASES = ("first", "second", "third", "setup", "allocate", "construct", "destroy", "release", "take", "free", "again", "pages", "bytes_per_byte", "p999")
+PHASES = ("first", "second", "third", "setup", "allocate", "construct", "destroy", "release", "take", "free", "again", "pages",
+          "bytes_per_byte", "p999", "cpu", "per_second", "moved")
 
 
 class Figures:
@@ -212,10 +238,30 @@ def heap_of(row):
 
 
 def look_up(tables, figure):
-    """The value of 'table/row/column' or 'table/row/column:phase'; None where it wasn't measured."""
+    """The value of 'table/row/column' or 'table/row/column:phase', the least of 'table/row/one|other'; None: not measured."""
     path, _, phase = figure.partition(":")
-    table, row, column = path.split("/")
-    figures = tables.get(table, {}).get(row, {}).get(column)
-    if figures is None:
-        return None
-    return figures.phases.get(phase) if phase else figures.value
+    table, row, columns = path.split("/")
+    values = []
+    for column in columns.split("|"):
+        figures = tables.get(table, {}).get(row, {}).get(column)
+        if figures is None:
+            return None
+        values.append(figures.phases.get(phase) if phase else figures.value)
+    return None if None in values else min(values)
+
+
+def disturbed(tables):
+    """(how many, of how many) figures of threads that never wait are a tenth above their CPU time: others used the cores."""
+    figures = [row[column] for name, row in tables.get("threads", {}).items() if name.startswith(("pair", "churn"))
+               for column in ("tcmalloc", "bare_arrays", "tarn_cached", "tarn_static_cached")
+               if column in row and len(row[column].values) >= 3]
+    return sum(one.value > 1.1 * one.phases["cpu"] for one in figures), len(figures)
+
+
+def spread_out(figure, divisor):
+    """'a_{1,2}' and 'b_{1,2}' stand for two pairs: ('a_1', 'b_1') and ('a_2', 'b_2')."""
+    braces = re.search(r"\{(.*?)\}", figure)
+    if not braces:
+        return [(figure, divisor)]
+    return [pair for value in braces[1].split(",")
+            for pair in spread_out(figure.replace(braces[0], value), divisor.replace(braces[0], value))]
