@@ -51,12 +51,9 @@ class stack_layer {
   TARN_NOINLINE void* pop_slow() noexcept {
     if (void* const block = pop()) return block;
     std::array<void*, 32> run;
-    std::size_t got = 0;
-    {
-      [[maybe_unused]] const auto lock = core_guard();
-      got = core_.pop_batch(run.data(), run.size());
-    }
-    if (got == 0) return pop();  // others carved the last, and may have put some there
+    [[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the core empty finds the rest on the stack
+    const std::size_t got = core_.pop_batch(run.data(), run.size());
+    if (got == 0) return pop();
     for (std::size_t i = 0; i != got; ++i) ::new (static_cast<void*>(&link_of(number_of(run[i])))) link(stack::none);
     push_batch(run.data() + 1, got - 1);
     return run[0];

@@ -1,0 +1,243 @@
+// A pool's magazine_layer for the scheduler to explore: threads that start, take blocks, give their own or each other's back,
+// and end. Slots, the depot and each block are used by one thread at a time, or the memory model says so; at the end each
+// block, each magazine and each number is in one place, and nobody wrote to slot 0.
+#ifndef TARN_TEST_SCHEDULE_MAGAZINE_WORLD_H_
+#define TARN_TEST_SCHEDULE_MAGAZINE_WORLD_H_
+
+#include <array>
+#include <cstddef>
+
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/test/schedule/memory_model.h"
+#include "tarn/test/schedule/process.h"
+#include "tarn/test/schedule/scheduled.h"
+#include "tarn/test/schedule/scheduler.h"
+
+namespace tarn::test {
+
+/// The core behind the layer: a heap of blocks, which are used under the guard only.
+class heap_core {
+ public:
+  static constexpr std::size_t most = 96;
+  struct block {
+    alignas(16) std::byte bytes[16];
+  };
+
+  void set_up(const scheduled_mutex& guard, std::size_t blocks) noexcept {
+    guard_ = &guard;
+    capacity_ = blocks;
+    for (std::size_t i = blocks; i != 0; --i) free_[size_++] = &memory_[i - 1];
+  }
+  std::size_t capacity() const noexcept { return capacity_; }
+  std::size_t pop_batch(void** out, std::size_t n) noexcept {
+    check();
+    std::size_t got = 0;
+    while (got != n && size_ != 0) out[got++] = free_[--size_];
+    return got;
+  }
+  detail::outcome push_batch(void* const* in, std::size_t n) noexcept {
+    check();
+    for (std::size_t i = 0; i != n; ++i) {
+      if (size_ == capacity_) the_scheduler.fail("more blocks are given back than there are");
+      else free_[size_++] = in[i];
+    }
+    return detail::outcome::done;
+  }
+
+  static std::size_t number_of(const void* b) noexcept {
+    const auto n = static_cast<std::size_t>(static_cast<const block*>(b) - memory_.data());
+    if (n >= most) the_scheduler.fail("a block that never was");
+    return n;
+  }
+
+ private:
+  void check() const noexcept {
+    if (!guard_->is_mine()) the_scheduler.fail("the core is used without its guard");
+  }
+
+  static inline std::array<block, most> memory_;
+
+  const scheduled_mutex* guard_ = nullptr;
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+  std::array<void*, most> free_;
+};
+
+/// A thread's script is a word:
+///
+///   a  takes a block                      p  lays its oldest block where others find it
+///   n  gives the newest of its own back   g  takes a block from there and gives it back to the pool
+///   o  gives its oldest back              d  drain(), as for trim()
+///   x  its janitor's destructor runs: what follows is done by destructors that run later
+///   ?  each of a, o and d is tried
+struct magazine_script {
+  std::array<const char*, 4> words;
+  std::size_t blocks;
+  std::array<const char*, 4> before = {};  // the same threads, one after the other before the schedule begins
+  std::size_t memory = 4096;               // bytes for magazines, from the start
+  for_each_thread<unsigned char> domains = {};
+  std::size_t more_memory = 0;  // that the store has
+  unsigned others = 0;          // so many numbers are held by threads that do nothing
+};
+
+template <class Types, std::size_t Largest = 0>
+class magazine_world {
+  using numbers = typename Types::numbers_type;
+  using record = typename Types::record;
+  using ends = local_to_thread<typename Types::janitor_type>;
+  using magazine = typename Types::magazine_type;
+
+ public:
+  explicit magazine_world(const magazine_script& script) noexcept : script_(script), given_(script.memory) {
+    numbers::renew();
+    ends::renew();
+    thread_records<record>.fill({});
+    domain_of_thread = script.domains;
+    owners_.fill(nobody);
+    layer_.core().set_up(layer_.guards_.hot_mutex(), script.blocks);
+    the_scheduler.pretend(idle);
+    for (unsigned i = 0; i != script.others; ++i) numbers::of_domain(0).take();
+    if (given_ != 0) layer_.supply({memory_.data(), given_});
+    for (unsigned i = 0; i != script.before.size(); ++i) {
+      the_scheduler.pretend(i);
+      if (script.before[i] != nullptr) follow(script.before[i]);
+    }
+    the_scheduler.pretend(scheduler::nobody);
+    still = {&layer_.slots_[threads_seen], &layer_.slots_[0] + layer_.slots_.size()};
+  }
+
+  void run(unsigned thread) noexcept {
+    follow(script_.words[thread]);
+    if (has_ended_[thread]) ends::end();  // a thread that enrolled only then
+  }
+  void finish() noexcept {
+    const auto& zero = layer_.slots_[0];
+    if (zero.is_used() || zero.top != nullptr || zero.domain.peek() != nullptr) the_scheduler.fail("slot 0 is changed");
+    look_at_numbers();
+    look_at_magazines();
+    the_scheduler.pretend(idle);
+    layer_.drain_all();
+    look_at_blocks();
+    the_scheduler.pretend(scheduler::nobody);
+  }
+
+ private:
+  static constexpr unsigned nobody = scheduler::nobody;
+  static constexpr unsigned idle = scheduler::most - 1;  // a thread that isn't scheduled
+  static constexpr std::size_t threads_seen = scheduler::most + 1;  // slots
+  using layer = typename Types::template layer<heap_core, scheduled_guards, Largest>;
+  struct hand {
+    std::array<void*, heap_core::most> blocks;
+    std::size_t size = 0;
+  };
+
+  // ---- what threads do, as pool_body has it ----------------------------------------------------------------------------
+
+  void follow(const char* word) noexcept {
+    for (; *word != '\0'; ++word) {
+      const char op = *word != '?' ? *word : "aod"[the_scheduler.any_of(3)];
+      hand& mine = hands_[the_scheduler.current()];
+      switch (op) {
+        case 'a': allocate(mine); break;
+        case 'n': if (mine.size != 0) deallocate(mine.blocks[--mine.size]); break;
+        case 'o': if (mine.size != 0) deallocate(oldest(mine)); break;
+        case 'p': hand_over_.fetch_add(1); if (mine.size != 0) box_.blocks[box_.size++] = oldest(mine); break;
+        case 'g': hand_over_.fetch_add(1); if (box_.size != 0) deallocate(oldest(box_)); break;
+        case 'd': layer_.drain(); break;
+        case 'x': ends::end(); has_ended_[the_scheduler.current()] = true; break;
+      }
+    }
+  }
+  void allocate(hand& mine) noexcept {
+    void* block = layer_.pop();
+    if (block == nullptr) {
+      block = layer_.pop_slow();
+      if (layer_.starves()) feed();
+    }
+    if (block == nullptr) return;
+    unsigned& owner = owners_[heap_core::number_of(block)];
+    if (owner != nobody) return the_scheduler.fail("a block is owned twice");
+    owner = the_scheduler.current();
+    the_memory.written(block);
+    mine.blocks[mine.size++] = block;
+  }
+  void deallocate(void* block) noexcept {
+    the_memory.written(block);
+    owners_[heap_core::number_of(block)] = nobody;
+    if (layer_.push(block) == detail::outcome::done) return;
+    layer_.push_slow(block);
+    if (layer_.starves()) feed();
+  }
+  static void* oldest(hand& h) noexcept {
+    void* const block = h.blocks[0];
+    --h.size;
+    for (std::size_t i = 0; i != h.size; ++i) h.blocks[i] = h.blocks[i + 1];
+    return block;
+  }
+
+  void feed() noexcept {
+    const auto growing = layer_.try_grow_guard();
+    if (!growing) return;
+    while (const std::size_t bytes = layer_.shortage(static_cast<const int*>(nullptr))) {
+      const bool refused = given_ + bytes > script_.memory + script_.more_memory;
+      layer_.supply(refused ? detail::memory{} : detail::memory{memory_.data() + given_, bytes});
+      if (refused) return;
+      given_ += bytes;
+    }
+  }
+
+  // ---- what must hold --------------------------------------------------------------------------------------------------
+
+  void look_at_numbers() const noexcept {
+    for (const unsigned domain : {0u, 1u})
+      for (unsigned id = 1; id != numbers::count; ++id) {
+        const unsigned holder = numbers::of_domain(domain).holder(id);
+        if (holder != nobody && has_ended_[holder]) the_scheduler.fail("a thread that ended holds a number");
+        if (holder != nobody && holder != idle && thread_records<record>[holder].id != id)
+          the_scheduler.fail("a number is held for nobody");
+      }
+  }
+  /// All memory for magazines is in slots, in the depot or in no magazine yet.
+  void look_at_magazines() noexcept {
+    std::size_t bytes = layer_.depot_.left_.bytes;
+    const auto add = [&bytes](const magazine* m) { bytes += m != nullptr ? magazine::bytes(m->size) : 0; };
+    const auto add_list = [&add](const magazine* m) {
+      for (int n = 0; m != nullptr && n != 100; m = m->next, ++n) add(m);
+    };
+    layer_.each_slot([&add](unsigned, const auto& s) {
+      add(s.current);
+      add(s.spare);
+    });
+    if (layer_.far_[0].peek() != nullptr) bytes += 16 * sizeof layer_.slots_[0];
+    add_list(layer_.depot_.full_);
+    for (const magazine* const list : layer_.depot_.empty_) add_list(list);
+    if (bytes != given_) the_scheduler.fail("a magazine is lost, or in two places");
+  }
+  /// All blocks are in the core, or somebody's.
+  void look_at_blocks() noexcept {
+    const auto lock = layer_.core_guard();
+    void* block = nullptr;
+    for (std::size_t i = 0; i != script_.blocks && layer_.core().pop_batch(&block, 1) == 1; ++i) {
+      unsigned& owner = owners_[heap_core::number_of(block)];
+      if (owner != nobody) the_scheduler.fail("a block is free twice, or free and somebody's");
+      owner = scheduler::most;
+    }
+    for (std::size_t i = 0; i != script_.blocks; ++i)
+      if (owners_[i] == nobody) the_scheduler.fail("a block is lost");
+  }
+
+  alignas(64) static inline std::array<std::byte, 8192> memory_;
+
+  layer layer_;
+  const magazine_script& script_;
+  std::size_t given_;  // bytes
+  std::array<hand, scheduler::most> hands_;
+  hand box_;
+  scheduled_atomic<unsigned> hand_over_ = 0;  // orders who uses the box
+  std::array<unsigned, heap_core::most> owners_;  // of each block
+  for_each_thread<bool> has_ended_ = {};
+};
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_SCHEDULE_MAGAZINE_WORLD_H_

@@ -1,0 +1,271 @@
+"""Mistakes to make in tarn's headers: what variants.py replaces.
+
+TABLES has an entry for each generated header:
+
+    common    places that every variant of the table replaces: threads of the scheduler in the place of the process's,
+              variables that the memory model watches
+    types     what the test finds in each variant
+    variants  {name: places}
+
+A place is (how often the text stands in the headers, the text, what to put there); None: at least once.
+"""
+
+# What a test may look at.
+OPEN = [(None, " private:", " public:")]
+
+# Threads of the scheduler in the place of the process's, and a pool's smallest magazine with two blocks instead of 14.
+SCHEDULED = [
+    (1, "TARN_ONE_IN_PROCESS inline constinit thread_ids<std::atomic> process_ids;",
+     "using thread_numbers = test::watched_numbers<thread_ids<test::scheduled_atomic>>;"),
+    (1, "TARN_ONE_IN_PROCESS TARN_NEAR_TLS inline constinit thread_local thread_record this_thread;", ""),
+    (1, "thread_local janitor at_exit(me);", "test::local_to_thread<janitor> at_exit(me);"),
+    (1, "using atomic = std::atomic<T>;", "using atomic = test::scheduled_atomic<T>;"),
+    (1, "static thread_ids<std::atomic>& ids()", "static thread_numbers& ids()"),
+    (1, "return this_thread;", "return test::record_of_thread<thread_record>();"),
+    (None, "process_ids", "thread_numbers::of_thread()"),
+]
+SMALL = [(2, "std::size_t{16} << size", "std::size_t{4} << size")]
+
+# Variables that aren't atomic, for the memory model.
+WATCHED_SLOTS = [
+    (1, "void** top = nullptr;", "test::watched<void**> top = nullptr;"),
+    (1, "magazine* current = nullptr;", "test::watched<magazine*> current = nullptr;"),
+    (1, "magazine* spare = nullptr;", "test::watched<magazine*> spare = nullptr;"),
+    (1, "bool spare_is_full = false;", "test::watched<bool> spare_is_full = false;"),
+    (1, "unsigned char wanted = 0;", "test::watched<unsigned char> wanted = 0;"),
+    (1, "larger ? s.current : other", "larger ? static_cast<magazine*>(s.current) : other"),
+]
+WATCHED_DEPOT = [
+    (1, "magazine* const m = list;", "test::the_memory.written(&list);\n    magazine* const m = list;"),
+    (1, "magazine* m) noexcept { m->next = std::exchange(list, m); }",
+     "magazine* m) noexcept { test::the_memory.written(&list); m->next = std::exchange(list, m); }"),
+    (1, "return full_ != nullptr;", "return test::the_memory.read(&full_), full_ != nullptr;"),
+    (1, "if (bytes > left_.bytes) {", "test::the_memory.written(&left_);\n    if (bytes > left_.bytes) {"),
+    (1, "return lacks_ == 0", "return test::the_memory.read(&left_), lacks_ == 0"),
+    (1, "*static_cast<std::byte*>(*b) = std::byte{};", "test::the_memory.written(*b);"),
+]
+WATCHED_CHUNKS = [
+    (1, "link* links = nullptr;", "test::watched<link*> links = nullptr;"),
+    (1, "std::uint32_t base = 0;", "test::watched<std::uint32_t> base = 0;"),
+]
+
+# Tables that are copied for the third chunk instead of the seventeenth.
+SMALL_TABLES = [(1, "(2 * runs, 16)", "(2 * runs, 2)"), (1, "(4 * places, 32)", "(4 * places, 4)")]
+
+LOCK = "[[maybe_unused]] const auto lock = core_guard();\n"
+READ_NEXT = "const number next = link_of(number_of(seen)).load(std::memory_order_relaxed);"
+AFTER_POP = (1, "tag_of(seen) + 1)", "tag_of(seen))")
+
+
+def relaxed(text, of="acquire"):
+    """A place whose order is none."""
+    return 1, text, text.replace("memory_order_" + of, "memory_order_relaxed")
+
+
+PUSH_RELAXED = [relaxed("pack(first, tag_of(seen)), std::memory_order_release", "release")]
+LOADED_RELAXED = relaxed("head seen = head_.load(std::memory_order_acquire)")
+EXCHANGED = "pack(next, tag_of(seen) + 1), std::memory_order_acquire, std::memory_order_acquire)"
+LOADED_AGAIN_RELAXED = (1, EXCHANGED, "pack(next, tag_of(seen) + 1), std::memory_order_acquire, std::memory_order_relaxed)")
+
+# Where a thread waits in a loop the scheduler has another go on.
+WAITING = [
+    (None, "std::atomic<", "test::scheduled_atomic<"),
+    (None, "std::mutex", "test::scheduled_mutex"),
+    (1, "detail::pause_processor();", "test::the_scheduler.yield();"),
+    (2, "std::this_thread::yield();", "test::the_scheduler.yield();"),
+    (2, "std::this_thread::sleep_for(std::chrono::microseconds(50));", "test::the_scheduler.yield();"),
+]
+WATCHED_FORKS = [
+    (1, "std::atexit([] { library_forks.disband(); });", ""),
+    (1, "fork_member* first_ = nullptr;", "test::watched<fork_member*> first_ = nullptr;"),
+    (1, "fork_member* next_ = nullptr;", "test::watched<fork_member*> next_ = nullptr;"),
+    (1, "fork_member* previous_ = nullptr;", "test::watched<fork_member*> previous_ = nullptr;"),
+]
+
+TABLES = {
+    "locks": {
+        "common": WAITING + WATCHED_FORKS,
+        "types": "using mutex = spin_mutex; using cell = shared_cell<unsigned>; using member = fork_member;\n"
+                 "static fork_list& forks() { return library_forks; }\n"
+                 "static bool act(test::scheduled_mutex& first, test::scheduled_mutex& second, fork_member::action what) {\n"
+                 "  return act_on_pair(first, second, what);\n}",
+        "variants": {
+            # spin_mutex
+            "locked_relaxed": [relaxed("if (locked_.exchange(true, std::memory_order_acquire))")],
+            "tried_relaxed": [relaxed("&& !locked_.exchange(true, std::memory_order_acquire)")],
+            "unlocked_relaxed": [relaxed("locked_.store(false, std::memory_order_release)", "release")],
+            "looked_then_locked": [
+                (1, "&& !locked_.exchange(true, std::memory_order_acquire);", "&& (locked_.store(true), true);")],
+            "waits_once": [(1, "!try_lock(); ++tries)", "tries == 0 && !try_lock(); ++tries)")],
+            # shared_cell
+            "added_in_two_steps": [
+                (1, "value_.fetch_add(more, std::memory_order_relaxed)", "value_.store(value_.load() + more)")],
+            "raised_in_two_steps": [
+                (1, "while (seen < value && !value_.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {}",
+                 "if (seen < value) value_.store(value);")],
+            # fork_list
+            "entered_twice": [(1, "if (m.home_.load(std::memory_order_relaxed) != nullptr) return;", "")],
+            "waits_with_the_list": [
+                (1, "!try_all(); ++tries) {\n      mutex_.unlock();", "!try_all(); ++tries) {"),
+                (1, "      mutex_.lock();\n    }", "    }")],
+            "taken_are_kept": [(1, "taken != m; taken = taken->next_) taken->act_(*taken, fork_member::action::unlock);",
+                                "taken != m; taken = taken->next_) {}")],
+            "first_is_kept": [(1, "  first.unlock();\n  return false;", "  return false;")],
+            "second_not_taken": [(1, "if (try_lock_for_fork(second)) return true;", "return static_cast<void>(second), true;"),
+                                 (1, "    second.unlock();\n", "")],
+            "list_not_held": [(1, "    mutex_.lock();\n    for", "    for"), (1, "      mutex_.unlock();\n", ""),
+                              (1, "      mutex_.lock();\n    }", "    }"),
+                              (1, "unlock);\n    mutex_.unlock();", "unlock);")],
+            "left_without_the_list": [
+                (1, "    const std::lock_guard lock(mutex_);\n"
+                    "    if (m.home_.load(std::memory_order_relaxed) == this) unlink(m);",
+                 "    if (m.home_.load(std::memory_order_relaxed) == this) unlink(m);")],
+        },
+    },
+    "stack": {
+        "common": [],
+        "types": "template <template <class> class Atomic> using stack = tagged_stack<Atomic>;",
+        "variants": {
+            "push_relaxed": PUSH_RELAXED,
+            "pop_relaxed": [LOADED_RELAXED, relaxed(EXCHANGED)],
+            "loaded_relaxed": [LOADED_RELAXED],
+            "loaded_again_relaxed": [LOADED_AGAIN_RELAXED],
+            "exchanged_relaxed": [
+                (1, EXCHANGED, "pack(next, tag_of(seen) + 1), std::memory_order_relaxed, std::memory_order_acquire)")],
+            "untagged": [AFTER_POP],
+            "tag_of_1_bit": [(1, "tag_of(seen) + 1)", "(tag_of(seen) + 1) % 2)")],
+            "tag_of_2_bits": [(1, "tag_of(seen) + 1)", "(tag_of(seen) + 1) % 4)")],
+            "tag_of_4_bits": [(1, "tag_of(seen) + 1)", "(tag_of(seen) + 1) % 16)")],
+            "tag_by_push": [AFTER_POP, (1, "pack(first, tag_of(seen))", "pack(first, tag_of(seen) + 1)")],
+            "tag_of_1_bit_by_push": [AFTER_POP, (1, "pack(first, tag_of(seen))", "pack(first, (tag_of(seen) + 1) % 2)")],
+            "next_not_read_again": [
+                (1, "while (number_of(seen) != none) {\n      " + READ_NEXT,
+                 READ_NEXT.replace("link_of(number_of(seen))", "link_of(number_of(seen) != none ? number_of(seen) : 1)") +
+                 "\n    while (number_of(seen) != none) {")],
+            "published_before_linked": [
+                (1, "    do {\n      last.store(number_of(seen), std::memory_order_relaxed);\n    } while", "    while"),
+                (1, "pack(first, tag_of(seen)), std::memory_order_release, std::memory_order_relaxed));",
+                 "pack(first, tag_of(seen)), std::memory_order_release, std::memory_order_relaxed)) {}\n"
+                 "    last.store(number_of(seen), std::memory_order_relaxed);")],
+            "linked_once": [
+                (1, "    do {\n      last.store(number_of(seen), std::memory_order_relaxed);\n    } while",
+                 "    last.store(number_of(seen), std::memory_order_relaxed);\n    while"),
+                (1, "tag_of(seen)), std::memory_order_release, std::memory_order_relaxed));",
+                 "tag_of(seen)), std::memory_order_release, std::memory_order_relaxed)) {}")],
+            "stored_by_pop": [
+                (1, "if (head_.compare_exchange_weak(seen, pack(next, tag_of(seen) + 1), std::memory_order_acquire, "
+                    "std::memory_order_acquire))\n        break;",
+                 "head_.store(pack(next, tag_of(seen) + 1));\n      break;")],
+        },
+    },
+    "stack_layer": {
+        "common": WATCHED_CHUNKS + OPEN,
+        "types": "template <class Core, class Guards> using layer = stack_layer<Core, Guards, test::scheduled_atomic>;",
+        "variants": {
+            "small": SMALL_TABLES,
+            "untagged": SMALL_TABLES + [AFTER_POP],
+            "push_relaxed": SMALL_TABLES + PUSH_RELAXED,
+            "pop_relaxed": SMALL_TABLES + [LOADED_RELAXED, relaxed(EXCHANGED)],
+            "loaded_relaxed": SMALL_TABLES + [LOADED_RELAXED],
+            "loaded_again_relaxed": SMALL_TABLES + [LOADED_AGAIN_RELAXED],
+            "table_published_relaxed": SMALL_TABLES + [relaxed("table_.store(larger, std::memory_order_release)", "release")],
+            "table_loaded_relaxed": SMALL_TABLES + [
+                relaxed("const table& t = *table_.load(std::memory_order_acquire)"),
+                relaxed("*table_.load(std::memory_order_acquire)->runs")],
+            "entered_relaxed": SMALL_TABLES + [
+                relaxed("places[i].store(&c, std::memory_order_release)", "release"),
+                relaxed("t.runs[runs_++].store(&c, std::memory_order_release)", "release"),
+                relaxed("t.places[i].load(std::memory_order_acquire)"),
+                relaxed("runs[(n - 1) / run].load(std::memory_order_acquire)")],
+            "batch_off_by_one": SMALL_TABLES + [
+                (1, "for (std::size_t i = 1; i != n; ++i)", "for (std::size_t i = 1; i < n - 1; ++i)")],
+            "last_of_batch_linked_first": SMALL_TABLES + [
+                (1, "stack_.push_chain(first, link_of(last));", "stack_.push_chain(first, link_of(first));")],
+            "carved_without_guard": SMALL_TABLES + [(
+                1, "[[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the core empty finds the rest on the "
+                "stack\n", "")],
+            "chain_published_before_linked": SMALL_TABLES + [
+                (1, "    stack_.push_chain(first, link_of(last));\n", ""),
+                (1, "    number last = first;\n    for (std::size_t i = 1; i != n; ++i)",
+                 "    number last = number_of(in[n - 1]);\n    stack_.push_chain(first, link_of(last));\n"
+                 "    last = first;\n    for (std::size_t i = 1; i != n; ++i)")],
+            "first_pushed_too": SMALL_TABLES + [(1, "push_batch(run.data() + 1, got - 1);", "push_batch(run.data(), got);")],
+            "table_published_before_filled": SMALL_TABLES + [
+                (1, "    table_.store(larger, std::memory_order_release);\n", ""),
+                (1, "    if (const table* const old = table_.load(std::memory_order_relaxed)) {",
+                 "    const table* const old = table_.load(std::memory_order_relaxed);\n"
+                 "    table_.store(larger, std::memory_order_release);\n    if (old != nullptr) {")],
+            "runs_not_copied": SMALL_TABLES + [(1, "larger->runs[i].store(c, std::memory_order_relaxed);", "")],
+            "places_not_copied": SMALL_TABLES + [(1, "if (c != last) larger", "if (c != last && g.stride() == 0) larger")],
+            "carved_before_numbered": SMALL_TABLES + [
+                (1, "    numbers_.add(fresh, core_.geometry());\n    core_.adopt(fresh);",
+                 "    core_.adopt(fresh);\n    guards_.let_others_in();\n    numbers_.add(fresh, core_.geometry());")],
+        },
+    },
+    "magazine_layer": {
+        "common": SCHEDULED + WATCHED_SLOTS + WATCHED_DEPOT + OPEN,
+        "types": "using magazine_type = magazine; using process = process_threads; using record = thread_record;\n"
+                 "using numbers_type = thread_numbers; using janitor_type = janitor;\n"
+                 "using ids_type = thread_ids<test::scheduled_atomic>;\n"
+                 "template <class Core, class Guards, std::size_t Largest>\n"
+                 "using layer = magazine_layer<Core, Guards, process_threads, 16, Largest>;",
+        "variants": {
+            "small": SMALL,
+            # numbers of threads
+            "taken_number_taken": SMALL + [
+                (1, "if ((seen & mask(bit)) == 0) return w * 64 + bit;", "return w * 64 + bit;")],
+            "dead_number_taken_twice": SMALL + [
+                (1, "return (word.fetch_or(mask(id), std::memory_order_acquire) & mask(id)) == 0;",
+                 "word.fetch_or(mask(id), std::memory_order_acquire);\n    return true;")],
+            "record_kept_at_exit": SMALL + [(1, "    record_.resign();\n", "")],
+            "number_given_back_before_record": SMALL + [
+                (1, "    record_.resign();\n    thread_numbers::of_thread().give_back(id);",
+                 "    thread_numbers::of_thread().give_back(id);\n    test::the_scheduler.point();\n    record_.resign();")],
+            "enrols_again_at_exit": SMALL + [(1, "*this = {};\n    is = state::without;", "*this = {};")],
+            "number_taken_relaxed": SMALL + [
+                relaxed("seen = words_[w].fetch_or(mask(bit), std::memory_order_acquire)")],
+            "dead_number_taken_relaxed": SMALL + [
+                relaxed("return (word.fetch_or(mask(id), std::memory_order_acquire)")],
+            "number_given_back_relaxed": SMALL + [relaxed("fetch_and(~mask(id), std::memory_order_release)", "release")],
+            # slots
+            "group_published_relaxed": SMALL + [relaxed("place.store(slots, std::memory_order_release)", "release")],
+            "group_found_relaxed": SMALL + [
+                relaxed("slot* const slots = far_[(id - Threads) / group].load(std::memory_order_acquire)")],
+            "scavenged_without_number": SMALL + [
+                (1, "!numbers.take(id)) return;", "id == 0) return;"), (1, "      numbers.give_back(id);\n", "")],
+            "number_given_back_before_renewed": SMALL + [
+                (1, "      renew(s);\n      numbers.give_back(id);", "      numbers.give_back(id);\n      renew(s);")],
+            "magazine_lost_at_renew": SMALL + [(1, "if (s.spare != nullptr) depot_.give_empty(s.spare);", "")],
+            "full_spare_forgotten": SMALL + [
+                (1, "if (s.spare_is_full) core_.push_batch(s.spare->bottom(), magazine::capacity(s.spare->size));", "")],
+            "domain_not_compared": SMALL + [(1, "    if (owner != me.domain) return nullptr;\n", "")],
+            "domain_not_compared_when_hot": SMALL + [(2, "!s.is_of(me) || ", "")],
+            "domain_stored": SMALL + [
+                (1, "domain_.compare_exchange_strong(owner, me.domain, std::memory_order_relaxed)) owner = me.domain;",
+                 "me.domain != nullptr) { domain_.store(me.domain, std::memory_order_relaxed); owner = me.domain; }")],
+            "group_made_twice": SMALL + [
+                (1, "if (place.load(std::memory_order_relaxed) == nullptr) {", "{")],
+            # the depot
+            "full_looked_for_without_guard": SMALL + [
+                (1, LOCK + "      if (!depot_.has_full()) {",
+                 "if (!depot_.has_full()) {\n" + LOCK), (1, "      take_full(s);\n", LOCK + "take_full(s);\n")],
+            "blocks_written_in_the_depot": SMALL + [
+                (1, "    if (s.spare != nullptr) write_each(*s.spare);\n", "magazine* const given = s.spare;\n    {\n"),
+                (1, "    s.use(fresh, false);\n    s.used(Largest, core_.capacity());\n    return true;",
+                 "    s.use(fresh, false);\n    s.used(Largest, core_.capacity());\n    }\n"
+                 "    if (given != nullptr) write_each(*given);\n    return true;")],
+            "empty_magazine_lost": SMALL + [(1, "if (s.current != nullptr) depot_.give_empty(s.current);", "")],
+            "full_spare_overwritten": SMALL + [(1, "if (s.spare != nullptr) depot_.give_full(s.spare);", "")],
+            "full_magazine_stays": SMALL + [(1, "if (m != nullptr) list = m->next;\n    return m;", "return m;")],
+            "space_without_guard": SMALL + [(1, LOCK + "    magazine* const fresh", "magazine* const fresh")],
+            "refilled_without_guard": SMALL + [(1, LOCK + "      if (!depot_.has_full())", "if (!depot_.has_full())")],
+            "locked_pop_without_guard": SMALL + [(1, LOCK + "    void* block = nullptr;", "void* block = nullptr;")],
+            "locked_push_without_guard": SMALL + [
+                (1, LOCK + "      core_.push_batch(&block, 1);", "core_.push_batch(&block, 1);")],
+            "drained_without_guard": SMALL + [
+                (1, LOCK + "    if (me.domain != nullptr && me.domain", "if (me.domain != nullptr && me.domain")],
+            "first_magazine_without_guard": SMALL + [
+                (1, LOCK + "    if (s == nullptr) s = make_group", "if (s == nullptr) s = make_group")],
+        },
+    },
+}

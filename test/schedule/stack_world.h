@@ -1,0 +1,212 @@
+// A pool's stack_layer for the scheduler to explore: threads that take blocks, give them back and adopt fresh chunks. At the
+// end each block is in one place.
+#ifndef TARN_TEST_SCHEDULE_STACK_WORLD_H_
+#define TARN_TEST_SCHEDULE_STACK_WORLD_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <new>
+
+#include "tarn/policies/detail/block_numbers.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/stand_in.h"
+#include "tarn/test/schedule/memory_model.h"
+#include "tarn/test/schedule/scheduled.h"
+#include "tarn/test/schedule/scheduler.h"
+
+namespace tarn::test {
+
+template <bool OneChunk>
+struct stack_environment {
+  using geometry = detail::stand_in::geometry;
+  struct chunk : detail::numbered_column<scheduled_atomic> {
+    watched<std::byte*> first = nullptr;
+    watched<std::size_t> blocks = 0;
+    std::size_t carved = 0;
+    chunk* next = nullptr;
+  };
+  static constexpr bool one_chunk = OneChunk;
+};
+
+/// The core behind the layer. It carves, a few blocks at a time, under the guard only.
+template <class Environment>
+class carving_core {
+ public:
+  using environment = Environment;
+  using chunk = typename Environment::chunk;
+
+  void set_up(const scheduled_mutex& guard, std::size_t at_most) noexcept {
+    guard_ = &guard;
+    at_most_ = at_most;
+  }
+  detail::stand_in::geometry geometry() const noexcept { return {}; }
+  void adopt(chunk& c) noexcept {
+    check();
+    c.next = first_;
+    first_ = &c;
+  }
+  std::size_t pop_batch(void** out, std::size_t n) noexcept {
+    check();
+    const std::size_t wanted = std::min(n, at_most_);
+    std::size_t got = 0;
+    for (chunk* c = first_; c != nullptr; c = c->next)
+      while (got != wanted && c->carved != c->blocks)
+        out[got++] = c->first + geometry().distance(c->carved++) + geometry().offset();
+    return got;
+  }
+  detail::outcome push_batch(void* const*, std::size_t) noexcept {
+    the_scheduler.fail("a block came back to the core");
+    return detail::outcome::done;
+  }
+
+ private:
+  void check() const noexcept {
+    if (!guard_->is_mine()) the_scheduler.fail("the core is used without its guard");
+  }
+
+  const scheduled_mutex* guard_ = nullptr;
+  std::size_t at_most_ = 0;
+  chunk* first_ = nullptr;
+};
+
+/// A thread's script is a word: a takes a block, or adopts a chunk where none is free; n gives the newest of its own back, o
+/// the oldest, c all of them at once; + adopts a chunk.
+struct stack_script {
+  std::array<const char*, 4> words;
+  std::size_t chunks;     // at most
+  std::size_t blocks;     // in each
+  std::size_t at_most;    // blocks that the core carves at once
+  std::size_t adopted;    // chunks before the schedule begins
+  const char* before = "";  // what the first thread does before
+};
+
+template <class Types, bool OneChunk = false>
+class stack_world {
+  using environment = stack_environment<OneChunk>;
+  using chunk = typename environment::chunk;
+  using link = typename chunk::link;
+
+ public:
+  explicit stack_world(const stack_script& script) noexcept : script_(script) {
+    owners_.fill(nobody);
+    layer_.core().set_up(layer_.guards_.hot_mutex(), script.at_most);
+    the_scheduler.pretend(0);
+    while (adopted_ != script.adopted) grow();
+    follow(script.before);
+    the_scheduler.pretend(nobody);
+  }
+
+  void run(unsigned thread) noexcept { follow(script_.words[thread]); }
+  void finish() noexcept {
+    the_scheduler.pretend(scheduler::most - 1);
+    for (std::size_t i = 0; i <= most; ++i) {
+      void* const block = layer_.pop_slow();
+      if (block == nullptr) break;
+      own(rest_, block);
+    }
+    the_scheduler.pretend(nobody);
+    for (std::size_t i = 0; i != adopted_ * script_.blocks; ++i)
+      if (owners_[i / script_.blocks * most_blocks + i % script_.blocks] == nobody) the_scheduler.fail("a block is lost");
+  }
+
+ private:
+  static constexpr unsigned nobody = scheduler::nobody;
+  static constexpr std::size_t most_chunks = 20;
+  static constexpr std::size_t most_blocks = 8;  // in each
+  static constexpr std::size_t most = most_chunks * most_blocks;
+  static constexpr std::size_t chunk_bytes = 1024;
+  struct hand {
+    std::array<void*, most> blocks;
+    std::size_t size = 0;
+  };
+
+  // ---- what threads do, as pool_body has it ----------------------------------------------------------------------------
+
+  void follow(const char* word) noexcept {
+    for (; *word != '\0'; ++word) {
+      hand& mine = hands_[the_scheduler.current()];
+      if (*word == 'a') {
+        if (void* const block = allocate()) own(mine, block);
+      } else if (*word == '+') {
+        const auto growing = layer_.grow_guard();
+        grow();
+      } else if (mine.size != 0) {
+        if (*word == 'c') deallocate_all(mine);
+        else deallocate(mine, *word == 'n' ? mine.size - 1 : 0);
+      }
+    }
+  }
+  void* allocate() noexcept {
+    if (void* const block = layer_.pop()) return block;
+    if (void* const block = layer_.pop_slow()) return block;
+    const auto growing = layer_.grow_guard();
+    do {
+      if (void* const block = layer_.pop_slow()) return block;
+    } while (grow());
+    return nullptr;
+  }
+  bool grow() noexcept {
+    if (adopted_ == script_.chunks) return false;
+    chunk& c = chunks_[adopted_];
+    c.first = memory_.data() + adopted_ * chunk_bytes;
+    c.blocks = script_.blocks;
+    c.open(reinterpret_cast<std::byte*>(links_.data()) + adopted_ * most_blocks * sizeof(link), c.blocks);
+    ++adopted_;
+    while (const std::size_t bytes = layer_.shortage(&c)) {
+      layer_.supply({tables_.data() + tables_used_, bytes});
+      tables_used_ += (bytes + 63) / 64 * 64;
+      if (tables_used_ > tables_.size()) the_scheduler.fail("tables grow without end");
+    }
+    const auto lock = layer_.core_guard();
+    layer_.adopt(c);
+    return true;
+  }
+  void own(hand& mine, void* block) noexcept {
+    unsigned& owner = owner_of(block);
+    if (owner != nobody) return the_scheduler.fail("a block is owned twice");
+    owner = the_scheduler.current();
+    the_memory.written(block);
+    mine.blocks[mine.size++] = block;
+  }
+  void disown(void* block) noexcept {
+    the_memory.written(block);
+    owner_of(block) = nobody;
+  }
+  void deallocate(hand& mine, std::size_t i) noexcept {
+    void* const block = mine.blocks[i];
+    for (--mine.size; i != mine.size; ++i) mine.blocks[i] = mine.blocks[i + 1];
+    disown(block);
+    layer_.push(block);
+  }
+  void deallocate_all(hand& mine) noexcept {
+    const std::size_t n = mine.size;
+    mine.size = 0;
+    for (std::size_t i = 0; i != n; ++i) disown(mine.blocks[i]);
+    layer_.push_batch(mine.blocks.data(), n);
+  }
+  unsigned& owner_of(const void* block) noexcept {
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_.data());
+    const std::size_t slot = geometry_.slot_at(offset % chunk_bytes - geometry_.offset());
+    if (offset / chunk_bytes >= adopted_ || slot >= script_.blocks) the_scheduler.fail("a block that never was");
+    return owners_[offset / chunk_bytes * most_blocks + slot];
+  }
+
+  alignas(64) static inline std::array<std::byte, most_chunks * chunk_bytes> memory_;
+  alignas(64) static inline std::array<std::byte, 16 * 1024> tables_;
+  alignas(64) static inline std::array<std::byte, most * sizeof(link)> links_;
+  static constexpr detail::stand_in::geometry geometry_ = {};
+
+  typename Types::template layer<carving_core<environment>, scheduled_guards> layer_;
+  const stack_script& script_;
+  std::array<chunk, most_chunks> chunks_;
+  std::size_t adopted_ = 0;
+  std::size_t tables_used_ = 0;
+  std::array<unsigned, most> owners_;
+  std::array<hand, scheduler::most> hands_;
+  hand rest_;
+};
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_SCHEDULE_STACK_WORLD_H_
