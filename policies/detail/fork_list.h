@@ -56,7 +56,6 @@ class fork_member {
 class fork_list {
  public:
   void add(fork_member& m, fork_member::handler act) noexcept {
-    install();
     const std::lock_guard lock(mutex_);
     if (m.home_.load(std::memory_order_relaxed) != nullptr) return;
     m.act_ = act;
@@ -108,9 +107,16 @@ class fork_list {
     }
     return true;
   }
-  /// Without the lock: what registers a handler may allocate, and come here again.
-  void install() noexcept;
+  // What names the library's list is the library's own, as that is: another's would install handlers for another's list.
+  TARN_ONE_IN_LIBRARY static void before_fork() noexcept;
+  TARN_ONE_IN_LIBRARY static void after_fork() noexcept;
+  TARN_ONE_IN_LIBRARY static void at_end() noexcept;
 
+ public:
+  /// Without the lock: what registers a handler may allocate, and come here again.
+  TARN_ONE_IN_LIBRARY void install() noexcept;
+
+ private:
   std::mutex mutex_;
   fork_member* first_ = nullptr;
   std::atomic<bool> installed_ = false;
@@ -118,15 +124,21 @@ class fork_list {
 
 TARN_ONE_IN_LIBRARY inline constinit fork_list library_forks;
 
+inline void fork_list::before_fork() noexcept { library_forks.take_all(); }
+inline void fork_list::after_fork() noexcept { library_forks.leave_all(); }
+inline void fork_list::at_end() noexcept { library_forks.disband(); }
 inline void fork_list::install() noexcept {
   if (installed_.exchange(true, std::memory_order_relaxed)) return;
 #if defined(TARN_HAS_FORK)
-  pthread_atfork([] { library_forks.take_all(); }, [] { library_forks.leave_all(); }, [] { library_forks.leave_all(); });
+  pthread_atfork(before_fork, after_fork, after_fork);
 #endif
-  std::atexit([] { library_forks.disband(); });
+  std::atexit(at_end);
 }
 
-inline void fork_member::enter_now(handler act) noexcept { library_forks.add(*this, act); }
+inline void fork_member::enter_now(handler act) noexcept {
+  library_forks.install();
+  library_forks.add(*this, act);
+}
 inline void fork_member::leave() noexcept {
   if (fork_list* const home = home_.load(std::memory_order_acquire)) home->remove(*this);
 }

@@ -76,6 +76,10 @@ struct thread_record {
 TARN_ONE_IN_PROCESS inline constinit thread_ids<std::atomic> process_ids;
 TARN_ONE_IN_PROCESS TARN_NEAR_TLS inline constinit thread_local thread_record this_thread;
 
+/// Whether the library is being unloaded, or the process ends. Set before its static objects are destroyed.
+TARN_ONE_IN_LIBRARY inline constinit std::atomic<bool> library_ends = false;
+TARN_AT_UNLOAD static void note_end_of_library() noexcept { library_ends.store(true, std::memory_order_relaxed); }
+
 /// Gives the thread's number back when the thread ends: the record first, so that nothing of the thread that runs later, such
 /// as the destructor of a thread_local object, uses a slot that may be another's by then.
 class janitor {
@@ -104,6 +108,7 @@ struct process_threads {
   TARN_COLD static bool enrol() noexcept {
     thread_record& me = self();
     if (me.is != thread_record::state::fresh) return me.is == thread_record::state::enrolled;
+    if (library_ends.load(std::memory_order_relaxed)) return false;  // the janitor's code would be gone when the thread ends
     me.is = thread_record::state::without;  // the janitor's registration may allocate, and come here again
     const unsigned id = process_ids.take();
     if (id == 0) return false;

@@ -51,7 +51,10 @@ struct group_mutexes {
 template <class Group, class Mutex>
 struct group_guards {
   using mutexes = group_mutexes<Group, Mutex>;
-  typename mutexes::guard hot() const { return typename mutexes::guard(mutexes::hot); }
+  typename mutexes::guard hot() const {
+    mutexes::member.enter(mutexes::act);
+    return typename mutexes::guard(mutexes::hot);
+  }
   typename mutexes::guard growth() const {
     mutexes::member.enter(mutexes::act);
     return typename mutexes::guard(mutexes::growth);

@@ -39,7 +39,10 @@ class mutex_pair : fork_member {
   using guard = typename guard_of<Mutex>::type;
 
  public:
-  guard hot() const { return guard(hot_); }
+  guard hot() const {
+    self().enter(act);
+    return guard(hot_);
+  }
   guard growth() const {
     self().enter(act);
     return guard(growth_);

@@ -6,7 +6,7 @@
  *     give_back   words_.fetch_and
  *     ~janitor    record_.resign process_ids.give_back
  *     enrol
- *     enrol       self process_ids.take me.enrol
+ *     enrol       self library_ends.load process_ids.take me.enrol
  *   mirrors policies/detail/magazine_layer.h
  *     scavenge    Process::ids domain_.load each_slot s.domain.load numbers.take empty depot_.give_empty depot_.give_empty
  *                 renew numbers.give_back */

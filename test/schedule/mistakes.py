@@ -76,7 +76,7 @@ WAITING = [
     (2, "std::this_thread::sleep_for(std::chrono::microseconds(50));", "test::the_scheduler.yield();"),
 ]
 WATCHED_FORKS = [
-    (1, "std::atexit([] { library_forks.disband(); });", ""),
+    (1, "std::atexit(at_end);", ""),
     (1, "fork_member* first_ = nullptr;", "test::watched<fork_member*> first_ = nullptr;"),
     (1, "fork_member* next_ = nullptr;", "test::watched<fork_member*> next_ = nullptr;"),
     (1, "fork_member* previous_ = nullptr;", "test::watched<fork_member*> previous_ = nullptr;"),

@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "tarn/test/support/check.h"
 #include "tarn/test/stress/contenders.h"
 #include "tarn/test/stress/workload.h"
+#include "tarn/test/support/check.h"
 
 namespace tarn::test {
 

@@ -44,8 +44,8 @@ struct no_group_guard {
 };
 
 template <class Locking>
-using object_of = pool<static_size<any_pool::block_size>, Locking, fixed_growth<any_pool::chunk_blocks>, ledger_store,
-                       asking_exhaustion>;
+using object_of =
+    pool<static_size<any_pool::block_size>, Locking, fixed_growth<any_pool::chunk_blocks>, ledger_store, asking_exhaustion>;
 template <class Locking>
 using static_of = static_pool<struct stress_tag, static_size<any_pool::block_size>, Locking,
                               fixed_growth<any_pool::chunk_blocks>, ledger_store, asking_exhaustion>;
@@ -67,16 +67,12 @@ constexpr auto list = std::to_array<contender>({
     {"thread_aware_mutex", object<mutex_locking<thread_aware_mutex>>},
     {"static_mutex", process_wide<mutex_locking<>>, true},
     {"grouped", object<grouped_locking<crew, std::mutex>, group_guard<crew>>, false, true, 0, true},
-#if defined(TARN_POLICIES_LOCKING_THREAD_CACHED_H_)
     {"thread_cached", object<thread_cached<>>, false, true, 510},
     {"small_thread_cached", object<thread_cached<16, 14>>, false, true, 14},
     {"static_thread_cached", process_wide<thread_cached<>>, true, true, 510},
     {"small_static_thread_cached", process_wide<thread_cached<16, 14>>, true, true, 14},
-#endif
-#if defined(TARN_POLICIES_LOCKING_LOCK_FREE_H_)
     {"lock_free", object<lock_free>, false, false},
     {"static_lock_free", process_wide<lock_free>, true, false},
-#endif
 });
 
 }  // namespace

@@ -36,15 +36,16 @@ class progress {
 
 /// What the stores of all pools were asked for. Relaxed, so that it orders nothing that the pools forget to order.
 struct ledger {
-  std::atomic<std::size_t> regions{0};         // given
-  std::atomic<std::size_t> bytes{0};           // outstanding
-  std::atomic<std::size_t> overlaps{0};        // calls that began while another call of the same pool's store was under way
-  std::atomic<std::size_t> beside_others{0};   // calls during which other threads used pools
-  std::atomic<std::uint64_t> callers{0};       // a bit for each thread, modulo 64
-  std::atomic<std::size_t> waited{0};          // calls that found the gate closed
-  std::atomic<bool> closed{false};             // calls wait
-  std::atomic<bool> refuses{false};            // further regions
-  progress work;                               // of all threads that use pools
+  std::atomic<std::size_t> regions{0};  // given
+  std::atomic<std::size_t> bytes{0};  // outstanding
+  std::atomic<std::size_t> overlaps{0};  // calls that began while another call of the same pool's store was under way
+  std::atomic<std::size_t> beside_others{0};  // calls during which other threads used pools
+  std::atomic<std::uint64_t> callers{0};  // a bit for each thread, modulo 64
+  std::atomic<std::size_t> waited{0};  // calls that found the gate closed
+  std::atomic<bool> closed{false};  // calls wait
+  std::atomic<bool> refuses{false};  // further regions
+  std::atomic<bool> alone{false};  // in a child of fork: nobody to yield to, and a yield is long on a busy machine
+  progress work;  // of all threads that use pools
 };
 inline constinit ledger books;
 
@@ -86,7 +87,7 @@ struct ledger_store {
         if (s.inside_.exchange(true, std::memory_order_relaxed)) ++books.overlaps;
         ++s.calls_;
         books.callers.fetch_or(std::uint64_t{1} << this_worker % 64, std::memory_order_relaxed);
-        std::this_thread::yield();
+        if (!books.alone.load(std::memory_order_relaxed)) std::this_thread::yield();
         if (!books.closed.load(std::memory_order_relaxed)) return;
         ++books.waited;
         while (books.closed.load(std::memory_order_relaxed)) std::this_thread::yield();

@@ -73,7 +73,7 @@ struct scene {
   tally counts;
   std::unique_ptr<any_pool> pool;
   std::vector<void*> foreign;
-  std::atomic<bool> ready{false};    // the threads hold what they shall hold
+  std::atomic<bool> ready{false};  // the threads hold what they shall hold
   std::atomic<bool> waiting{false};  // a thread is inside the store or handler
   std::atomic<bool> over{false};
 
@@ -189,16 +189,18 @@ void a_store_is_called_by_one_thread_at_a_time(const contender& c) {
   const auto pool = c.make();
   const std::size_t times = nightly() ? 100 : 1;
   const auto enough = [&] {
-    return books.regions - regions >= 200 * times && books.beside_others - beside >= 20 * times && std::popcount(books.callers.load()) >= 3;
+    return books.regions - regions >= 200 * times && books.beside_others - beside >= 20 * times &&
+           std::popcount(books.callers.load()) >= 3;
   };
-  in_threads(4, [&](std::size_t) {
+  in_threads(4, [&](std::size_t t) {
     worker me(*pool, counts);
-    std::vector<void*> all;  // a pool that can't shrink grows as long as nothing comes back
-    while (!enough()) {
+    std::vector<void*> all;
+    for (std::size_t round = 0; !enough(); ++round) {
       std::vector<void*> blocks(c.trims ? 2000 : 500);
       CHECK(me.take(blocks) == blocks.size());
       std::this_thread::yield();
-      if (c.trims) me.give(blocks);
+      // A pool that can't shrink grows as long as half of the threads give nothing back.
+      if (c.trims || (t + round) % 2 == 0) me.give(blocks);
       else all.insert(all.end(), blocks.begin(), blocks.end());
       pool->trim();
     }

@@ -70,12 +70,13 @@ void pools_end_and_begin_under_living_threads(const contender& c) {
   all.clear();
   std::printf("%s: %zu pools came and went, %zu where one had been; %zu hand-overs\n", c.name, rounds * pools, same_place,
               counts.handed_over.load());
-  CHECK(same_place >= rounds * pools / 10);
+  if (!under_asan) CHECK(same_place >= rounds * pools / 10);  // it puts memory off
   CHECK(counts.handed_over.load() == rounds * pools * threads);
   CHECK(books.bytes == before);
   check_integrity(counts);
 }
-const case_for_each ends("pools_end_and_begin_under_living_threads", pools_end_and_begin_under_living_threads, is_caching_object);
+const case_for_each ends("pools_end_and_begin_under_living_threads", pools_end_and_begin_under_living_threads,
+                         is_caching_object);
 
 void more_than_a_thousand_pools(const contender& c) {
   constexpr std::size_t pools = 1100;
@@ -103,7 +104,8 @@ void more_than_a_thousand_pools(const contender& c) {
       CHECK(blocks_at_hand(*all[p], counts) == capacity);
     }
   }
-  std::printf("%s: %zu pools, %zu operations, %zu hand-overs\n", c.name, pools, counts.operations.load(), counts.handed_over.load());
+  std::printf("%s: %zu pools, %zu operations, %zu hand-overs\n", c.name, pools, counts.operations.load(),
+              counts.handed_over.load());
   CHECK(counts.handed_over.load() >= 10 * pools);
   CHECK(books.bytes == before);
   check_integrity(counts);
@@ -126,8 +128,8 @@ void in_a_crowd(const contender& c, std::size_t threads, std::size_t goal) {
     me.give(mine);
     all_are_here.arrive_and_wait();  // nobody inherits a number
   });
-  std::printf("%s: %zu threads at once, %zu operations, %zu hand-overs, %zu blocks\n", c.name, threads, counts.operations.load(),
-              counts.handed_over.load(), pool->capacity());
+  std::printf("%s: %zu threads at once, %zu operations, %zu hand-overs, %zu blocks\n", c.name, threads,
+              counts.operations.load(), counts.handed_over.load(), pool->capacity());
   CHECK(counts.handed_over.load() >= goal);
   {
     worker me(*pool, counts);
@@ -200,23 +202,25 @@ void memory_is_bounded_between_producer_and_consumer(const contender& c) {
   check_all_there(*pool, counts);
   pool->trim();
 }
-const case_for_each bounds("memory_is_bounded_between_producer_and_consumer", memory_is_bounded_between_producer_and_consumer, caches);
+const case_for_each bounds("memory_is_bounded_between_producer_and_consumer", memory_is_bounded_between_producer_and_consumer,
+                           caches);
 
 void a_pool_keeps_its_magazines_until_it_ends(const contender& c) {
   const std::size_t before = books.bytes;
   {
     tally counts;
     const auto pool = c.make();
-    const auto use = [&](std::size_t) {
-      worker me(*pool, counts);
-      std::vector<void*> blocks(3000);
-      CHECK(me.take(blocks) == blocks.size());
-      for (void* const block : blocks) me.give(block);
-    };
+    constexpr std::size_t threads = 3;
+    std::barrier all_have_theirs(threads);  // the same is needed in each round
     std::size_t kept = 0;
     for (int round = 0; round < 20; ++round) {
-      in_threads(3, use);
-      use(0);
+      in_threads(threads, [&](std::size_t) {
+        worker me(*pool, counts);
+        std::vector<void*> blocks(3000);
+        CHECK(me.take(blocks) == blocks.size());
+        all_have_theirs.arrive_and_wait();
+        for (void* const block : blocks) me.give(block);
+      });
       CHECK(pool->trim() != 0);
       CHECK(pool->capacity() == 0);  // those of threads that ended and the caller's own gave their blocks back
       if (round == 4) kept = books.bytes - before;
@@ -228,7 +232,8 @@ void a_pool_keeps_its_magazines_until_it_ends(const contender& c) {
   }
   CHECK(books.bytes == before);
 }
-const case_for_each magazines("a_pool_keeps_its_magazines_until_it_ends", a_pool_keeps_its_magazines_until_it_ends, is_caching_object);
+const case_for_each magazines("a_pool_keeps_its_magazines_until_it_ends", a_pool_keeps_its_magazines_until_it_ends,
+                              is_caching_object);
 
 void a_free_needs_no_memory(const contender& c) {
   constexpr std::size_t blocks = 5000;
@@ -246,7 +251,8 @@ void a_free_needs_no_memory(const contender& c) {
     while (void* const block = me.take()) all.push_back(block);
     got = all.size();
     me.give(all);
-  }).join();
+  })
+      .join();
   books.refuses = false;
   std::printf("%s: %zu of %zu blocks, while the store refused\n", c.name, got, capacity);
   CHECK(got == capacity);

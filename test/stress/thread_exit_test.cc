@@ -15,9 +15,7 @@ namespace tarn::test {
 namespace {
 
 /// A pool that keeps nothing in threads needs no such crowd.
-std::size_t short_threads_for(const contender& c) {
-  return nightly() ? 100'000 : up_to(c.caches() ? 10'000 : 2'000);
-}
+std::size_t short_threads_for(const contender& c) { return nightly() ? 100'000 : up_to(c.caches() ? 10'000 : 2'000); }
 
 /// Bytes that so many threads can need at once beyond what they needed before: `each` blocks, which they may have held one
 /// after the other then, and what their magazines keep from others: two of them in each thread, full, and the memory that
@@ -56,9 +54,12 @@ void short_threads_leave_no_memory_behind(const contender& c) {
     most = std::max<std::size_t>(most, books.bytes - before);
     if (n == at_once) baseline = most;
   }
-  std::printf("%s: %zu threads, %zu bytes after the first, %zu at most; %zu of %zu blocks were given back by another thread\n",
-              c.name, short_threads, baseline, most, counts.orphans.load(), short_threads * each);
-  CHECK(counts.orphans.load() >= short_threads * each / 2 / 10 * 8);
+  std::printf(
+      "%s: %zu threads, %zu bytes after the first, %zu at most; %zu blocks were given back by another "
+      "thread, %zu of them after their own had ended\n",
+      c.name, short_threads, baseline, most, counts.handed_over.load(), counts.orphans.load());
+  CHECK(counts.handed_over.load() >= short_threads * each / 2 / 10 * 8);
+  CHECK(counts.orphans.load() >= short_threads * each / 2 / 10);
   CHECK(most <= baseline + needed_by(c, at_once, 100));
   worker(*pool, counts).give(inherited);
   const std::size_t capacity = pool->capacity();
@@ -119,10 +120,10 @@ pthread_key_t late_key() {  // destructors of keys run after those of thread_loc
   return key;
 }
 
-/// Objects that were made before the thread's first use of a pool end after whatever that use made; those made later, before it.
+/// Objects that were made before the thread's first use of a pool end after whatever that use made; those made later, before.
 void threads_use_pools_while_they_end(const contender& c) {
-  const std::size_t threads = nightly() ? 10'000 : up_to(1'000);
   constexpr std::size_t at_once = 4;
+  const std::size_t threads = (nightly() ? 10'000 : up_to(1'000)) / at_once * at_once;
   tally counts;
   const std::size_t before = books.bytes;
   const auto pool = c.make();
@@ -153,8 +154,8 @@ void threads_use_pools_while_they_end(const contender& c) {
     });
     if (n == at_once) baseline = books.bytes - before;
   }
-  std::printf("%s: %zu threads, %zu uses of the pool while they ended, %zu bytes after the first, %zu at last\n", c.name, threads,
-              ran.load(), baseline, books.bytes - before);
+  std::printf("%s: %zu threads, %zu uses of the pool while they ended, %zu bytes after the first, %zu at last\n", c.name,
+              threads, ran.load(), baseline, books.bytes - before);
   CHECK(ran.load() == 5 * threads);
   CHECK(books.bytes - before <= baseline + needed_by(c, at_once, 100));
   const std::size_t capacity = pool->capacity();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <barrier>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -84,8 +85,7 @@ bool worker::is_whole(void* block) {
 
 void worker::stamp(void* block) {
   const std::uint64_t mine = stamp_of(number_, ++serial_);
-  if (is_stamp(owner_of(block).exchange(mine, std::memory_order_relaxed)))
-    tally_.twice.fetch_add(1, std::memory_order_relaxed);
+  if (is_stamp(owner_of(block).exchange(mine, std::memory_order_relaxed))) tally_.twice.fetch_add(1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < words; ++i) words_of(block)[i] = word_of(mine, i);
 }
 void worker::unstamp(void* block) {
@@ -153,17 +153,26 @@ deadline::~deadline() {
 
 namespace {
 std::atomic<std::size_t> shakes{0};
+thread_local timer_t shaking_timer;
 
+/// Once. From when the thread runs, not from when it was due: whoever waits long for its turn gets something done then.
+void shake_soon() {
+  const itimerspec when{{0, 0}, {0, 60'000}};
+  timer_settime(shaking_timer, 0, &when, nullptr);
+}
 void shake(int) {
   shakes.fetch_add(1, std::memory_order_relaxed);
+  const int before = errno;
   sched_yield();
+  shake_soon();
+  errno = before;
 }
 }  // namespace
 
 shaken::shaken() {
   if (under_tsan) return;
   static const bool handled = [] {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = shake;
     action.sa_flags = SA_RESTART;
     return sigaction(SIGURG, &action, nullptr) == 0;
@@ -172,16 +181,11 @@ shaken::shaken() {
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = SIGURG;
   event._sigev_un._tid = gettid();
-  timer_t timer;
-  if (!handled || timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return;
-  timer_ = timer;
-  static std::atomic<long> odd{0};  // not all at once
-  const long period = 61'000 + odd.fetch_add(1'700, std::memory_order_relaxed) % 17'000;  // nanoseconds
-  const itimerspec when{{0, period}, {0, period}};
-  timer_settime(timer, 0, &when, nullptr);
+  on_ = handled && timer_create(CLOCK_MONOTONIC, &event, &shaking_timer) == 0;
+  if (on_) shake_soon();
 }
 shaken::~shaken() {
-  if (timer_ != nullptr) timer_delete(timer_);
+  if (on_) timer_delete(shaking_timer);
 }
 std::size_t shaken::times() { return shakes; }
 

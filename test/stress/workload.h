@@ -20,6 +20,13 @@
 #define TARN_UNDER_TSAN 1
 #endif
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#define TARN_UNDER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TARN_UNDER_ASAN 1
+#endif
+#endif
 
 namespace tarn::test {
 
@@ -28,14 +35,20 @@ inline constexpr bool under_tsan = true;
 #else
 inline constexpr bool under_tsan = false;
 #endif
+#if defined(TARN_UNDER_ASAN)
+inline constexpr bool under_asan = true;
+#else
+inline constexpr bool under_asan = false;
+#endif
 
 /// Whether this is the long run.
 bool nightly();
 
-/// So many, or fewer where each takes long: under TSan, and not optimised.
+/// So many, or fewer where each takes long: under a sanitizer, and not optimised.
 constexpr std::size_t up_to(std::size_t n) {
+  if (under_tsan || under_asan) return n / 10;
 #if defined(__OPTIMIZE__)
-  return under_tsan ? n / 10 : n;
+  return n;
 #else
   return n / 4;
 #endif
@@ -43,18 +56,18 @@ constexpr std::size_t up_to(std::size_t n) {
 
 /// What went wrong, and what happened. All relaxed: a test that orders threads hides what the pool forgets to order.
 struct tally {
-  std::atomic<std::size_t> operations{0};   // allocations and frees, of threads that ended
+  std::atomic<std::size_t> operations{0};  // allocations and frees, of threads that ended
   std::atomic<std::size_t> handed_over{0};  // blocks that another thread gave back than had taken them
-  std::atomic<std::size_t> orphans{0};      // of them: those whose taker had ended
-  std::atomic<std::size_t> refused{0};      // allocations that got nothing
-  std::atomic<std::size_t> trims{0};        // that gave something back, while other threads used the pool
-  std::atomic<std::size_t> twice{0};        // blocks handed out that were in use
-  std::atomic<std::size_t> spoiled{0};      // blocks whose content or stamp another thread changed
+  std::atomic<std::size_t> orphans{0};  // of them: those whose taker had ended
+  std::atomic<std::size_t> refused{0};  // allocations that got nothing
+  std::atomic<std::size_t> trims{0};  // that gave something back, while other threads used the pool
+  std::atomic<std::size_t> twice{0};  // blocks handed out that were in use
+  std::atomic<std::size_t> spoiled{0};  // blocks whose content or stamp another thread changed
 };
 
 /// A thread's view of a pool. Each block that it takes gets a stamp that no other block in use has, in its last word, and
-/// the other words are computed from the stamp. The stamp goes in and out by an atomic exchange: the second taker of a block finds that
-/// of the first, or the first finds that of the second.
+/// the other words are computed from the stamp. The stamp goes in and out by an atomic exchange: the second taker of a block
+/// finds that of the first, or the first finds that of the second.
 class worker {
  public:
   worker(any_pool& pool, tally& counts);
@@ -131,7 +144,7 @@ class ring {
   alignas(64) std::atomic<std::size_t> out_{0};
 };
 
-/// What a thread does over and over: takes and gives back, alone and in batches, and swaps a block for one of another thread's.
+/// What a thread does over and over: takes and gives back, alone and in batches, and swaps a block for another thread's.
 /// `mine` holds about `most` blocks then.
 void mingle(worker& me, boxes& shared, std::vector<void*>& mine, std::size_t most);
 
@@ -160,7 +173,7 @@ class shaken {
   static std::size_t times();  // so far, of all threads
 
  private:
-  void* timer_ = nullptr;
+  bool on_ = false;
 };
 
 /// Runs body(thread's number) on so many threads, all at once; the first few are shaken.

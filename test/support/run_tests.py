@@ -19,11 +19,15 @@ BAZEL = {
     "asan": ["--config=asan"],
     "ubsan": ["--config=ubsan"],
     "tsan": ["--config=tsan"],
+    "tsan_gcc": ["--config=tsan_gcc"],
 }
 # What is worth its time in a long run.
 NIGHTLY = {"clang14": ["--config=opt"], "sanitizers": ["--copt=-O1"]}
-SANITIZERS = ["sanitizers", "asan", "ubsan", "tsan"]
-DEFAULT = ["gcc", "clang19", "clang14", "sanitizers", "consumer"]
+TSAN = ["tsan", "tsan_gcc"]
+SANITIZERS = ["sanitizers", "asan", "ubsan", *TSAN]
+DEFAULT = ["gcc", "clang19", "clang14", "sanitizers", *TSAN, "consumer"]
+# What these run where nobody asks for more: where the threads are.
+PART = {config: ["//test/stress/..."] for config in TSAN}
 
 NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.
 
@@ -47,19 +51,20 @@ def check_floor(config, counts, floor):
     return counts
 
 
-def targets(text):
-    """What to build and test, or None where nothing matches --filter."""
+def targets(text, part):
+    """What to build and test: `part`, and of that what matches --filter. None where nothing does."""
     if text:
-        query = f'filter("{text}", tests(//...)) except attr(tags, "\\bmanual\\b", //...)'
+        query = f'filter("{text}", tests({" + ".join(part)})) except attr(tags, "\\bmanual\\b", //...)'
         found = subprocess.run(["bazel", "query", "--noshow_progress", query],
                                stdout=subprocess.PIPE, text=True, check=True).stdout.split()
         return found or None
-    return ["//..."]
+    return part
 
 
 def run_bazel(config, options, first):
     """The counts of one `bazel test`."""
-    chosen = targets(options.filter)
+    everything = options.nightly or options.config
+    chosen = targets(options.filter, ["//..."] if everything else PART.get(config, ["//..."]))
     if chosen is None:
         return []
     filters = [] if first else ["any_config"]  # These give the same result everywhere: once is enough.
@@ -67,6 +72,9 @@ def run_bazel(config, options, first):
     if config in SANITIZERS:
         filters.append("no_sanitizers")
         unbuilt.append("benchmark")  # A sanitizer says nothing about what doesn't run.
+    if config in TSAN:
+        filters.append("no_tsan")
+        unbuilt.append("no_tsan")
     with tempfile.TemporaryDirectory(prefix="tarn-test-") as folder:
         events = os.path.join(folder, "events.json")
         command = ["bazel", "test", *BAZEL[config], "--keep_going", "--test_summary=terse",
@@ -109,7 +117,7 @@ def parse(arguments):
 
 def main():
     options = parse(sys.argv[1:])
-    configs = options.config or DEFAULT + (["tsan"] if options.nightly else [])
+    configs = list(options.config or DEFAULT)
     if options.filter and not options.config:
         configs.remove("consumer")
     first = next((config for config in configs if config in BAZEL), None)

@@ -1,0 +1,77 @@
+// The program: `program statics|objects PLUGIN local|global|linked program|plugin`. The last word: who uses each pool first.
+// It prints counts, which check_libraries.py compares with what they must be.
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "tarn/test/libraries/loaded.h"
+#if !defined(WITH_MACROS)  // which pools that are objects have nothing to do with
+#include "tarn/test/libraries/objects.h"
+#endif
+
+namespace tarn::test {
+namespace {
+
+own_pools<2 * block_bytes> own;
+
+// ---- static pools -------------------------------------------------------------------------------------------------------
+
+using held_blocks = std::vector<held_block>;
+
+held_blocks take(const side& from, std::size_t pool, std::size_t n) {
+  held_blocks taken;
+  for (std::size_t i = 0; i != n; ++i) {
+    taken.push_back({from.allocate(pool), i << 8 | pool});
+    if (taken.back().at == nullptr) fail("no block");
+    write_stamp(taken.back().at, taken.back().salt);
+  }
+  return taken;
+}
+void give(const side& to, std::size_t pool, const held_blocks& blocks) {
+  for (const held_block& b : blocks) {
+    if (!has_stamp(b.at, b.salt)) fail("a block was written to");
+    to.deallocate(pool, b.at);
+  }
+}
+
+/// Blocks of each side are freed by the other, where the two have the same pool; each frees its own, where not.
+void exchange(const side& mine, const side& other, std::size_t n) {
+  std::size_t exchanged = 0;
+  for (std::size_t pool = 0; pool != static_pools; ++pool) {
+    const bool same = mine.instance[pool] == other.instance[pool];
+    const held_blocks ours = take(mine, pool, n), theirs = take(other, pool, n);
+    for (const held_block& b : ours)
+      if (!mine.owns(pool, b.at) || other.owns(pool, b.at) != same) fail("a block is in the wrong pool");
+    give(same ? other : mine, pool, ours);
+    give(same ? mine : other, pool, theirs);
+    if (same) exchanged += 2 * n;
+  }
+  std::printf("exchanged %zu\n", exchanged);
+}
+
+void use_statics(const char* path, const char* how) {
+  const side mine = this_side();
+  library plugin(path, how);
+  std::printf("instances");
+  for (std::size_t i = 0; i != static_pools; ++i)
+    std::printf(" %d", mine.instance[i] == plugin.functions->instance[i] ? 1 : 2);
+  std::printf("\n");
+  exchange(mine, *plugin.functions, 100);
+  std::printf("gone %d\n", plugin.close());
+  for (std::size_t pool = 0; pool != static_pools; ++pool) give(mine, pool, take(mine, pool, 200));
+}
+
+}  // namespace
+}  // namespace tarn::test
+
+int main(int, char** words) {
+#if !defined(WITH_MACROS)
+  if (std::strcmp(words[1], "objects") == 0) {
+    tarn::test::use_objects(words[2], words[3], std::strcmp(words[4], "plugin") == 0);
+    std::puts("done");
+    return 0;
+  }
+#endif
+  tarn::test::use_statics(words[2], words[3]);
+  std::puts("done");
+}
