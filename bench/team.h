@@ -162,7 +162,7 @@ class team {
 /// each of `busy` threads. The figure is a core's time for an operation: perfect scaling gives one figure for all sizes.
 template <class Work>
 void measure_team(benchmark::State& state, unsigned size, unsigned busy, Work& work) {
-  constexpr int laps = 12;
+  constexpr int laps = 30;
   const auto parallel = static_cast<double>(std::min<std::size_t>(busy, cores{}.count()));
   const double enough = (smoke ? 2e-5 : 2e-3) * busy / parallel;  // 2 ms of each thread's time
   for (auto _ : state) {
