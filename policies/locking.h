@@ -79,7 +79,7 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
   { layer.core() } noexcept -> std::same_as<const detail::stand_in::core&>;
 };
 
-/// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator, pmr.
+/// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator.
 /// Where blocks may not wait in threads, as over a bounded store, mutex_locking<thread_aware_mutex> stands for it.
 using shared_locking = thread_cached<>;
 

@@ -55,6 +55,8 @@ class fork_member {
 /// One for each shared library, since its code and its static pools end together.
 class fork_list {
  public:
+  /// Without the lock: what registers a handler may allocate, and come here again.
+  TARN_ONE_IN_LIBRARY void install() noexcept;
   void add(fork_member& m, fork_member::handler act) noexcept {
     const std::lock_guard lock(mutex_);
     if (m.home_.load(std::memory_order_relaxed) != nullptr) return;
@@ -112,11 +114,6 @@ class fork_list {
   TARN_ONE_IN_LIBRARY static void after_fork() noexcept;
   TARN_ONE_IN_LIBRARY static void at_end() noexcept;
 
- public:
-  /// Without the lock: what registers a handler may allocate, and come here again.
-  TARN_ONE_IN_LIBRARY void install() noexcept;
-
- private:
   std::mutex mutex_;
   fork_member* first_ = nullptr;
   std::atomic<bool> installed_ = false;

@@ -1,9 +1,6 @@
 """Compiles and links the program, the plugin and the library that defines their pools, each once for each way to build it."""
 
-import concurrent.futures
 import os
-import subprocess
-import threading
 
 import compilers
 
@@ -11,29 +8,6 @@ COMPILERS = ["g++", "clang++-19"]
 VISIBILITIES = ["default", "hidden"]
 WAYS = ["local", "global", "linked"]
 FLAGS = ["-std=c++20", "-I.", *compilers.WARNINGS]
-
-
-class Builder:
-    """Makes files in a folder, each once. A job names its file, and is done when that is there."""
-
-    def __init__(self, root):
-        self.root = root
-        self.workers = concurrent.futures.ThreadPoolExecutor(2)
-        self.lock = threading.Lock()
-        self.jobs = {}
-
-    def job(self, name, command):
-        with self.lock:
-            if name not in self.jobs:
-                self.jobs[name] = self.workers.submit(self.call, name, command)
-            return self.jobs[name]
-
-    def call(self, name, command):
-        done = subprocess.run([*command, "-o", name], cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace", check=False)
-        if done.returncode:
-            raise RuntimeError(" ".join(command) + "\n" + done.stdout)
-        return os.path.join(self.root, name)
 
 
 def changed_header(builder, folder, header, changes):

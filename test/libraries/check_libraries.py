@@ -20,7 +20,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "support")]
 
 import compilers
-from builds import COMPILERS, VISIBILITIES, WAYS, Builder, Combination, changed_header, source_object
+from builds import COMPILERS, VISIBILITIES, WAYS, Combination, changed_header, source_object
 
 POOLS = 4  # static ones, as in pools.h
 KINDS = 3  # of pools that are objects, as in pools.h
@@ -193,7 +193,7 @@ def main():
     if compilers.present(COMPILERS) != COMPILERS:
         sys.exit("needs " + " and ".join(COMPILERS))
     nightly = "TARN_NIGHTLY" in os.environ
-    builder = Builder(compilers.include_root())
+    builder = compilers.Builder(compilers.include_root())
     instances, totals = collections.Counter(), collections.Counter()
     statics, objects, refused = every(builder) if nightly else some(builder)
 

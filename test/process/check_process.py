@@ -6,7 +6,6 @@ threads and a library that is loaded and unloaded use the pools while the proces
 or that end, must be found out. TARN_NIGHTLY=1: with g++ too, under the address sanitizer, and without exceptions.
 """
 
-import concurrent.futures
 import itertools
 import os
 import re
@@ -31,63 +30,50 @@ EXACT = {"before main": 3, "after main": 3, "at exit": 7, "thread ends": 11, "de
 LEAST = {"detached runs": 300, "runs while the process ends": 30, "library runs": 100}
 
 
-class Builder:
-    """Object files, each made once, two at a time."""
+class Parts:
+    """Of the program, each made once."""
 
     def __init__(self):
-        self.root = compilers.include_root()
-        self.workers = concurrent.futures.ThreadPoolExecutor(2)
-        self.jobs = {}
-
-    def call(self, name, command):
-        done = subprocess.run([*command, "-o", name], cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace", check=False)
-        if done.returncode:
-            raise RuntimeError(" ".join(command) + "\n" + done.stdout)
-        return os.path.join(self.root, name)
+        self.builder = compilers.Builder(compilers.include_root())
 
     def objects(self, compiler, flags):
         """The jobs of program.cc and of the three units."""
         jobs = []
         for name, source, more in [("program", "program", [])] + [("unit" + n, "unit", ["-DUNIT=" + n]) for n in "012"]:
             target = "-".join([name, compiler, *[flag.lstrip("-") for flag in flags]]).replace("=", "-") + ".o"
-            if target not in self.jobs:
-                command = [compiler, *FLAGS, *flags, *more, "-c", f"tarn/test/process/{source}.cc"]
-                self.jobs[target] = self.workers.submit(self.call, target, command)
-            jobs.append(self.jobs[target])
+            command = [compiler, *FLAGS, *flags, *more, "-c", f"tarn/test/process/{source}.cc"]
+            jobs.append(self.builder.job(target, command))
         return jobs
 
     def library(self, compiler, flags):
         """The job of the library that comes and goes. g++ would mark it as one that stays."""
         target = "-".join(["library", compiler, *[flag.lstrip("-") for flag in flags]]).replace("=", "-") + ".so"
-        if target not in self.jobs:
-            really = ["-fno-gnu-unique"] if compiler == "g++" else []
-            command = [compiler, *FLAGS, *flags, *really, "-shared", "-fPIC", "-fvisibility=hidden",
-                       "tarn/test/process/library.cc"]
-            self.jobs[target] = self.workers.submit(self.call, target, command)
-        return self.jobs[target]
+        really = ["-fno-gnu-unique"] if compiler == "g++" else []
+        return self.builder.job(target, [compiler, *FLAGS, *flags, *really, "-shared", "-fPIC", "-fvisibility=hidden",
+                                         "tarn/test/process/library.cc"])
 
     def program(self, compiler, flags, order):
         program, *units = [job.result() for job in self.objects(compiler, flags)]
         name = "-".join(["run", compiler, order, *[flag.lstrip("-") for flag in flags]]).replace("=", "-")
         shown = "-Wl,--export-dynamic-symbol=note_in_program"
-        return self.call(name, [compiler, *flags, "-pthread", program, *[units[int(n)] for n in order], shown, "-ldl"])
+        command = [compiler, *flags, "-pthread", program, *[units[int(n)] for n in order], shown, "-ldl"]
+        return self.builder.job(name, command).result()
 
 
-def run(builder, compiler, flags, order):
+def run(parts, compiler, flags, order):
     """Exit status and output."""
-    program = builder.program(compiler, flags, order)
-    words = [] if any(flag.startswith("-DCONTROL") for flag in flags) else [builder.library(compiler, flags).result()]
+    program = parts.program(compiler, flags, order)
+    words = [] if any(flag.startswith("-DCONTROL") for flag in flags) else [parts.library(compiler, flags).result()]
     # What an unloaded library's pools hold stays, and nothing refers to it any more.
     done = subprocess.run([program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           timeout=60, check=False, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
     return done.returncode, done.stdout
 
 
-def life_case(builder, compiler, flags, order):
+def life_case(parts, compiler, flags, order):
     def wrong():
         try:
-            status, said = run(builder, compiler, flags, order)
+            status, said = run(parts, compiler, flags, order)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             return str(error)
         found = {name: int(n) for name, n in re.findall(r"^([a-z ]+) (\d+)$", said, re.MULTILINE) if name != "order"}
@@ -104,12 +90,12 @@ def life_case(builder, compiler, flags, order):
     return f"{order} ({compiler} {' '.join(flags)})", wrong
 
 
-def control_case(builder, compiler, flags, order, expected):
+def control_case(parts, compiler, flags, order, expected):
     """Must be found out: by the program's own checks, or by the address sanitizer."""
 
     def wrong():
         try:
-            status, said = run(builder, compiler, flags, order)
+            status, said = run(parts, compiler, flags, order)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             return str(error)
         said = f"exit status {status}\n{said}"
@@ -119,19 +105,19 @@ def control_case(builder, compiler, flags, order, expected):
 
 
 def main():
-    builder = Builder()
+    parts = Parts()
     nightly = "TARN_NIGHTLY" in os.environ
     wanted = compilers.present(["clang++-19", "g++"])
     wanted = wanted if nightly else wanted[:1]  # the first compiles them in half the time
-    cases = [life_case(builder, compiler, PLAIN, order) for compiler in wanted for order in ORDERS]
-    cases += [control_case(builder, wanted[0], PLAIN + ENDS, "012", "faults [1-9]")]
-    cases += [control_case(builder, wanted[0], PLAIN + LATE, order, r"faults [1-9]|status -11")
+    cases = [life_case(parts, compiler, PLAIN, order) for compiler in wanted for order in ORDERS]
+    cases += [control_case(parts, wanted[0], PLAIN + ENDS, "012", "faults [1-9]")]
+    cases += [control_case(parts, wanted[0], PLAIN + LATE, order, r"faults [1-9]|status -11")
               for order in ("120", "201", "210")]
     if nightly:
-        cases += [life_case(builder, wanted[0], CHECKED, "120"), life_case(builder, "g++", NARROW, "201")]
-        cases += [control_case(builder, wanted[0], CHECKED + ENDS, "012", "heap-use-after-free")]
+        cases += [life_case(parts, wanted[0], CHECKED, "120"), life_case(parts, "g++", NARROW, "201")]
+        cases += [control_case(parts, wanted[0], CHECKED + ENDS, "012", "heap-use-after-free")]
     for compiler in wanted:
-        builder.objects(compiler, PLAIN)
+        parts.objects(compiler, PLAIN)
     return compilers.report(cases)
 
 

@@ -1,4 +1,4 @@
-"""Compiles single files with every compiler that is here. Shared by the check_*.py scripts."""
+"""Compiles single files with every compiler that is here, and builds programs. Shared by the check_*.py scripts."""
 
 import atexit
 import concurrent.futures
@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 # The same as in .bazelrc.
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
@@ -48,6 +49,30 @@ def precompiled(compiler, root, headers):
     if done.returncode != 0:
         return []
     return ["-include-pch", name + ".gch"] if compiler.startswith("clang") else ["-include", name]
+
+
+class Builder:
+    """Makes files in a folder, each once, two at a time. A job names its file; its result is the file's path. Throws RuntimeError
+    with what the compiler said."""
+
+    def __init__(self, root):
+        self.root = root
+        self.workers = concurrent.futures.ThreadPoolExecutor(2)
+        self.lock = threading.Lock()
+        self.jobs = {}
+
+    def job(self, name, command):
+        with self.lock:
+            if name not in self.jobs:
+                self.jobs[name] = self.workers.submit(self.call, name, command)
+            return self.jobs[name]
+
+    def call(self, name, command):
+        done = subprocess.run([*command, "-o", name], cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors="replace", check=False)
+        if done.returncode:
+            raise RuntimeError(" ".join(command) + "\n" + done.stdout)
+        return os.path.join(self.root, name)
 
 
 def report(cases):
