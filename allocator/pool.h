@@ -30,8 +30,8 @@ constexpr auto choose_body() noexcept {
   if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>) {
     [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> c;
     return std::type_identity<rejected>{};
-  } else if constexpr (broken_rule<Size, Locking, Growth, Store, Reuse, Retention, Checking>() != rule::none) {
-    [[maybe_unused]] rule_complaint<broken_rule<Size, Locking, Growth, Store, Reuse, Retention, Checking>()> c;
+  } else if constexpr (broken_rule<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking>() != rule::none) {
+    [[maybe_unused]] rule_complaint<broken_rule<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking>()> c;
     return std::type_identity<rejected>{};
   } else {
     using identity = std::conditional_t<std::is_void_v<Identity> || Locking::needs_identity, Identity, some_static_pool>;

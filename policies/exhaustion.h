@@ -8,26 +8,41 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/stand_in.h"
+#include "tarn/policies/exhaustion/fall_back_to.h"
 #include "tarn/policies/exhaustion/report_exhaustion.h"
+#include "tarn/policies/exhaustion/retry_with.h"
+#include "tarn/policies/exhaustion/wait_for_block.h"
 
 namespace tarn {
 
+namespace detail {
+template <class Part>
+concept retries = requires(Part& part, std::size_t bytes) {
+  { part.retry(bytes) } noexcept -> std::same_as<bool>;
+} || requires(Part& part, std::size_t bytes, typename Part::attempt& one) {
+  { part.retry(bytes, one) } noexcept -> std::same_as<bool>;
+  { part.freed(bytes) } noexcept -> std::same_as<void>;
+};
+}  // namespace detail
+
 /// Everything that the pool uses of an exhaustion policy. The machinery is `part<Environment>`, made from the policy.
 ///   extra_chunks                    chunks that come from a second store of its own; 0 without one
-///   retry(bytes)                    called with nothing held; true: look again. `bytes`: the size of a block
+///   retry(bytes)                    called with nothing held; true: look again. `bytes`: the size of a block. Or
+///                                   retry(bytes, attempt), with what the part's `attempt` keeps for one allocation
+///   freed(blocks)                   where the policy's `hears_frees` is true: so many blocks were given back
 ///   next_chunk, acquire, release    growth and store of the second kind, under the growth guard like the first
 template <class P>
 concept exhaustion_policy = policy_on<P, axis::exhaustion> && requires {
   { P::extra_chunks } -> std::convertible_to<std::size_t>;
   typename P::template part<detail::stand_in>;
 } && requires(typename P::template part<detail::stand_in>& part, detail::memory region, std::size_t n) {
-  { part.retry(n) } noexcept -> std::same_as<bool>;
+  requires detail::retries<typename P::template part<detail::stand_in>>;
   { part.next_chunk(n, n, n) } noexcept -> std::same_as<detail::chunk_request>;
   { part.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
   { part.release(region, n) } noexcept -> std::same_as<void>;
 } && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
-static_assert(exhaustion_policy<report_exhaustion>);
+static_assert(exhaustion_policy<report_exhaustion> && exhaustion_policy<wait_for_block<>>);
 
 }  // namespace tarn
 

@@ -45,6 +45,7 @@ namespace tarn {
 ///                               doesn't wait, and converts to bool
 ///   keeps_blocks                threads keep free blocks that others can't get at
 ///   own_free_list               the core only carves
+///   can_wait                    a free block is seen by a thread that looks after it was given back: a thread can wait for one
 template <class P>
 concept locking_policy = policy_on<P, axis::locking> && requires {
   { P::may_return_chunks } -> std::convertible_to<bool>;
@@ -59,7 +60,7 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
   { layer.pop_slow() } noexcept -> std::same_as<void*>;
   { layer.push(block) } noexcept -> std::same_as<detail::outcome>;
   { layer.push_slow(block) } noexcept -> std::same_as<detail::outcome>;
-  { layer.make_room() } noexcept -> std::same_as<void>;
+  { layer.make_room() } noexcept -> std::same_as<detail::outcome>;
   { layer.pop_batch(out, n) } noexcept -> std::same_as<std::size_t>;
   { layer.push_batch(in, n) } noexcept -> std::same_as<detail::outcome>;
   { layer.drain() } noexcept -> std::same_as<void>;

@@ -8,6 +8,7 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/retention/keep_chunks.h"
+#include "tarn/policies/retention/return_empty_chunks.h"
 
 namespace tarn {
 
@@ -26,7 +27,7 @@ concept retention_policy = policy_on<P, axis::retention> && requires {
   { part.keep() } noexcept -> std::same_as<std::size_t>;
 } && std::constructible_from<typename P::part, const P&>;
 
-static_assert(retention_policy<keep_chunks>);
+static_assert(retention_policy<keep_chunks> && retention_policy<return_empty_chunks<>>);
 
 }  // namespace tarn
 

@@ -10,6 +10,7 @@
 #include "tarn/policies/detail/stand_in.h"
 #include "tarn/policies/reuse/batch_reuse.h"
 #include "tarn/policies/reuse/lifo_reuse.h"
+#include "tarn/policies/reuse/page_local_reuse.h"
 
 namespace tarn {
 
@@ -17,16 +18,21 @@ namespace tarn {
 ///   min_block, min_alignment     bytes that a free block must have for what the list keeps in it
 ///   finds_chunks                 it asks for the chunk of a block
 ///   sees_empty_chunks            it tells the core when a chunk becomes wholly free, and when it is used again
-///   per_chunk<Environment>       its column: column_bytes(blocks, geometry), open(column, bytes)
+///   per_chunk<Environment>       its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
 ///   pop(core)                    one branch; null: nothing ready
 ///   pop_slow(core)               refills, carves; null: a chunk is needed. Asks again first, since another may have refilled
-///   push(core, block)            takes it; `crowded`: make_room(core) must follow
+///   push(core, block)            takes it; `crowded`: make_room(core) must follow, which answers `done` or `surplus`
 ///   pop_batch, push_batch        the first of a batch that was given back is handed out first
 ///   adopted(chunk)               a chunk came, or stayed in a trim
 ///   drain(core)                  hands over every free block, linked, the next to be handed out last, and is as new:
 ///                                columns may go after it
 ///   restore(core, block)         takes a drained block whose chunk stays
 ///   forget()                     drops every free block untouched: all chunks go
+/// and where it sees empty chunks:
+///   settle(core)                 all that is free is counted: a chunk that can be empty is
+///   empty_chunks()               how many there are
+///   take_empty()                 one of them, which leaves
+///   front_capacity(core)         blocks that may wait in one place in front of it, so that chunks can become empty
 template <class P>
 concept reuse_policy = policy_on<P, axis::reuse> && requires {
   { P::min_block } -> std::convertible_to<std::size_t>;
@@ -40,7 +46,7 @@ concept reuse_policy = policy_on<P, axis::reuse> && requires {
   { list.pop(core) } noexcept -> std::same_as<void*>;
   { list.pop_slow(core) } noexcept -> std::same_as<void*>;
   { list.push(core, block) } noexcept -> std::same_as<detail::outcome>;
-  { list.make_room(core) } noexcept -> std::same_as<void>;
+  { list.make_room(core) } noexcept -> std::same_as<detail::outcome>;
   { list.pop_batch(core, out, n) } noexcept -> std::same_as<std::size_t>;
   { list.push_batch(core, in, n) } noexcept -> std::same_as<detail::outcome>;
   { list.drain(core) } noexcept -> std::same_as<detail::free_link*>;
@@ -51,7 +57,7 @@ concept reuse_policy = policy_on<P, axis::reuse> && requires {
   { list.restore(core, block) } noexcept -> std::same_as<void>;
 } && std::default_initializable<typename P::template list<detail::stand_in>>;
 
-static_assert(reuse_policy<lifo_reuse<>> && reuse_policy<batch_reuse<>>);
+static_assert(reuse_policy<lifo_reuse<>> && reuse_policy<batch_reuse<>> && reuse_policy<page_local_reuse<>>);
 
 }  // namespace tarn
 

@@ -85,9 +85,8 @@ struct chunk_layout {
  private:
   template <class Column>
   static void open_column(Column& column, std::byte*& at, std::size_t blocks, const geometry& g) noexcept {
-    const std::size_t bytes = column_bytes<Column>(blocks, g);
-    column.open(at, bytes);
-    at += bytes;
+    column.open(at, blocks, g);
+    at += column_bytes<Column>(blocks, g);
   }
 };
 

@@ -3,6 +3,7 @@
 //
 //   chunk_tree   many chunks, asked by owns() and trim(): a treap inside the chunks' own records, O(log chunks), without a
 //                table that would have to come from somewhere
+//   chunk_index  many chunks, asked on many frees: the same, and a hashed table beside it, in memory that the pool gets for it
 //   only_chunk   one chunk for good: one range check
 #ifndef TARN_ALLOCATOR_DETAIL_CHUNK_MAP_H_
 #define TARN_ALLOCATOR_DETAIL_CHUNK_MAP_H_
@@ -12,7 +13,9 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/chunk_table.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
 
 namespace tarn::detail {
 
@@ -50,7 +53,7 @@ class chunk_tree {
     return found;
   }
 
-  void insert(Chunk& chunk) noexcept {
+  void insert(Chunk& chunk, const Geometry&) noexcept {
     Chunk** at = &root_;
     while (*at != nullptr && priority(*at) >= priority(&chunk)) at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
     Chunk** left = &chunk.left;
@@ -63,6 +66,21 @@ class chunk_tree {
     }
     *left = *right = nullptr;
     *at = &chunk;
+  }
+
+  /// Precondition: it is in.
+  void erase(Chunk& chunk, const Geometry&) noexcept {
+    Chunk** at = &root_;
+    while (*at != &chunk) at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
+    Chunk* left = chunk.left;
+    Chunk* right = chunk.right;
+    while (left != nullptr && right != nullptr) {  // the two sides become one
+      Chunk*& higher = priority(left) > priority(right) ? left : right;
+      *at = higher;
+      at = &higher == &left ? &left->right : &right->left;
+      higher = *at;
+    }
+    *at = left != nullptr ? left : right;
   }
 
   /// Takes every chunk out, as a list linked by `next`.
@@ -83,6 +101,11 @@ class chunk_tree {
     return all;
   }
 
+  /// It has no table.
+  static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
+  static void supply(memory, const Geometry&) noexcept {}
+  static void forget() noexcept {}
+
  private:
   static bool before(const Chunk* a, const Chunk* b) noexcept { return address_of(a->first) < address_of(b->first); }
   static std::uint64_t priority(const Chunk* c) noexcept {
@@ -90,6 +113,43 @@ class chunk_tree {
   }
 
   Chunk* root_ = nullptr;
+};
+
+template <class Chunk, class Geometry>
+class chunk_index : chunk_tree<Chunk, Geometry> {
+  using tree = chunk_tree<Chunk, Geometry>;
+
+ public:
+  using tree::after;
+  using tree::make_record;
+
+  Chunk* find(const void* block, const Geometry& g) const noexcept { return table_.find(block, g); }
+  void insert(Chunk& chunk, const Geometry& g) noexcept {
+    table_.insert(chunk, g, each());
+    tree::insert(chunk, g);
+  }
+  void erase(Chunk& chunk, const Geometry& g) noexcept {
+    table_.erase(chunk, g);
+    tree::erase(chunk, g);
+  }
+  Chunk* take_all() noexcept {
+    table_.clear();
+    return tree::take_all();
+  }
+
+  /// Bytes that are needed to insert a list of fresh chunks.
+  std::size_t shortage(const Chunk* fresh, const Geometry& g) const noexcept { return table_.shortage(fresh, g); }
+  void supply(memory more, const Geometry& g) noexcept { table_.supply(more, g, each()); }
+  void forget() noexcept { table_.forget(); }
+
+ private:
+  auto each() const noexcept {
+    return [this](auto visit) {
+      for (Chunk* c = after(nullptr); c != nullptr; c = after(c->first)) visit(*c);
+    };
+  }
+
+  chunk_table<Chunk, Geometry> table_;
 };
 
 template <class Chunk, class Geometry>
@@ -109,23 +169,27 @@ class only_chunk {
   Chunk* after(const void* block) noexcept {
     return owned_ && address_of(chunk_.first) > address_of(block) ? &chunk_ : nullptr;
   }
-  void insert(Chunk&) noexcept { owned_ = true; }
+  void insert(Chunk&, const Geometry&) noexcept { owned_ = true; }
+  void erase(Chunk&, const Geometry&) noexcept { owned_ = false; }
   Chunk* take_all() noexcept {
     if (!owned_) return nullptr;
     owned_ = false;
     chunk_.next = nullptr;
     return &chunk_;
   }
+  static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
+  static void supply(memory, const Geometry&) noexcept {}
+  static void forget() noexcept {}
 
  private:
   Chunk chunk_;
   bool owned_ = false;
 };
 
-template <class Environment>
-using chunk_map =
-    std::conditional_t<Environment::one_chunk, only_chunk<typename Environment::chunk, typename Environment::geometry>,
-                       chunk_tree<typename Environment::chunk, typename Environment::geometry>>;
+template <class Environment, class Chunk = typename Environment::chunk, class Geometry = typename Environment::geometry>
+using chunk_map = std::conditional_t<
+    Environment::one_chunk, only_chunk<Chunk, Geometry>,
+    std::conditional_t<Environment::finds_chunks, chunk_index<Chunk, Geometry>, chunk_tree<Chunk, Geometry>>>;
 
 }  // namespace tarn::detail
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "tarn/allocator/detail/chunk.h"
@@ -19,6 +20,7 @@ template <class Environment>
 class core {
  public:
   using environment = Environment;
+  static constexpr bool returns_chunks = Environment::retention::returns_chunks;
   using geometry_type = typename Environment::geometry;
   using chunk = typename Environment::chunk;
   using layout = typename Environment::layout;
@@ -34,12 +36,17 @@ class core {
   void* pop() noexcept { return list_.pop(*this); }
   void* pop_slow() noexcept { return list_.pop_slow(*this); }
   outcome push(void* block) noexcept { return list_.push(*this, block); }
-  void make_room() noexcept { list_.make_room(*this); }
+  outcome make_room() noexcept { return list_.make_room(*this); }
   std::size_t pop_batch(void** out, std::size_t n) noexcept { return list_.pop_batch(*this, out, n); }
   outcome push_batch(void* const* in, std::size_t n) noexcept { return list_.push_batch(*this, in, n); }
 
   const geometry_type& geometry() const noexcept { return geometry_; }
   std::size_t capacity() const noexcept { return capacity_; }
+  std::size_t chunks() const noexcept
+    requires(returns_chunks)
+  {
+    return chunks_.number;
+  }
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
 
@@ -50,12 +57,19 @@ class core {
     while (got != n && untouched_ != nullptr) {
       chunk& c = *untouched_;
       const std::size_t taken = std::min(n - got, c.blocks - c.carved);
-      for (std::size_t i = 0; i < taken; ++i) out[got + i] = block_of(c, c.carved + i);
+      for (std::size_t i = 0; i < taken; ++i) out[got + i] = block_at(c.first, c.carved + i);
       got += taken;
       c.carved += taken;
       if (c.carved == c.blocks) untouched_ = c.next;
     }
     return got;
+  }
+
+  /// Blocks that may wait in one place in front of the core: fewer where chunks go back and nearly all memory lies idle.
+  std::size_t most_in_front() const noexcept
+    requires(Environment::reuse::sees_empty_chunks)
+  {
+    return list_.front_capacity(*this);
   }
 
   /// For the reuse policy that sees empty chunks: a chunk became wholly free, or is used again.
@@ -76,38 +90,48 @@ class core {
     return c;
   }
 
+  /// Bytes that the chunk map needs before a list of fresh chunks can be adopted.
+  std::size_t shortage(const chunk* fresh) const noexcept { return map_.shortage(fresh, geometry_); }
+  void supply(memory more) noexcept { map_.supply(more, geometry_); }
   void adopt(chunk& c) noexcept {
     newest_ = c.blocks;
     insert(c);
   }
 
-  /// Takes wholly free chunks out, except `keep` of them. Returns them as a list linked by `next`. Every free block is
-  /// looked at, and the map asked about it: O(free blocks × log chunks).
-  chunk* unlink_empty(std::size_t keep) noexcept {
-    free_link* block = list_.drain(*this);
-    for (free_link* free = block; free != nullptr; free = free->next) ++find(free)->idle;
-
-    chunk* const all = map_.take_all();
-    for (chunk* c = all; c != nullptr; c = c->next) {
-      const bool empty = c->idle == c->carved;
-      c->idle = 0;
-      c->leaves = empty && (keep == 0 || keep-- == 0);
+  /// Takes empty chunks out until `keep` are left. Returns them as a list linked by `next`. O(1) for a chunk that goes, and
+  /// the map's O(log chunks).
+  chunk* unlink_surplus(std::size_t keep) noexcept
+    requires(Environment::reuse::sees_empty_chunks)
+  {
+    chunk* leaving = nullptr;
+    for (std::size_t n = list_.empty_chunks(); n > keep; --n) {
+      unlink(list_.take_empty(), leaving);
+      retention_.reused();
     }
-    for (chunk* c = all; c != nullptr; c = c->next) map_.insert(*c);
+    return leaving;
+  }
 
-    while (block != nullptr) {  // what stays is free again, in the order it was
-      free_link* const next = block->next;
-      if (!find(block)->leaves) list_.restore(*this, block);
-      block = next;
+  /// Takes every wholly free chunk out, also those that were never used. Returns them as a list linked by `next`. Where the reuse
+  /// policy doesn't see empty chunks, every free block is looked at, and the map asked about it: O(free blocks × log chunks).
+  chunk* unlink_empty() noexcept {
+    if constexpr (Environment::reuse::sees_empty_chunks) {
+      list_.settle(*this);
+      chunk* leaving = unlink_surplus(0);
+      for (chunk *c = untouched_, *next; c != nullptr; c = next) {
+        next = c->next;
+        if (c->carved == 0) unlink(*c, leaving);
+      }
+      return leaving;
+    } else {
+      return unlink_counted();
     }
-    return split(map_.take_all());
   }
 
   /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
   template <class Visit>
   void each_carved(Visit visit) {
     each_chunk([&](chunk& c) {
-      for (std::size_t i = 0; i != c.carved; ++i) visit(block_of(c, i));
+      for (std::size_t i = 0; i != c.carved; ++i) visit(block_at(c.first, i));
     });
   }
 
@@ -119,8 +143,9 @@ class core {
     const aside free(*this);
     const free_link* next_free = free.first();
     each_chunk([&](chunk& c) {
-      for (std::size_t i = 0; i != c.idle; ++i) {  // blocks that were carved before
-        void* const block = block_of(c, i);
+      std::byte* const first = c.first;
+      for (std::size_t i = 0, n = c.idle; i != n; ++i) {  // blocks that were carved before
+        void* const block = block_at(first, i);
         if (block == next_free) next_free = next_free->next;
         else visit(block);
       }
@@ -135,17 +160,30 @@ class core {
     return i < c->carved;
   }
 
-  /// Takes every chunk out, whatever became of its blocks.
+  /// Takes every chunk out, whatever became of its blocks, and forgets the chunk map's table.
   chunk* unlink_all() noexcept {
+    if constexpr (Environment::reuse::sees_empty_chunks)
+      for (std::size_t n = list_.empty_chunks(); n != 0; --n) retention_.reused();
     list_.forget();
     untouched_ = nullptr;
     capacity_ = 0;
+    chunks_ = {};
     newest_ = 0;
-    return map_.take_all();
+    chunk* const all = map_.take_all();
+    map_.forget();
+    return all;
   }
 
  private:
   using list = typename Environment::reuse::template list<Environment>;
+
+  struct counted {
+    void change(int by) noexcept { number += static_cast<std::size_t>(by); }
+    std::size_t number = 0;
+  };
+  struct uncounted {
+    void change(int) noexcept {}
+  };
 
   /// The free blocks, taken out of the list, and put back at the end whatever happens. Each chunk's `idle` says meanwhile how
   /// many of its blocks were carved before.
@@ -175,17 +213,54 @@ class core {
 
   template <class Visit>
   void each_chunk(Visit visit) {
-    for (chunk* c = map_.after(nullptr); c != nullptr; c = map_.after(c->first)) visit(*c);
+    for (chunk* c = map_.after(nullptr); c != nullptr;) {
+      const std::byte* const first = c->first;  // it may be given back meanwhile
+      visit(*c);
+      c = map_.after(first);
+    }
   }
 
-  std::byte* block_of(const chunk& c, std::size_t i) const noexcept {
-    return c.first + geometry_.distance(i) + geometry_.offset();
+  std::byte* block_at(std::byte* first, std::size_t i) const noexcept {
+    return first + geometry_.distance(i) + geometry_.offset();
+  }
+
+  void unlink(chunk& c, chunk*& leaving) noexcept {
+    if (c.carved != c.blocks) {
+      chunk** at = &untouched_;
+      while (*at != &c) at = &(*at)->next;  // near the start: blocks are carved from the first
+      *at = c.next;
+    }
+    map_.erase(c, geometry_);
+    capacity_ -= c.blocks;
+    chunks_.change(-1);
+    c.next = std::exchange(leaving, &c);
+  }
+
+  /// As unlink_empty(), after the free blocks of every chunk were counted.
+  chunk* unlink_counted() noexcept {
+    free_link* block = list_.drain(*this);
+    for (free_link* free = block; free != nullptr; free = free->next) ++find(free)->idle;
+
+    chunk* const all = map_.take_all();
+    for (chunk* c = all; c != nullptr; c = c->next) {
+      c->leaves = c->idle == c->carved;
+      c->idle = 0;
+    }
+    for (chunk* c = all; c != nullptr; c = c->next) map_.insert(*c, geometry_);
+
+    while (block != nullptr) {  // what stays is free again, in the order it was
+      free_link* const next = block->next;
+      if (!find(block)->leaves) list_.restore(*this, block);
+      block = next;
+    }
+    return split(map_.take_all());
   }
 
   /// The pool keeps those that don't leave; returns those that do.
   chunk* split(chunk* all) noexcept {
     untouched_ = nullptr;
     capacity_ = 0;
+    chunks_ = {};
     chunk* leaving = nullptr;
     while (all != nullptr) {
       chunk& c = *all;
@@ -201,8 +276,9 @@ class core {
   }
 
   void insert(chunk& c) noexcept {
-    map_.insert(c);
+    map_.insert(c, geometry_);
     capacity_ += c.blocks;
+    chunks_.change(1);
     list_.adopted(c);
     if (c.carved != c.blocks) {
       c.next = untouched_;
@@ -214,6 +290,7 @@ class core {
   chunk* untouched_ = nullptr;  // chunks with blocks that were never handed out, linked by `next`
   chunk_map<Environment> map_;
   std::size_t capacity_ = 0;  // blocks in all chunks
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted, uncounted> chunks_;
   std::size_t newest_ = 0;  // blocks in the newest chunk
   TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
   TARN_NO_UNIQUE_ADDRESS growth_policy growth_;

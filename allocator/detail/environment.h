@@ -51,7 +51,10 @@ struct environment {
   static constexpr bool one_chunk = max_chunks == 1;
   static constexpr bool finds_chunks = Reuse::finds_chunks || Checking::finds_chunks;
 
-  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; };
+  static constexpr bool keeps_memory =
+      requires { requires Locking::keeps_memory; } || (finds_chunks && !one_chunk);  // for the chunk map's table
+
+  static constexpr bool hears_frees = requires { requires Exhaustion::hears_frees; };
 
   // The constants on which a member of the pool depends: their names are what an error message shows.
   static constexpr bool size_is_given_at_run_time = Size::at_run_time;

@@ -59,6 +59,7 @@ class pool_body : public pool_chunks<Environment> {
   /// Precondition: `block` came from this pool and was not given back since; it is not null.
   void deallocate(void* block) noexcept {
     const outcome answer = put(block);
+    if constexpr (Environment::hears_frees) supplier_.freed(1);
     if (answer == outcome::crowded) [[unlikely]]
       return make_room(Environment::is_static ? block : this, *this);
     if (answer != outcome::done) [[unlikely]]
@@ -99,7 +100,8 @@ class pool_body : public pool_chunks<Environment> {
       if constexpr (Environment::checking::refuses) {
         for (void* const block : some) deallocate(block);
       } else {
-        if (put_batch(some) == outcome::surplus) chunks::give_back(chunks::keep());
+        if (put_batch(some) == outcome::surplus) chunks::give_surplus_back();
+        if constexpr (Environment::hears_frees) supplier_.freed(some.size());
       }
     }
   }
@@ -196,14 +198,16 @@ class pool_body : public pool_chunks<Environment> {
 
   outcome roomy(outcome answer) noexcept {
     if (answer != outcome::crowded) [[likely]] return answer;
-    layer_.make_room();
-    return outcome::done;
+    return layer_.make_room();
   }
   /// The first argument is whatever deallocate() has in the first register already: the pool that is an object, or the block
   /// of a static pool. It spares deallocate() a move on every call, with g++ 12 and clang 14 to 19.
   TARN_NOINLINE static void make_room(const void* first, pool_body& body) noexcept {
     keep_argument(first);
-    body.layer_.make_room();
+    const outcome answer = body.layer_.make_room();
+    if constexpr (Environment::retention::returns_chunks) {
+      if (answer == outcome::surplus) [[unlikely]] body.give_surplus_back();
+    }
   }
   TARN_NOINLINE void settle(void* block, outcome answer) noexcept {
     if (answer == outcome::full) {
@@ -211,7 +215,7 @@ class pool_body : public pool_chunks<Environment> {
       if (layer_.starves()) [[unlikely]] chunks::feed();
     }
     if (answer == outcome::done) return;
-    if (answer == outcome::surplus) chunks::give_back(chunks::keep());
+    if (answer == outcome::surplus) chunks::give_surplus_back();
     else checking_.report(layer_.core(), block, answer);
   }
   outcome put_slow(void* block) noexcept {
@@ -220,13 +224,14 @@ class pool_body : public pool_chunks<Environment> {
   }
 
   TARN_COLD void* try_allocate_cold() noexcept {
+    typename supplier<Environment>::attempt attempt;
     do {
       [[maybe_unused]] const auto growing = layer_.grow_guard();
       do {
         chunks::supply(nullptr);
         if (void* const block = take_slow()) return block;
       } while (chunks::grow());
-    } while (supplier_.retry(chunks::geometry().block_size()));
+    } while (supplier_.retry(chunks::geometry().block_size(), attempt));
     return nullptr;
   }
 

@@ -97,7 +97,8 @@ class pool_chunks {
     requires(Environment::may_return_chunks)
   {
     layer_.drain();
-    return give_back(0);
+    [[maybe_unused]] const auto growing = layer_.grow_guard();
+    return return_chunks([](core_type& core) { return core.unlink_empty(); });
   }
 
   /// Returns whether the address lies in the blocks of one of the pool's chunks: free, in use, or padding between two.
@@ -142,14 +143,24 @@ class pool_chunks {
     statistics_.on_chunk(c.region.bytes);
   }
 
-  /// Gives the layer what it lacks to adopt a list of fresh chunks or, null, to go on. Returns whether the store could.
+  /// Gives the chunk map and the layer what they lack to adopt a list of fresh chunks or, null, to go on. Returns whether the store could.
   bool supply(const chunk* fresh) noexcept {
+    while (const std::size_t bytes = missing_in_map(fresh)) {
+      const memory got = supplier_.fetch_own(bytes);
+      if (!got) return false;
+      [[maybe_unused]] const auto guard = layer_.core_guard();
+      layer_.core().supply(got);
+    }
     while (const std::size_t bytes = layer_.shortage(fresh)) {
       const memory got = supplier_.fetch_own(bytes);
       layer_.supply(got);
       if (!got) return false;
     }
     return true;
+  }
+  std::size_t missing_in_map(const chunk* fresh) const noexcept {
+    [[maybe_unused]] const auto guard = layer_.core_guard();
+    return layer_.core().shortage(fresh);
   }
   /// After an operation that went well without: it doesn't wait for a thread that is at the store.
   TARN_COLD void feed() noexcept {
@@ -165,10 +176,18 @@ class pool_chunks {
     layer_.end();
   }
 
-  /// Gives empty chunks back, except `keep` of them. Returns their bytes.
-  std::size_t give_back(std::size_t keep) noexcept {
-    [[maybe_unused]] const auto growing = layer_.grow_guard();
-    return return_chunks([keep](core_type& core) { return core.unlink_empty(keep); });
+  /// The empty chunks go that the retention policy doesn't keep. Where another thread is at the store they stay until the next
+  /// time: a free doesn't wait for it.
+  TARN_COLD void give_surplus_back() noexcept {
+    if constexpr (Environment::retention::returns_chunks) {
+      const auto give = [this] { return_chunks([](core_type& core) { return core.unlink_surplus(core.keep()); }); };
+      if constexpr (requires { layer_.try_grow_guard(); }) {
+        if (const auto growing = layer_.try_grow_guard()) give();
+      } else {
+        [[maybe_unused]] const auto growing = layer_.grow_guard();
+        give();
+      }
+    }
   }
   template <class Unlink>
   std::size_t return_chunks(Unlink unlink) noexcept {
@@ -179,10 +198,6 @@ class pool_chunks {
       for (const chunk* c = leaving; c != nullptr; c = c->next) statistics_.off_chunk(c->region.bytes);
     }
     return supplier_.release(leaving, geometry());
-  }
-  std::size_t keep() const noexcept {
-    [[maybe_unused]] const auto guard = layer_.core_guard();
-    return layer_.core().keep();
   }
 
   std::size_t capacity_under_guard() const noexcept {

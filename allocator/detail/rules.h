@@ -64,9 +64,18 @@ concept keeps_blocks = requires { requires Locking::keeps_blocks; };
 template <class Locking>
 concept own_free_list = requires { requires Locking::own_free_list; };
 
-enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11 };
+/// A thread can wait for a block that another one gives back.
+template <class Locking>
+concept can_wait = requires { requires Locking::can_wait; };
+/// An exhaustion policy waits for that, or has a store of its own.
+template <class Exhaustion>
+concept waits = requires { requires Exhaustion::hears_frees; };
+template <class Exhaustion>
+concept sizes_its_store = requires { requires Exhaustion::store_is_sized_by_geometry; };
 
-template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Checking>
+enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12 };
+
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking>
 constexpr rule broken_rule() noexcept {
   if constexpr (!Size::at_run_time) {
     if (Size::bytes() == 0) return rule::r1;
@@ -75,14 +84,15 @@ constexpr rule broken_rule() noexcept {
     if (Size::bytes() < Reuse::min_block && Reuse::min_block > sizeof(void*)) return rule::r6;
   }
   if constexpr (Store::bounded && Growth::max_chunks != 1) return rule::r3;
-  else if constexpr (Size::at_run_time && Store::sized_by_geometry) return rule::r4;
+  else if constexpr (Size::at_run_time && (Store::sized_by_geometry || sizes_its_store<Exhaustion>)) return rule::r4;
   else if constexpr (Growth::needs_bounded_store && !Store::bounded) return rule::r5;
   else if constexpr (Store::bounded && keeps_blocks<Locking>) return rule::r10;
   else if constexpr (own_free_list<Locking> && !Retention::returns_chunks) {
     if constexpr (!std::is_same_v<Reuse, typename Locking::implies>) return rule::r11;
   }
-  if constexpr (Retention::returns_chunks && !Reuse::sees_empty_chunks) return rule::r8;
-  else if constexpr (Retention::returns_chunks && !Locking::may_return_chunks) return rule::r9;
+  if constexpr (Retention::returns_chunks && !Locking::may_return_chunks) return rule::r9;
+  else if constexpr (Retention::returns_chunks && !Reuse::sees_empty_chunks) return rule::r8;
+  else if constexpr (waits<Exhaustion> && !can_wait<Locking>) return rule::r12;
   if constexpr (!Size::at_run_time) {
     constexpr geometry<Size, block_shape{Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix}> g;
     if constexpr (foreseeable<Growth, g.stride()>)
@@ -124,6 +134,9 @@ struct rule_complaint {
   static_assert(Broken != rule::r11,
                 "tarn: [R11] lock_free was combined with a reuse policy, which would have nothing to do, since the stack holds "
                 "the free blocks; drop the reuse policy, or use thread_cached or mutex_locking");
+  static_assert(Broken != rule::r12,
+                "tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back to "
+                "who waits (no_locking, grouped_locking without a mutex, thread_cached, lock_free); use mutex_locking");
 };
 
 }  // namespace tarn::detail

@@ -104,9 +104,11 @@ struct implied_by<P, Axis> {
   using type = typename P::implies;
 };
 
-/// The first of the candidates that isn't void.
+/// The first of the candidates that isn't void, or void.
+template <class... Candidates>
+struct first_of : std::type_identity<void> {};
 template <class First, class... Rest>
-struct first_of : std::type_identity<First> {};
+struct first_of<First, Rest...> : std::type_identity<First> {};
 template <class... Rest>
 struct first_of<void, Rest...> : first_of<Rest...> {};
 
@@ -127,11 +129,12 @@ concept bounded_store = policy_on<P, axis::store> && P::bounded;
 template <class... Ps>
 using default_sharing = std::conditional_t<(bounded_store<Ps> || ...), mutex_locking<thread_aware_mutex>, shared_locking>;
 
-/// Policies as one argument. A product adds its own defaults with it.
+/// Policies as one argument. A product adds its own defaults with it; what another policy implies comes before them.
 template <class... Ps>
 struct policy_list {
   template <class Axis, class Default>
-  using with_default = std::conditional_t<count_on<Axis, Ps...> == 0, policy_list<Ps..., Default>, policy_list<Ps...>>;
+  using with_default =
+      std::conditional_t<std::is_void_v<choose<Axis, void, Ps...>>, policy_list<Ps..., Default>, policy_list<Ps...>>;
   template <template <class...> class Product, class... First>
   using into = Product<First..., Ps...>;
 };

@@ -14,6 +14,17 @@
 
 namespace tarn::detail {
 
+struct no_attempt {};
+template <class Part>
+struct attempt_of {
+  using type = no_attempt;
+};
+template <class Part>
+  requires requires { typename Part::attempt; }
+struct attempt_of<Part> {
+  using type = typename Part::attempt;
+};
+
 template <class Environment>
 class supplier {
   using chunk = typename Environment::chunk;
@@ -41,13 +52,12 @@ class supplier {
     if (Environment::store::bounded) request.wanted = std::min<std::size_t>(request.wanted, 1);  // it gives all it has
     if (chunk* const c = fetch_from(source_, layer, request)) return c;
     if constexpr (Environment::exhaustion::extra_chunks != 0) {
-      std::size_t total;
-      {
-        [[maybe_unused]] const auto guard = layer.core_guard();
-        total = layer.core().capacity() + more;
+      chunk* const c = fetch_from(exhaustion_, layer, exhaustion_.next_chunk(extra_.newest, extra_.blocks, g.stride()));
+      if (c != nullptr) {
+        c->from_fallback = true;
+        extra_.newest = c->blocks;
+        extra_.blocks += c->blocks;
       }
-      chunk* const c = fetch_from(exhaustion_, layer, exhaustion_.next_chunk(last, total, g.stride()));
-      if (c != nullptr) c->from_fallback = true;
       return c;
     }
     return nullptr;
@@ -59,6 +69,9 @@ class supplier {
     while (c != nullptr) {
       const memory region = c->region;
       const bool from_fallback = c->from_fallback;
+      if constexpr (Environment::exhaustion::extra_chunks != 0) {
+        if (from_fallback) extra_.blocks -= c->blocks;
+      }
       c = c->next;  // the record may lie in the region
       bytes += region.bytes;
       if (from_fallback)
@@ -73,7 +86,14 @@ class supplier {
   memory fetch_own(std::size_t bytes) noexcept { return own_.fetch(source_, bytes); }
   void drop_own() noexcept { own_.drop(source_); }
 
-  bool retry(std::size_t bytes) noexcept { return exhaustion_.retry(bytes); }
+  /// What an exhaustion policy keeps for one allocation that found nothing.
+  using attempt = typename attempt_of<exhaustion>::type;
+  /// With nothing held: whether to look again.
+  bool retry(std::size_t bytes, attempt& one) noexcept {
+    if constexpr (std::is_same_v<attempt, no_attempt>) return exhaustion_.retry(bytes);
+    else return exhaustion_.retry(bytes, one);
+  }
+  void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
 
   /// Blocks that a bounded store, still untouched, will give.
   template <class Core>
@@ -86,16 +106,27 @@ class supplier {
   template <class Source, class Layer>
   chunk* fetch_from(Source& from, Layer& layer, chunk_request request) noexcept {
     const geometry_type& g = layer.core().geometry();
-    if (request.wanted == 0) return nullptr;
-    const std::size_t bytes = layout::bytes(request.wanted, g);
-    if (bytes > size_limit) return nullptr;
-    const memory region = from.acquire(bytes, Environment::chunk_alignment(g));
-    if (!region) return nullptr;
-    return layer.core().make_chunk(region, layout::blocks_in(region.bytes, request.at_most, g));
+    while (request.wanted != 0) {
+      const std::size_t bytes = layout::bytes(request.wanted, g);
+      if (bytes <= size_limit) {
+        if (const memory region = from.acquire(bytes, Environment::chunk_alignment(g)))
+          return layer.core().make_chunk(region, layout::blocks_in(region.bytes, request.at_most, g));
+      }
+      if (request.wanted <= request.at_least) break;
+      request.wanted = std::max(request.wanted / 2, request.at_least);
+    }
+    return nullptr;
   }
 
   TARN_NO_UNIQUE_ADDRESS source source_;
   TARN_NO_UNIQUE_ADDRESS exhaustion exhaustion_;
+  struct extra_counts {
+    std::size_t newest = 0;  // blocks in the newest chunk of the second store
+    std::size_t blocks = 0;  // in all of them
+  };
+  struct no_counts {};
+
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::exhaustion::extra_chunks != 0, extra_counts, no_counts> extra_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::keeps_memory, own_memory, no_own_memory> own_;
 };
 

@@ -52,6 +52,8 @@ class array_front {
   /// Before the first use and after close() it has one slot, so that a pool is a constant.
   bool closed() const noexcept { return capacity() == 1; }
   void open() noexcept { move_to(own_.slots, Own + 1); }
+  /// There is room for `entries` from now on, at most Own, and more where so many are in it.
+  void limit_to(std::size_t entries) noexcept { limit_ = end_ - std::max(entries, size() + 1); }
   constexpr void close() noexcept {
     limit_ = nook_;
     top_ = end_ = nook_ + 1;

@@ -30,7 +30,10 @@ struct numbered_column {
   static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
     return multiply(blocks, sizeof(link));
   }
-  void open(std::byte* column, std::size_t) noexcept { links = reinterpret_cast<link*>(column); }
+  template <class Geometry>
+  void open(std::byte* column, std::size_t, const Geometry&) noexcept {
+    links = reinterpret_cast<link*>(column);
+  }
 
   link* links = nullptr;  // each is made when its block is carved, so that a chunk of a million blocks costs what one costs
   std::uint32_t base = 0;

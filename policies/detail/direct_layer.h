@@ -26,7 +26,7 @@ class direct_layer {
   void* pop_slow() noexcept { return core_.pop_slow(); }
   outcome push(void* block) noexcept { return core_.push(block); }
   outcome push_slow(void* block) noexcept { return core_.push(block); }
-  void make_room() noexcept { core_.make_room(); }
+  outcome make_room() noexcept { return core_.make_room(); }
   std::size_t pop_batch(void** out, std::size_t n) noexcept { return core_.pop_batch(out, n); }
   outcome push_batch(void* const* in, std::size_t n) noexcept { return core_.push_batch(in, n); }
   void drain() noexcept {}

@@ -40,9 +40,16 @@ static_assert(sizeof(magazine) == 2 * sizeof(void*));
 /// changed while it lies here. The caller holds the core guard.
 class depot {
  public:
-  magazine* take_full() noexcept { return pop(full_); }
-  void give_full(magazine* m) noexcept { push(full_, m); }
+  magazine* take_full() noexcept {
+    if (full_ != nullptr) --fulls_;
+    return pop(full_);
+  }
+  void give_full(magazine* m) noexcept {
+    ++fulls_;
+    push(full_, m);
+  }
   bool has_full() const noexcept { return full_ != nullptr; }
+  std::size_t full() const noexcept { return fulls_; }
 
   void give_empty(magazine* m) noexcept { push(empty_[m->size], m); }
 
@@ -97,6 +104,7 @@ class depot {
   static void push(magazine*& list, magazine* m) noexcept { m->next = std::exchange(list, m); }
 
   magazine* full_ = nullptr;
+  std::size_t fulls_ = 0;
   std::array<magazine*, magazine::sizes> empty_ = {};
   memory left_;
   std::size_t lacks_ = 0;  // bytes

@@ -109,15 +109,15 @@ class magazine_layer {
   }
   TARN_NOINLINE outcome push_slow(void* block) noexcept {
     slot* const s = mine();
-    if (s == nullptr || (s->top == s->limit && !make_space(*s))) {
-      [[maybe_unused]] const auto lock = core_guard();
-      core_.push_batch(&block, 1);
-    } else {
-      *s->top++ = block;
-    }
-    return outcome::done;
+    outcome answer = outcome::done;
+    if (s == nullptr) return push_locked(block);
+    if constexpr (Core::returns_chunks)
+      if (s->top == s->limit) answer = unload(*s);
+    if (s->top == s->limit && !make_space(*s)) return push_locked(block);
+    *s->top++ = block;
+    return answer;
   }
-  void make_room() noexcept {}  // push() answers `full` instead
+  static outcome make_room() noexcept { return outcome::done; }  // push() answers `full` instead
 
   std::size_t pop_batch(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
@@ -129,11 +129,12 @@ class magazine_layer {
     return got;
   }
   outcome push_batch(void* const* in, std::size_t n) noexcept {
+    outcome answer = outcome::done;
     while (n != 0) {  // from the end, so that the first of the batch is handed out first
       void* const block = in[--n];
-      if (push(block) != outcome::done) push_slow(block);
+      if (push(block) != outcome::done && push_slow(block) == outcome::surplus) answer = outcome::surplus;
     }
-    return outcome::done;
+    return answer;
   }
 
   // ---- everything back to the core -----------------------------------------------------------------------------------
@@ -276,6 +277,7 @@ class magazine_layer {
       }
     }
     const std::size_t got = core_.pop_batch(s.bottom, magazine::capacity(s.current->size));
+    s.limit = s.current->limit();  // unload() may have lowered it
     std::reverse(s.bottom, s.bottom + got);  // the first of the batch is handed out first
     s.top = s.bottom + got;
     if (got != 0) s.used(Largest, core_.capacity());
@@ -302,7 +304,37 @@ class magazine_layer {
     return true;
   }
 
-  /// Without a slot.
+  /// Where chunks go back by themselves: whatever lies in front of the core keeps them here. So a few full magazines in the depot
+  /// must do; and where nearly all memory lies idle, none, and few blocks in the caller's.
+  outcome unload(slot& s) noexcept {
+    constexpr std::size_t enough = 4;
+    [[maybe_unused]] const auto lock = core_guard();
+    const std::size_t few = core_.most_in_front();
+    outcome answer = outcome::done;
+    const auto give = [&](void** blocks, std::size_t n) {
+      if (core_.push_batch(blocks, n) == outcome::surplus) answer = outcome::surplus;
+    };
+    if (few < magazine::capacity(s.current->size)) {
+      give(s.bottom, static_cast<std::size_t>(s.top - s.bottom));
+      s.top = s.bottom;
+      while (magazine* const m = depot_.take_full()) {
+        give(m->bottom(), magazine::capacity(m->size));
+        depot_.give_empty(m);
+      }
+    } else if (depot_.full() < enough) {
+      return answer;
+    }
+    if (s.spare_is_full) give(s.spare->bottom(), magazine::capacity(s.spare->size));
+    s.spare_is_full = false;
+    s.limit = s.bottom + std::min(few, magazine::capacity(s.current->size));
+    return answer;
+  }
+
+  /// Without a slot, or without room in it.
+  outcome push_locked(void* block) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    return core_.push_batch(&block, 1);
+  }
   void* pop_locked() noexcept {
     [[maybe_unused]] const auto lock = core_guard();
     void* block = nullptr;

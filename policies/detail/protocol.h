@@ -27,10 +27,11 @@ struct memory {
 };
 
 /// What a growth policy wants next, in blocks. `wanted` 0: it refuses. `at_most` bounds what the pool may make of a region
-/// that came out larger than asked.
+/// that came out larger than asked. Where the store refuses `wanted`, half of it is tried, and so on down to `at_least`.
 struct chunk_request {
   std::size_t wanted = 0;
   std::size_t at_most = 0;
+  std::size_t at_least = static_cast<std::size_t>(-1);
 };
 
 /// A free block that holds the address of the next one.
@@ -50,7 +51,8 @@ struct no_column {
   static constexpr std::size_t column_bytes(std::size_t, const Geometry&) noexcept {
     return 0;
   }
-  constexpr void open(std::byte*, std::size_t) noexcept {}
+  template <class Geometry>
+  constexpr void open(std::byte*, std::size_t, const Geometry&) noexcept {}
 };
 
 }  // namespace tarn::detail

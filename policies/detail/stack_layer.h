@@ -59,7 +59,7 @@ class stack_layer {
     return run[0];
   }
   outcome push_slow(void* block) noexcept { return push(block); }
-  void make_room() noexcept {}
+  static outcome make_room() noexcept { return outcome::done; }
 
   std::size_t pop_batch(void** out, std::size_t n) noexcept {
     std::size_t got = 0;

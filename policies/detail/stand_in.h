@@ -37,16 +37,18 @@ struct stand_in {
   /// What a reuse policy sees of the core.
   struct core {
     using environment = stand_in;
+    static constexpr bool returns_chunks = false;
     stand_in::geometry geometry() const noexcept { return {}; }
     std::size_t carve(void** out, std::size_t n) noexcept { return out == nullptr ? n : 0; }
     void* pop() noexcept { return nullptr; }
     void* pop_slow() noexcept { return nullptr; }
     outcome push(void*) noexcept { return outcome::done; }
-    void make_room() noexcept {}
+    outcome make_room() noexcept { return outcome::done; }
     void adopt(chunk&) noexcept {}
     std::size_t capacity() const noexcept { return 0; }
     std::size_t pop_batch(void**, std::size_t) noexcept { return 0; }
     outcome push_batch(void* const*, std::size_t) noexcept { return outcome::done; }
+    std::size_t most_in_front() const noexcept { return 0; }
   };
 };
 
@@ -54,7 +56,7 @@ struct stand_in {
 template <class C>
 concept column = std::default_initializable<C> && requires(C& c, std::byte* start, std::size_t n, stand_in::geometry geometry) {
   { C::column_bytes(n, geometry) } noexcept -> std::same_as<std::size_t>;
-  { c.open(start, n) } noexcept -> std::same_as<void>;
+  { c.open(start, n, geometry) } noexcept -> std::same_as<void>;
 };
 
 }  // namespace tarn::detail

@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/no_second_store.h"
 
 namespace tarn {
 
@@ -17,12 +17,9 @@ struct report_exhaustion {
   static constexpr std::size_t extra_chunks = 0;
 
   template <class Environment>
-  struct part {
+  struct part : detail::no_second_store {
     constexpr explicit part(const report_exhaustion&) noexcept {}
     constexpr bool retry(std::size_t) noexcept { return false; }
-    constexpr detail::chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {}; }
-    constexpr detail::memory acquire(std::size_t, std::size_t) noexcept { return {}; }
-    constexpr void release(detail::memory, std::size_t) noexcept {}
   };
 };
 

@@ -1,4 +1,4 @@
-// decides    every chunk holds the same number of blocks, up to an optional cap on the total
+// decides    every chunk holds the same number of blocks, up to an optional cap on the total, in blocks or bytes
 // costs      a call of the store for every Blocks blocks
 // conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
 // use when   memory must grow in even, foreseeable steps
@@ -9,26 +9,28 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/detail/cap.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn {
 
 /// \tparam Blocks  in each chunk, at least 1
 /// \tparam Cap     blocks in all chunks together
-template <std::size_t Blocks, std::size_t Cap = unlimited>
+/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each; records of chunks not counted
+template <std::size_t Blocks, std::size_t Cap = unlimited, std::size_t Bytes = unlimited>
 struct fixed_growth {
   using axis = tarn::axis::growth;
-  static constexpr bool arguments_hold = Blocks != 0 && Cap != 0;
+  static constexpr bool arguments_hold = Blocks != 0 && Cap != 0 && Bytes != 0;
   struct complaint {
     static_assert(Blocks != 0, "tarn: [G1] fixed_growth<0>: chunks of no blocks; give at least 1");
-    static_assert(Cap != 0,
+    static_assert(Cap != 0 && Bytes != 0,
                   "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
   };
   static constexpr std::size_t max_chunks = unlimited;
   static constexpr bool needs_bounded_store = false;
 
-  constexpr detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t) const noexcept {
-    const std::size_t blocks = std::min(Blocks, Cap - std::min(Cap, total));
+  constexpr detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t stride) const noexcept {
+    const std::size_t blocks = std::min(Blocks, detail::room_under_cap(total, Cap, Bytes, stride));
     return {blocks, blocks};
   }
 };

@@ -10,6 +10,7 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/cap.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn {
@@ -18,18 +19,20 @@ namespace tarn {
 /// \tparam Max     blocks in the largest chunk; natural: as many as fit into 4 MiB, at least 1
 /// \tparam Factor  from one chunk to the next, at least 2
 /// \tparam Cap     blocks in all chunks together
-/// A store that gives more than was asked (page_store does) is used to the end, within the cap. A pool that has given all
+/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each; records of chunks not counted
+/// Where the store refuses a chunk, half of it is tried, down to the first one's size. A store that gives more than was asked (page_store does) is used to the end, within the cap. A pool that has given all
 /// chunks back starts again with First.
-template <std::size_t First = natural, std::size_t Max = natural, std::size_t Factor = 2, std::size_t Cap = unlimited>
+template <std::size_t First = natural, std::size_t Max = natural, std::size_t Factor = 2, std::size_t Cap = unlimited,
+          std::size_t Bytes = unlimited>
 struct geometric_growth {
   using axis = tarn::axis::growth;
-  static constexpr bool arguments_hold = Factor >= 2 && (Max == natural || First <= Max) && Cap != 0;
+  static constexpr bool arguments_hold = Factor >= 2 && (Max == natural || First <= Max) && Cap != 0 && Bytes != 0;
   struct complaint {
     static_assert(Factor >= 2,
                   "tarn: [G3] geometric_growth with a factor under 2 doesn't grow; use fixed_growth<Blocks>, or a factor of 2");
     static_assert(Max == natural || First <= Max,
                   "tarn: [G4] geometric_growth whose first chunk is larger than its largest; swap First and Max");
-    static_assert(Cap != 0,
+    static_assert(Cap != 0 && Bytes != 0,
                   "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
   };
   static constexpr std::size_t max_chunks = unlimited;
@@ -38,9 +41,9 @@ struct geometric_growth {
   constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
     const std::size_t first = First != natural ? First : std::max<std::size_t>(1, first_bytes / stride);
     const std::size_t largest = std::max(first, Max != natural ? Max : max_bytes / stride);
-    const std::size_t left = Cap - std::min(Cap, total);
+    const std::size_t left = detail::room_under_cap(total, Cap, Bytes, stride);
     const std::size_t next = total == 0 ? first : std::min(detail::multiply(last, Factor), largest);
-    return {std::min(next, left), left};
+    return {std::min(next, left), left, std::min(first, left)};
   }
 
  private:

@@ -75,6 +75,7 @@ struct grouped_locking {
                   "std::mutex, or none");
   };
   static constexpr bool may_return_chunks = true;
+  static constexpr bool can_wait = !std::is_void_v<Mutex>;
   static constexpr bool needs_identity = false;
   static constexpr bool ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>;
   template <class T>

@@ -77,6 +77,7 @@ struct mutex_locking {
                   "name a mutex, as std::mutex");
   };
   static constexpr bool may_return_chunks = true;
+  static constexpr bool can_wait = true;
   static constexpr bool needs_identity = false;
   template <class T>
   using cell = T;  // hooks run under the mutex

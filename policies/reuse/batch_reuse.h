@@ -51,8 +51,9 @@ struct batch_reuse {
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry& geometry) noexcept {
       return Front > own_front && geometry.extent(blocks) / 32 >= front_bytes ? front_bytes : 0;
     }
-    void open(std::byte* column, std::size_t bytes) noexcept {
-      front = bytes == 0 ? nullptr : reinterpret_cast<void**>(column);
+    template <class Geometry>
+    void open(std::byte* column, std::size_t blocks, const Geometry& geometry) noexcept {
+      front = column_bytes(blocks, geometry) == 0 ? nullptr : reinterpret_cast<void**>(column);
     }
     void** front = nullptr;
   };
@@ -82,14 +83,11 @@ struct batch_reuse {
       return front_.push(block) ? detail::outcome::done : detail::outcome::crowded;
     }
     /// The front gets (larger) storage, or the older half of it goes to the back end, batch by batch.
-    TARN_NOINLINE void make_room(core_type& core) noexcept {
-      if (front_.closed()) return front_.open();
-      if (larger_ != nullptr && front_.capacity() != Front) return front_.move_to(larger_, Front + 1);
-      std::size_t dropped = 0;
-      const std::size_t keep = front_.capacity() / 2 - 1;  // so that one batch goes from 127 entries of 128, too
-      for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch)
-        batches_.give(front_.entries() + left - batch, core.geometry().words());
-      front_.drop_oldest(dropped);
+    TARN_NOINLINE detail::outcome make_room(core_type& core) noexcept {
+      if (front_.closed()) front_.open();
+      else if (larger_ != nullptr && front_.capacity() != Front) front_.move_to(larger_, Front + 1);
+      else pack(core);
+      return detail::outcome::done;
     }
 
     // Not inlined: what unpacks 64 addresses would be looked at beside the caller's array, of perhaps five, and warned about.
@@ -142,6 +140,14 @@ struct batch_reuse {
 
    private:
     using per_chunk = batch_reuse::per_chunk<Environment>;
+
+    void pack(core_type& core) noexcept {
+      std::size_t dropped = 0;
+      const std::size_t keep = front_.capacity() / 2 - 1;  // so that one batch goes from 127 entries of 128, too
+      for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch)
+        batches_.give(front_.entries() + left - batch, core.geometry().words());
+      front_.drop_oldest(dropped);
+    }
 
     detail::array_front<own_front> front_;
     detail::batch_stack batches_;

@@ -52,7 +52,7 @@ struct lifo_reuse {
       head_ = ::new (block) link{head_};
       return detail::outcome::done;
     }
-    void make_room(core_type&) noexcept {}  // there always is
+    detail::outcome make_room(core_type&) noexcept { return detail::outcome::done; }  // there always is
 
     std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
       std::size_t got = 0;

@@ -47,6 +47,11 @@ constexpr std::tuple kinds{
     kind<batch_reuse<>>{"batch_reuse"},
     kind<batch_reuse<prefetch::none, 128>>{"batch_reuse none, 128"},
     kind<batch_reuse<prefetch::on_free, 256>>{"batch_reuse on_free, 256"},
+    kind<page_local_reuse<>>{"page_local_reuse"},
+    kind<page_local_reuse<4096, prefetch::on_free, 128>>{"page_local_reuse 4096, on_free, 128"},
+    kind<keep_chunks>{"keep_chunks"},
+    kind<return_empty_chunks<>>{"return_empty_chunks"},
+    kind<return_empty_chunks<0, 0>>{"return_empty_chunks<0, 0>"},
     kind<no_statistics>{"no_statistics"},
     kind<counting_statistics>{"counting_statistics"},
 };
@@ -77,9 +82,11 @@ constexpr bool can_live_together() {
     using store = std::conditional_t<std::same_as<store_a, heap_store>, store_b, store_a>;
     using growth = std::conditional_t<
         growth_policy<A>, A, std::conditional_t<growth_policy<B>, B, std::conditional_t<store::bounded, no_growth<>, geometric_growth<>>>>;
-    using reuse = std::conditional_t<reuse_policy<A>, A, std::conditional_t<reuse_policy<B>, B, lifo_reuse<>>>;
+    using retention = std::conditional_t<retention_policy<A>, A, std::conditional_t<retention_policy<B>, B, keep_chunks>>;
+    using own_reuse = std::conditional_t<retention::returns_chunks, page_local_reuse<>, lifo_reuse<>>;
+    using reuse = std::conditional_t<reuse_policy<A>, A, std::conditional_t<reuse_policy<B>, B, own_reuse>>;
     using locking = std::conditional_t<locking_policy<A>, A, std::conditional_t<locking_policy<B>, B, no_locking>>;
-    return detail::broken_rule<size, locking, growth, store, reuse, keep_chunks, no_checking>() == detail::rule::none;
+    return detail::broken_rule<size, locking, growth, store, reuse, retention, report_exhaustion, no_checking>() == detail::rule::none;
   }
 }
 

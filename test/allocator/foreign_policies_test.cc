@@ -97,7 +97,8 @@ struct suspicious {
   struct per_chunk {
     template <class Geometry>
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept { return blocks; }
-    void open(std::byte* at, std::size_t bytes) noexcept { column = std::span(at, bytes); }
+    template <class Geometry>
+    void open(std::byte* at, std::size_t blocks, const Geometry&) noexcept { column = std::span(at, blocks); }
     std::span<std::byte> column;
   };
   template <class Environment>
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(statistics_and_checking) {
     BOOST_TEST(model.take_batch(50) == 50u);
     BOOST_TEST(pool.statistics().live == 150u);
     BOOST_TEST(pool.statistics().chunks == 5u);
-    BOOST_TEST(pool.statistics().bytes == upstream.bytes());
+    BOOST_TEST(pool.statistics().bytes + 576 == upstream.bytes());  // a table of the chunks, which the checking policy looks up
 
     void* const block = pool.allocate();
     pool.deallocate(block);
@@ -173,7 +174,7 @@ struct second_chance : second_chance_values {
       return true;
     }
     detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t) const noexcept {
-      return total < 30 ? detail::chunk_request{10, 10} : detail::chunk_request{};
+      return total < 20 ? detail::chunk_request{10, 10} : detail::chunk_request{};
     }
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       return {policy.reserve_store->allocate(bytes, alignment), bytes};
@@ -215,7 +216,7 @@ struct tidy_retention {
     explicit part(const tidy_retention&) noexcept {}
     detail::outcome emptied() noexcept { return detail::outcome::surplus; }
     void reused() noexcept {}
-    std::size_t keep() const noexcept { return 1; }
+    std::size_t keep() const noexcept { return 0; }
   };
 };
 
@@ -225,9 +226,25 @@ struct counted_reuse : lifo_reuse<> {
   class list : public lifo_reuse<>::list<Environment> {
     using base = lifo_reuse<>::list<Environment>;
     using core = typename Environment::core;
+    using chunk = typename Environment::chunk;
     std::size_t out_ = 0;
+    std::vector<chunk*> chunks_;
 
    public:
+    void settle(core&) noexcept {}
+    std::size_t empty_chunks() const noexcept { return out_ == 0 ? chunks_.size() : 0; }
+    chunk& take_empty() noexcept {
+      base::forget();  // all go
+      chunk& last = *chunks_.back();
+      chunks_.pop_back();
+      return last;
+    }
+    void adopted(chunk& c) noexcept { chunks_.push_back(&c); }
+    void forget() noexcept {
+      base::forget();
+      chunks_.clear();
+      out_ = 0;
+    }
     void* pop(core& c) noexcept { return counted(base::pop(c)); }
     void* pop_slow(core& c) noexcept { return counted(base::pop_slow(c)); }
     detail::outcome push(core& c, void* block) noexcept {
@@ -260,10 +277,10 @@ BOOST_AUTO_TEST_CASE(a_reuse_and_a_retention_that_return_chunks) {
   pool.allocate_batch(blocks);
   BOOST_TEST(upstream.regions() == 7u);
   for (void* const block : blocks) pool.deallocate(block);
-  BOOST_TEST(upstream.regions() == 1u);  // keep() says so
+  BOOST_TEST(upstream.regions() == 0u);  // keep() says so
   pool.allocate_batch(blocks);
   pool.deallocate_batch(blocks);
-  BOOST_TEST(upstream.regions() == 1u);
+  BOOST_TEST(upstream.regions() == 0u);
 }
 
 // ---- locking: a layer that keeps one block in front of the core, and can say "full" --------------------------------------

@@ -16,7 +16,8 @@ struct half_column : tarn::lifo_reuse<> {
 struct whole_column : tarn::lifo_reuse<> {
   template <class Environment>
   struct per_chunk : half_column::per_chunk<Environment> {
-    void open(std::byte*, std::size_t) noexcept {}
+    template <class Geometry>
+    void open(std::byte*, std::size_t, const Geometry&) noexcept {}
   };
 };
 

@@ -8,7 +8,8 @@
  *     pop         Process::self s.is_of
  *     push        Process::self s.is_of
  *     pop_slow    mine pop_locked refill
- *     push_slow   mine make_space core_guard core_.push_batch
+ *     push_slow   mine push_locked make_space push_locked
+ *     push_locked core_guard core_.push_batch
  *     pop_locked  core_guard core_.pop_batch unload_full scavenge core_.pop_batch
  *     drain       Process::self core_guard domain_.load find empty unload_full scavenge
  *

@@ -19,6 +19,7 @@ namespace tarn::test {
 class heap_core {
  public:
   static constexpr std::size_t most = 96;
+  static constexpr bool returns_chunks = false;
   struct block {
     alignas(16) std::byte bytes[16];
   };

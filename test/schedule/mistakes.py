@@ -261,7 +261,7 @@ TABLES = {
             "refilled_without_guard": SMALL + [(1, LOCK + "      if (!depot_.has_full())", "if (!depot_.has_full())")],
             "locked_pop_without_guard": SMALL + [(1, LOCK + "    void* block = nullptr;", "void* block = nullptr;")],
             "locked_push_without_guard": SMALL + [
-                (1, LOCK + "      core_.push_batch(&block, 1);", "core_.push_batch(&block, 1);")],
+                (1, LOCK + "    return core_.push_batch(&block, 1);", "return core_.push_batch(&block, 1);")],
             "drained_without_guard": SMALL + [
                 (1, LOCK + "    if (me.domain != nullptr && me.domain", "if (me.domain != nullptr && me.domain")],
             "first_magazine_without_guard": SMALL + [

@@ -151,7 +151,7 @@ class stack_world {
     chunk& c = chunks_[adopted_];
     c.first = memory_.data() + adopted_ * chunk_bytes;
     c.blocks = script_.blocks;
-    c.open(reinterpret_cast<std::byte*>(links_.data()) + adopted_ * most_blocks * sizeof(link), c.blocks);
+    c.open(reinterpret_cast<std::byte*>(links_.data()) + adopted_ * most_blocks * sizeof(link), c.blocks, geometry_);
     ++adopted_;
     while (const std::size_t bytes = layer_.shortage(&c)) {
       layer_.supply({tables_.data() + tables_used_, bytes});

@@ -54,7 +54,8 @@ struct column {
   static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
     return blocks;
   }
-  void open(std::byte*, std::size_t) noexcept {}
+  template <class Geometry>
+  void open(std::byte*, std::size_t, const Geometry&) noexcept {}
 };
 template <class Axis>
 struct column_of : column {};
@@ -252,9 +253,11 @@ struct reuse_archetype : with_min_block<Lacking != 0>,
       head = ::new (block) free_link{head};
       return outcome::done;
     }
-    void make_room(core&) noexcept
+    outcome make_room(core&) noexcept
       requires(Lacking != 8)
-    {}
+    {
+      return outcome::done;
+    }
     std::size_t pop_batch(core& c, void** out, std::size_t n) noexcept
       requires(Lacking != 9)
     {
@@ -341,10 +344,10 @@ struct locking_archetype : with_may_return_chunks<Lacking != 0>,
     {
       return core_.push(block);
     }
-    void make_room() noexcept
+    outcome make_room() noexcept
       requires(Lacking != 10)
     {
-      core_.make_room();
+      return core_.make_room();
     }
     std::size_t pop_batch(void** out, std::size_t n) noexcept
       requires(Lacking != 11)

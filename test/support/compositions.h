@@ -59,7 +59,25 @@ using compositions = std::tuple<
     pool<static_size<256, 64>, lock_free, geometric_growth<8, 64, 3, 20000>, resource_store>,
     pool<static_size<64>, lock_free, geometric_growth<>, page_store<huge_pages>>,
     pool<dynamic_size, grouped_locking<crew>, no_growth<5000>, page_store<huge_pages>, lifo_reuse<prefetch::on_allocate>>,
-    pool<dynamic_size, grouped_locking<crew, std::mutex>, geometric_growth<>, heap_store, batch_reuse<prefetch::on_free, 256>>>;
+    pool<dynamic_size, grouped_locking<crew, std::mutex>, geometric_growth<>, heap_store, batch_reuse<prefetch::on_free, 256>>,
+    pool<static_size<8>, grouped_locking<crew, std::mutex>, geometric_growth<>, heap_store, page_local_reuse<>, return_empty_chunks<0, 0>, counting_statistics>,
+    pool<static_size<256, 64>, fixed_growth<100>, resource_store, page_local_reuse<>>,
+    pool<static_size<8>, no_growth<5000>, heap_store, page_local_reuse<4096, prefetch::on_free, 128>, return_empty_chunks<>, counting_statistics>,
+    pool<size_of<trio>, thread_cached<>, geometric_growth<8, 64, 3, 20000>, resource_store, page_local_reuse<4096, prefetch::on_free, 128>, return_empty_chunks<0, 0>>,
+    pool<static_size<64>, grouped_locking<crew>, geometric_growth<8, 64, 3, 20000>, page_store<>, page_local_reuse<>, return_empty_chunks<>>,
+    pool<static_size<64>, grouped_locking<crew>, geometric_growth<>, page_store<huge_pages>, page_local_reuse<4096, prefetch::on_free, 128>, counting_statistics>,
+    pool<dynamic_size, mutex_locking<>, no_growth<5000>, buffer_store, page_local_reuse<>, counting_statistics>,
+    pool<static_size<256, 64>, mutex_locking<>, no_growth<5000>, buffer_store, page_local_reuse<4096, prefetch::on_free, 128>, return_empty_chunks<0, 0>>,
+    pool<size_of<trio>, thread_cached<>, geometric_growth<>, page_store<huge_pages>, page_local_reuse<>, return_empty_chunks<>>,
+    pool<dynamic_size, grouped_locking<crew>, fixed_growth<100>, page_store<>, page_local_reuse<4096, prefetch::on_free, 128>, return_empty_chunks<0, 0>>,
+    pool<static_size<8>, grouped_locking<crew, std::mutex>, geometric_growth<8, 64, 3, 20000>, heap_store, page_local_reuse<4096, prefetch::on_free, 128>>,
+    pool<static_size<256, 64>, mutex_locking<>, fixed_growth<100>, resource_store, page_local_reuse<4096, prefetch::on_free, 128>, return_empty_chunks<>>,
+    pool<static_size<64>, no_growth<5000>, static_array_store<3000>, page_local_reuse<4096, prefetch::on_free, 128>, return_empty_chunks<0, 0>, counting_statistics>,
+    pool<size_of<trio>, thread_cached<>, geometric_growth<>, page_store<>, page_local_reuse<4096, prefetch::on_free, 128>, counting_statistics>,
+    pool<static_size<256, 64>, grouped_locking<crew, std::mutex>, no_growth<5000>, static_array_store<3000>, page_local_reuse<>, return_empty_chunks<>>,
+    pool<dynamic_size, no_growth<5000>, buffer_store, page_local_reuse<>, return_empty_chunks<>>,
+    pool<static_size<8>, mutex_locking<>, fixed_growth<100>, page_store<huge_pages>, page_local_reuse<>, return_empty_chunks<0, 0>, counting_statistics>,
+    pool<static_size<256, 64>, mutex_locking<>, no_growth<5000>, static_array_store<3000>, page_local_reuse<>>>;
 
 #if !defined(TARN_SHARDS)
 #define TARN_SHARDS 1

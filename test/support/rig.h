@@ -16,15 +16,17 @@ namespace tarn::test {
 
 template <class Pool>
 struct facts;
-template <class Size, class Locking, class Growth, class Store, class Reuse, class... Rest>
-struct facts<basic_pool<Size, Locking, Growth, Store, Reuse, Rest...>> {
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class... Rest>
+struct facts<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Rest...>> {
   using size = Size;
   using locking = Locking;
   using growth = Growth;
   using store = Store;
   using reuse = Reuse;
   /// It asks the store for memory besides its chunks, which release() and the destructor give back.
-  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; };
+  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; } || Reuse::finds_chunks;
+  static constexpr bool sees_empty_chunks = Reuse::sees_empty_chunks;
+  static constexpr bool returns_chunks = Retention::returns_chunks;
   static constexpr bool keeps_blocks = detail::keeps_blocks<Locking>;
   static constexpr bool may_return_chunks = Locking::may_return_chunks;
   static constexpr bool over_resource = std::same_as<Store, resource_store>;

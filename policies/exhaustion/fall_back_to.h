@@ -1,0 +1,73 @@
+// decides    a pool whose store gives no further chunk, or whose growth policy wants none, goes on with chunks from another store
+// costs      nothing until then; a chunk's record says where it goes back to
+// conflicts  none
+// use when   memory of the first choice is small: an array inside the pool, huge pages, fast memory; and nothing may fail
+#ifndef TARN_POLICIES_EXHAUSTION_FALL_BACK_TO_H_
+#define TARN_POLICIES_EXHAUSTION_FALL_BACK_TO_H_
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/growth/geometric_growth.h"
+#include "tarn/policies/growth/no_growth.h"
+
+namespace tarn {
+
+namespace detail {
+template <class Store>
+concept has_one_chunk = requires { requires Store::bounded; };
+template <class Store>
+using growth_for = std::conditional_t<has_one_chunk<Store>, no_growth<>, geometric_growth<>>;
+}  // namespace detail
+
+/// \tparam Store   where further chunks come from and go back to
+/// \tparam Growth  how large they are, and how many blocks there may be in them; the pool's own says no more when it is asked
+template <class Store, class Growth = detail::growth_for<Store>>
+class fall_back_to {
+ public:
+  using axis = tarn::axis::exhaustion;
+  static constexpr bool arguments_hold = policy_on<Store, tarn::axis::store> && policy_on<Growth, tarn::axis::growth>;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [X2] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
+                  "or fall_back_to<heap_store, fixed_growth<Blocks>>");
+  };
+  static constexpr bool store_is_sized_by_geometry = requires { requires Store::sized_by_geometry; };
+  static constexpr std::size_t extra_chunks = [] {
+    if constexpr (!arguments_hold || detail::has_one_chunk<Store>) return std::size_t{1};
+    else return Growth::max_chunks;
+  }();
+
+  constexpr fall_back_to() noexcept
+    requires std::default_initializable<Store>
+  = default;
+  constexpr explicit fall_back_to(const Store& store, const Growth& growth = {}) noexcept : store_(store), growth_(growth) {}
+
+  template <class Environment>
+  class part {
+   public:
+    constexpr explicit part(const fall_back_to& policy) noexcept : source_(policy.store_), growth_(policy.growth_) {}
+    constexpr bool retry(std::size_t) noexcept { return false; }
+    constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
+      return growth_.next_chunk(last, total, stride);
+    }
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept { return source_.acquire(bytes, alignment); }
+    void release(detail::memory region, std::size_t alignment) noexcept { source_.release(region, alignment); }
+
+   private:
+    TARN_NO_UNIQUE_ADDRESS typename Store::template source<Environment> source_;
+    TARN_NO_UNIQUE_ADDRESS Growth growth_;
+  };
+
+ private:
+  TARN_NO_UNIQUE_ADDRESS Store store_{};
+  TARN_NO_UNIQUE_ADDRESS Growth growth_{};
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_EXHAUSTION_FALL_BACK_TO_H_

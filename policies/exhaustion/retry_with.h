@@ -1,0 +1,56 @@
+// decides    a pool that can't get another chunk calls a handler, with no lock held. It may free blocks of the pool, or memory of
+//            the program; as long as it answers true the pool looks again
+// costs      nothing until then
+// conflicts  none; a static pool's handler must be a constant without a destructor
+// use when   something can be given up for memory: a cache, a reserve, the oldest entries
+#ifndef TARN_POLICIES_EXHAUSTION_RETRY_WITH_H_
+#define TARN_POLICIES_EXHAUSTION_RETRY_WITH_H_
+
+#include <concepts>
+#include <cstddef>
+#include <utility>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/no_second_store.h"
+
+namespace tarn {
+
+/// \tparam Handler  bool handler(std::size_t bytes): whether the pool shall look again for a block of so many bytes; false: it
+///                  gives up, as with report_exhaustion. It must come to an end, and not throw. Several threads may call it at
+///                  once. Of a type without a default value, such as a pointer to a function, the pool takes a copy
+template <class Handler>
+class retry_with {
+ public:
+  using axis = tarn::axis::exhaustion;
+  static constexpr bool arguments_hold = std::copy_constructible<Handler> && requires(Handler& handler, std::size_t bytes) {
+    { handler(bytes) } -> std::convertible_to<bool>;
+  };
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [X1] retry_with was given a handler that can't be copied, or not be called with a number of bytes for a "
+                  "bool; write bool operator()(std::size_t bytes)");
+  };
+  static constexpr std::size_t extra_chunks = 0;
+
+  constexpr retry_with() noexcept
+    requires(std::default_initializable<Handler> && !std::is_pointer_v<Handler>)
+  = default;
+  constexpr explicit retry_with(Handler handler) noexcept : handler_(std::move(handler)) {}
+
+  template <class Environment>
+  class part : public detail::no_second_store {
+   public:
+    constexpr explicit part(const retry_with& policy) noexcept : handler_(policy.handler_) {}
+    bool retry(std::size_t bytes) noexcept { return handler_(bytes); }
+
+   private:
+    Handler handler_;
+  };
+
+ private:
+  Handler handler_{};
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_EXHAUSTION_RETRY_WITH_H_

@@ -1,0 +1,46 @@
+// decides    a chunk goes back to the store as soon as it is wholly free and High others are, too; Low of them stay then
+// costs      nothing for a block taken or given back; page_local_reuse, which it implies, sees which chunks are empty
+// conflicts  reuse policies that don't see empty chunks; lock_free, whose readers may still look into a chunk
+// use when   a peak isn't typical, and others need the memory
+#ifndef TARN_POLICIES_RETENTION_RETURN_EMPTY_CHUNKS_H_
+#define TARN_POLICIES_RETENTION_RETURN_EMPTY_CHUNKS_H_
+
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/reuse/page_local_reuse.h"
+
+namespace tarn {
+
+/// \tparam Low   empty chunks that stay when some go back
+/// \tparam High  empty chunks that there may be before some go back, at least Low: a load that goes up and down by less than
+///               High - Low chunks doesn't reach the store
+template <std::size_t Low = 1, std::size_t High = 4>
+struct return_empty_chunks {
+  using axis = tarn::axis::retention;
+  using implies = page_local_reuse<>;
+  static constexpr bool arguments_hold = Low <= High;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [K1] return_empty_chunks<Low, High> with more chunks that stay than there may be; swap them");
+  };
+  static constexpr bool returns_chunks = true;
+
+  class part {
+   public:
+    constexpr explicit part(const return_empty_chunks&) noexcept {}
+    constexpr detail::outcome emptied() noexcept {
+      return ++empty_ > High ? detail::outcome::surplus : detail::outcome::done;
+    }
+    constexpr void reused() noexcept { --empty_; }
+    constexpr std::size_t keep() const noexcept { return Low; }
+
+   private:
+    std::size_t empty_ = 0;
+  };
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_RETENTION_RETURN_EMPTY_CHUNKS_H_

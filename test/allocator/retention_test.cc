@@ -1,0 +1,256 @@
+// Memory that comes back: what return_empty_chunks gives to the store, when, and what it keeps.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/test/support/upstream.h"
+
+namespace {
+
+using namespace tarn;
+using test::upstream;
+
+template <class... Policies>
+using pool_of_64 = pool<static_size<64>, fixed_growth<1000>, resource_store, Policies...>;
+
+template <class Pool>
+std::vector<void*> fill(Pool& pool, std::size_t blocks) {
+  std::vector<void*> all(blocks);
+  pool.allocate_batch(all);
+  return all;
+}
+
+enum class order { as_taken, newest_first, random };
+
+void arrange(std::vector<void*>& blocks, order how) {
+  if (how == order::newest_first) std::reverse(blocks.begin(), blocks.end());
+  if (how == order::random) std::shuffle(blocks.begin(), blocks.end(), std::mt19937(17));
+}
+
+using lockings = std::tuple<no_locking, mutex_locking<>, mutex_locking<spin_mutex>, grouped_locking<struct crew>,
+                            grouped_locking<struct locked_crew, std::mutex>, thread_cached<>, thread_cached<16, 62>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_peak_of_200_chunks_goes_back_by_itself, locking, lockings) {
+  for (const order how : {order::as_taken, order::newest_first, order::random}) {
+    upstream memory;
+    pool_of_64<locking, return_empty_chunks<1, 4>> pool{resource_store{&memory}};
+    for (int round = 0; round < 3; ++round) {
+      std::vector<void*> blocks = fill(pool, 200'000);
+      BOOST_TEST(pool.capacity() >= 200'000u);
+      arrange(blocks, how);
+      for (void* const block : blocks) pool.deallocate(block);
+      // Low to High empty chunks, and those that two blocks in front, or what a thread's magazines hold, keep.
+      BOOST_TEST(pool.capacity() <= 1000u * (4 + 8));
+    }
+    pool.trim();
+    BOOST_TEST(pool.capacity() == 0u);
+    BOOST_TEST(memory.faults() == 0u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(batches_go_back_as_single_blocks_do) {
+  upstream memory;
+  pool_of_64<return_empty_chunks<0, 0>> pool{resource_store{&memory}};
+  std::vector<void*> blocks = fill(pool, 50'000);
+  arrange(blocks, order::random);
+  pool.deallocate_batch(blocks);
+  BOOST_TEST(pool.capacity() <= 2000u);
+}
+
+/// A load that goes up and down around a chunk's boundary. The chunks' bytes pass the boundary, and the store hears nothing.
+BOOST_AUTO_TEST_CASE(a_load_around_a_boundary_does_not_reach_the_store) {
+  upstream memory;
+  pool_of_64<return_empty_chunks<1, 3>> pool{resource_store{&memory}};
+  std::vector<void*> base = fill(pool, 5'400);
+  std::vector<void*> wave(2'500);
+  std::size_t calls = 0;
+  std::size_t regions = 0;
+  for (int round = 0; round < 50; ++round) {
+    pool.allocate_batch(wave);
+    for (void* const block : wave) pool.deallocate(block);
+    if (round == 0) {
+      calls = memory.calls();
+      regions = memory.regions();
+    }
+  }
+  BOOST_TEST(memory.calls() == calls);
+  BOOST_TEST(memory.regions() == regions);
+
+  upstream other;  // the control: without the distance between Low and High each wave calls the store
+  pool_of_64<return_empty_chunks<0, 0>> eager{resource_store{&other}};
+  std::vector<void*> its_base = fill(eager, 5'400);
+  std::size_t before = 0;
+  for (int round = 0; round < 50; ++round) {
+    if (round == 1) before = other.calls();
+    eager.allocate_batch(wave);
+    for (void* const block : wave) eager.deallocate(block);
+  }
+  BOOST_TEST(other.calls() >= before + 49u);
+  for (void* const block : base) pool.deallocate(block);
+  for (void* const block : its_base) eager.deallocate(block);
+}
+
+BOOST_AUTO_TEST_CASE(low_and_high_are_kept) {
+  upstream memory;
+  pool_of_64<return_empty_chunks<2, 6>> pool{resource_store{&memory}};
+  std::vector<void*> blocks = fill(pool, 20'000);
+  std::sort(blocks.begin(), blocks.end());
+  std::set<std::size_t> seen;
+  for (void* const block : blocks) {
+    pool.deallocate(block);
+    seen.insert(pool.capacity());
+  }
+  BOOST_TEST(*seen.begin() >= 2'000u);
+  BOOST_TEST(*seen.begin() <= 7'000u);
+  BOOST_TEST(seen.size() >= 3u);  // four chunks at a time
+  pool.trim();
+  BOOST_TEST(pool.capacity() == 0u);
+}
+
+/// A peak of 100 chunks; a random tenth of the blocks lives on, of which then ten times a random half is replaced.
+template <class Pool>
+std::size_t chunks_after_thinning(Pool& pool) {
+  std::mt19937 random(23);
+  std::vector<void*> blocks = fill(pool, 100'000);
+  std::shuffle(blocks.begin(), blocks.end(), random);
+  while (blocks.size() > 10'000) {
+    pool.deallocate(blocks.back());
+    blocks.pop_back();
+  }
+  for (int round = 0; round < 10; ++round) {
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    for (std::size_t i = 0; i != 5'000; ++i) pool.deallocate(blocks[i]);
+    for (std::size_t i = 0; i != 5'000; ++i) blocks[i] = pool.allocate();
+  }
+  pool.trim();
+  const std::size_t chunks = pool.capacity() / 1000;
+  for (void* const block : blocks) pool.deallocate(block);
+  return chunks;
+}
+
+BOOST_AUTO_TEST_CASE(blocks_come_from_the_fullest_chunk_so_that_others_become_empty) {
+  upstream memory;
+  pool_of_64<return_empty_chunks<>> returning{resource_store{&memory}};
+  pool_of_64<batch_reuse<>> keeping{resource_store{&memory}};
+  const std::size_t few = chunks_after_thinning(returning);
+  const std::size_t many = chunks_after_thinning(keeping);
+  std::printf("of 100 chunks, 10 of them full of what lives: %zu stay, %zu with batch_reuse and trim()\n", few, many);
+  BOOST_TEST(few >= 10u);
+  BOOST_TEST(few <= 30u);
+  BOOST_TEST(many >= 90u);
+}
+
+BOOST_AUTO_TEST_CASE(trim_works_without_looking_at_free_blocks) {
+  upstream memory;
+  pool_of_64<page_local_reuse<>> pool{resource_store{&memory}};  // keeps its chunks
+  std::vector<void*> blocks = fill(pool, 100'000);
+  arrange(blocks, order::random);
+  for (void* const block : blocks) pool.deallocate(block);
+  BOOST_TEST(pool.capacity() == 100'000u);
+  BOOST_TEST(pool.trim() >= 100'000u * 64);
+  BOOST_TEST(pool.capacity() == 0u);
+  pool.reserve(10'000);  // chunks that were never used go, too
+  BOOST_TEST(pool.capacity() == 10'000u);
+  pool.trim();
+  BOOST_TEST(pool.capacity() == 0u);
+}
+
+struct counted {
+  explicit counted(std::size_t& n) : alive(n) { ++alive; }
+  ~counted() { --alive; }
+  std::size_t& alive;
+  std::byte rest[56];
+};
+
+/// The pool gives chunks back while it visits what lives in them.
+BOOST_AUTO_TEST_CASE(objects_can_be_destroyed_while_they_are_visited) {
+  upstream memory;
+  std::size_t alive = 0;
+  {
+    object_pool<counted, fixed_growth<1000>, resource_store, return_empty_chunks<0, 0>> pool{resource_store{&memory}};
+    for (int i = 0; i < 20'000; ++i) static_cast<void>(pool.construct(alive));
+    std::size_t visited = 0;
+    pool.for_each([&](counted& one) {
+      ++visited;
+      pool.destroy(&one);
+    });
+    BOOST_TEST(visited == 20'000u);
+    BOOST_TEST(alive == 0u);
+    for (int i = 0; i < 3'000; ++i) static_cast<void>(pool.construct(alive));
+  }
+  BOOST_TEST(alive == 0u);
+  BOOST_TEST(memory.bytes() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(products_take_the_policy) {
+  upstream memory;
+  {
+    pool_resource<no_locking, return_empty_chunks<0, 1>> resource(&memory);
+    std::vector<void*> blocks;
+    for (int i = 0; i < 100'000; ++i) blocks.push_back(resource.allocate(48, 8));
+    const std::size_t peak = memory.bytes();
+    arrange(blocks, order::random);
+    for (void* const block : blocks) resource.deallocate(block, 48, 8);
+    BOOST_TEST(memory.bytes() * 2 < peak);  // the last chunks of geometric growth are half of all
+  }
+  BOOST_TEST(memory.bytes() == 0u);
+}
+
+/// Threads allocate and give back what others took, while chunks come and go under them.
+using for_threads = std::tuple<mutex_locking<>, thread_cached<>, thread_cached<16, 14>>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(chunks_come_and_go_under_threads, locking, for_threads) {
+  pool<static_size<64>, fixed_growth<200>, locking, return_empty_chunks<0, 1>> pool;
+  std::mutex mutex;
+  std::vector<std::vector<void*>> table;
+  std::size_t wrong = 0;
+  const auto work = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    for (int round = 0; round < 300; ++round) {
+      std::vector<void*> mine(random() % 2'000 + 1);
+      for (void*& block : mine) {
+        block = pool.allocate();
+        *static_cast<void**>(block) = block;
+      }
+      std::shuffle(mine.begin(), mine.end(), random);
+      {
+        const std::lock_guard lock(mutex);
+        table.push_back(std::move(mine));
+        std::swap(table.back(), table[random() % table.size()]);
+        mine = std::move(table.back());
+        table.pop_back();
+      }
+      std::size_t bad = 0;
+      for (void* const block : mine) {
+        bad += *static_cast<void**>(block) != block;
+        pool.deallocate(block);
+      }
+      const std::lock_guard lock(mutex);
+      wrong += bad;
+    }
+  };
+  {
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 4; ++i) threads.emplace_back(work, i);
+    for (std::thread& thread : threads) thread.join();
+  }
+  BOOST_TEST(wrong == 0u);
+  for (const auto& blocks : table)
+    for (void* const block : blocks) pool.deallocate(block);
+  pool.trim();
+  BOOST_TEST(pool.capacity() == 0u);
+}
+
+}  // namespace
