@@ -207,12 +207,12 @@ BOOST_AUTO_TEST_CASE(a_delete_of_another_size_or_alignment_never_reaches_the_poo
   void* const held[] = {shape::memory_pool().allocate(), shape::memory_pool().allocate()};
   const std::size_t more = sizeof(shape) + 1;
   const auto far = std::align_val_t{64};
-  CHECK((during([&] { shape::operator delete(::operator new(more), more); }).plain_delete == 1));
-  CHECK((during([&] { shape::operator delete(::operator new(1), 1); }).plain_delete == 1));
-  CHECK((during([&] { shape::operator delete(::operator new(more, far), more, far); }).aligned_delete == 1));
-  CHECK((during([&] { shape::operator delete(::operator new(64, far), sizeof(shape), far); }).aligned_delete == 1));
-  CHECK((during([&] { shape::operator delete(::operator new(64), std::nothrow); }).plain_delete == 1));
-  CHECK((during([&] { shape::operator delete(::operator new(64, far), far, std::nothrow); }).aligned_delete == 1));
+  CHECK((during([&] { shape::operator delete(seen(::operator new(more)), more); }).plain_delete == 1));
+  CHECK((during([&] { shape::operator delete(seen(::operator new(1)), 1); }).plain_delete == 1));
+  CHECK((during([&] { shape::operator delete(seen(::operator new(more, far)), more, far); }).aligned_delete == 1));
+  CHECK((during([&] { shape::operator delete(seen(::operator new(64, far)), sizeof(shape), far); }).aligned_delete == 1));
+  CHECK((during([&] { shape::operator delete(seen(::operator new(64)), std::nothrow); }).plain_delete == 1));
+  CHECK((during([&] { shape::operator delete(seen(::operator new(64, far)), far, std::nothrow); }).aligned_delete == 1));
   CHECK(shape::memory_pool().try_allocate() == nullptr);
   shape::memory_pool().deallocate_batch(held);
   CHECK(blocks_left<shape>() == 2u);

@@ -4,12 +4,9 @@
 struct eager : tarn::keep_chunks {
   static constexpr bool returns_chunks = true;
 };
-struct watchful : tarn::lifo_reuse<> {
-  static constexpr bool sees_empty_chunks = true;
-};
 
 #ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, eager, watchful> right;
+tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>> right;
 #else
 tarn::pool<tarn::static_size<64>, eager, tarn::lifo_reuse<>> wrong;
 #endif

@@ -4,16 +4,13 @@
 struct eager : tarn::keep_chunks {
   static constexpr bool returns_chunks = true;
 };
-struct watchful : tarn::lifo_reuse<> {
-  static constexpr bool sees_empty_chunks = true;
-};
 struct unlocked_readers : tarn::no_locking {
   static constexpr bool may_return_chunks = false;
 };
 
 #ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, eager, watchful, tarn::mutex_locking<>> right;
-tarn::pool<tarn::static_size<64>, watchful, unlocked_readers> keeping;
+tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, tarn::mutex_locking<>> right;
+tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, unlocked_readers> keeping;
 #else
-tarn::pool<tarn::static_size<64>, eager, watchful, unlocked_readers> wrong;
+tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, unlocked_readers> wrong;
 #endif
