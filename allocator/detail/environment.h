@@ -55,6 +55,7 @@ struct environment {
       requires { requires Locking::keeps_memory; } || (finds_chunks && !one_chunk);  // for the chunk map's table
 
   static constexpr bool hears_frees = requires { requires Exhaustion::hears_frees; };
+  static constexpr bool reclaims = requires { requires Exhaustion::reclaims; };
 
   // The constants on which a member of the pool depends: their names are what an error message shows.
   static constexpr bool size_is_given_at_run_time = Size::at_run_time;

@@ -29,7 +29,7 @@ template <class Environment>
 class pool_body : public pool_chunks<Environment> {
   using chunks = pool_chunks<Environment>;
   using typename chunks::layer_type;
-  using typename chunks::size_policy;
+  using typename chunks::growth::size_policy;
 
  public:
   template <class Values>
@@ -130,7 +130,10 @@ class pool_body : public pool_chunks<Environment> {
 
  protected:
   /// What the destructor of a pool that is an object does.
-  void close() noexcept { chunks::return_all(); }
+  void close() noexcept {
+    chunks::be_left_alone();
+    chunks::return_all();
+  }
 
  private:
   using chunks::layer_;
@@ -184,7 +187,7 @@ class pool_body : public pool_chunks<Environment> {
   TARN_NOINLINE void* try_allocate_slow() noexcept {
     void* const block = take_slow();
     if (block == nullptr) return try_allocate_cold();
-    if (layer_.starves()) [[unlikely]] chunks::feed();
+    if (layer_.starves()) [[unlikely]] chunks::growth::feed();
     return block;
   }
   void* take_slow() noexcept {
@@ -212,7 +215,7 @@ class pool_body : public pool_chunks<Environment> {
   TARN_NOINLINE void settle(void* block, outcome answer) noexcept {
     if (answer == outcome::full) {
       answer = put_slow(block);
-      if (layer_.starves()) [[unlikely]] chunks::feed();
+      if (layer_.starves()) [[unlikely]] chunks::growth::feed();
     }
     if (answer == outcome::done) return;
     if (answer == outcome::surplus) chunks::give_surplus_back();
@@ -224,14 +227,15 @@ class pool_body : public pool_chunks<Environment> {
   }
 
   TARN_COLD void* try_allocate_cold() noexcept {
-    typename supplier<Environment>::attempt attempt;
+    typename chunks::attempt one;
     do {
-      [[maybe_unused]] const auto growing = layer_.grow_guard();
+      chunks::be_asked();
+      [[maybe_unused]] const auto growing = chunks::growth::growth_guard();
       do {
-        chunks::supply(nullptr);
+        chunks::growth::supply(nullptr);
         if (void* const block = take_slow()) return block;
-      } while (chunks::grow());
-    } while (supplier_.retry(chunks::geometry().block_size(), attempt));
+      } while (chunks::growth::grow(one));
+    } while (chunks::growth::retry(one));
     return nullptr;
   }
 

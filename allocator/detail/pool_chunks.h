@@ -1,47 +1,45 @@
-// The half of a pool that runs seldom: chunks come from the store and go back to it. It holds all of a pool but the checks of
-// single blocks; pool_body adds what happens to them.
+// What a pool does with whole chunks: the members that ask for them, give them back, or count them. pool_growth is how they
+// come; pool_body adds what happens to single blocks.
 //
-//   grow         (grow_guard) [core_guard: how many?] · store · supply · [core_guard: adopt]
-//   supply       (grow_guard) memory that the layer needs for itself · store
 //   give back    [grow_guard: [core_guard: unlink] · store]
-//
-// Lock order: grow_guard, then core_guard. A store runs under the grow_guard only.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CHUNKS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_CHUNKS_H_
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
+#include <utility>
 
-#include "tarn/allocator/detail/chunk.h"
-#include "tarn/allocator/detail/core.h"
-#include "tarn/allocator/detail/environment.h"
-#include "tarn/allocator/detail/supplier.h"
+#include "tarn/allocator/detail/pool_growth.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/reclaim_list.h"
 
 namespace tarn::detail {
 
-struct inspector;
-
 template <class Environment>
-class pool_chunks {
+class pool_chunks : protected pool_growth<Environment> {
  protected:
-  using core_type = typename Environment::core;
-  using layer_type = typename Environment::locking::template layer<core_type>;
-  using geometry_type = typename Environment::geometry;
-  using size_policy = typename Environment::size;
-  using chunk = typename Environment::chunk;
+  using growth = pool_growth<Environment>;
+  using typename growth::attempt;
+  using typename growth::chunk;
+  using typename growth::core_type;
+  using typename growth::layer_type;
+  using growth::asked_through;
+  using growth::geometry;
+  using growth::layer_;
+  using growth::statistics_;
+  using growth::supplier_;
   friend struct inspector;
 
+  /// Nothing keeps threads apart.
+  static constexpr bool is_confined = std::is_same_v<decltype(std::declval<const layer_type&>().core_guard()), no_guard>;
+  /// By a thread that doesn't wait for others.
+  static constexpr bool can_be_asked =
+      Environment::may_return_chunks && (is_confined || requires(const layer_type& layer) { layer.try_grow_guard(); });
+
  public:
-  template <class Values>
-  constexpr explicit pool_chunks(const Values& values) noexcept
-      : layer_(geometry_type(values.template get<size_policy>()), values.template get<typename Environment::growth>(),
-               values.template get<typename Environment::retention>()),
-        supplier_(values),
-        statistics_(values.template get<typename Environment::statistics>()) {}
-  pool_chunks(const pool_chunks&) = delete;
-  pool_chunks& operator=(const pool_chunks&) = delete;
+  using growth::growth;
 
 #if TARN_EXCEPTIONS
   /// Gets chunks until capacity() is at least `blocks`.
@@ -54,33 +52,12 @@ class pool_chunks {
   /// As reserve(), but returns whether it could.
   bool try_reserve(std::size_t blocks) noexcept {
     if (geometry().extent(blocks) > size_limit) return false;
-    [[maybe_unused]] const auto growing = layer_.grow_guard();
-    chunk* fresh = nullptr;
-    std::size_t more = 0;
-    for (std::size_t last = 0; capacity_under_guard() + more < blocks;) {
-      chunk* const c = supplier_.fetch(layer_, last, more);
-      if (c == nullptr) {
-        supplier_.release(fresh, geometry());
-        return false;
-      }
-      last = c->blocks;
-      more += c->blocks;
-      c->next = fresh;
-      fresh = c;
-    }
-    if (!supply(fresh)) {
-      supplier_.release(fresh, geometry());
-      return false;
-    }
-    for (chunk *c = fresh, *next; c != nullptr; c = next) {
-      next = c->next;
-      adopt(*c);
-    }
-    if (fresh != nullptr) {
-      layer_.expect(more);
-      supply(nullptr);  // without it the next operations ask for themselves
-    }
-    return true;
+    attempt one;
+    do {
+      be_asked();
+      if (growth::grow_to(blocks, one)) return true;
+    } while (!Environment::hears_frees && growth::retry(one));  // it waits for a block, which would bring no chunk
+    return false;
   }
 
   /// Gives every chunk back to the store at once, in O(chunks). Every block of the pool ends, also those in use.
@@ -88,7 +65,7 @@ class pool_chunks {
   void release() noexcept
     requires(Environment::may_return_chunks)
   {
-    [[maybe_unused]] const auto growing = layer_.grow_guard();
+    [[maybe_unused]] const auto growing = growth::growth_guard();
     return_all();
   }
 
@@ -97,8 +74,8 @@ class pool_chunks {
     requires(Environment::may_return_chunks)
   {
     layer_.drain();
-    [[maybe_unused]] const auto growing = layer_.grow_guard();
-    return return_chunks([](core_type& core) { return core.unlink_empty(); });
+    [[maybe_unused]] const auto growing = growth::growth_guard();
+    return return_chunks(empty_ones);
   }
 
   /// Returns whether the address lies in the blocks of one of the pool's chunks: free, in use, or padding between two.
@@ -111,10 +88,10 @@ class pool_chunks {
   std::size_t capacity() const noexcept {
     if constexpr (Environment::store::bounded) {
       [[maybe_unused]] const auto growing = layer_.grow_guard();
-      const std::size_t blocks = capacity_under_guard();
+      const std::size_t blocks = growth::capacity_under_guard();
       return blocks != 0 ? blocks : supplier_.capacity_of_store(layer_.core());
     } else {
-      return capacity_under_guard();
+      return growth::capacity_under_guard();
     }
   }
 
@@ -127,46 +104,18 @@ class pool_chunks {
   }
 
  protected:
-  bool grow() noexcept {
-    chunk* const c = supplier_.fetch(layer_, 0, 0);
-    if (c == nullptr) return false;
-    if (!supply(c)) {
-      supplier_.release(c, geometry());
-      return false;
-    }
-    adopt(*c);
-    return true;
-  }
-  void adopt(chunk& c) noexcept {
-    [[maybe_unused]] const auto guard = layer_.core_guard();
-    layer_.adopt(c);
-    statistics_.on_chunk(c.region.bytes);
-  }
+  static constexpr auto empty_ones = [](core_type& core) { return core.unlink_empty(); };
 
-  /// Gives the chunk map and the layer what they lack to adopt a list of fresh chunks or, null, to go on. Returns whether the store could.
-  bool supply(const chunk* fresh) noexcept {
-    while (const std::size_t bytes = missing_in_map(fresh)) {
-      const memory got = supplier_.fetch_own(bytes);
-      if (!got) return false;
-      [[maybe_unused]] const auto guard = layer_.core_guard();
-      layer_.core().supply(got);
+  /// Before the pool's store is called: others may ask the pool from now on, where the exhaustion policy says so.
+  void be_asked() noexcept {
+    if constexpr (Environment::reclaims && can_be_asked) {
+      const auto trim = [](void* self) noexcept { return static_cast<pool_chunks*>(self)->trim_if_idle(); };
+      asked_through().enter(this, trim, is_confined);
     }
-    while (const std::size_t bytes = layer_.shortage(fresh)) {
-      const memory got = supplier_.fetch_own(bytes);
-      layer_.supply(got);
-      if (!got) return false;
-    }
-    return true;
   }
-  std::size_t missing_in_map(const chunk* fresh) const noexcept {
-    [[maybe_unused]] const auto guard = layer_.core_guard();
-    return layer_.core().shortage(fresh);
-  }
-  /// After an operation that went well without: it doesn't wait for a thread that is at the store.
-  TARN_COLD void feed() noexcept {
-    if constexpr (Environment::keeps_memory && requires { layer_.try_grow_guard(); }) {
-      if (const auto growing = layer_.try_grow_guard()) supply(nullptr);
-    }
+  /// Before the pool ends.
+  void be_left_alone() noexcept {
+    if constexpr (Environment::reclaims) asked_through().leave();
   }
 
   void return_all() noexcept {
@@ -181,10 +130,10 @@ class pool_chunks {
   TARN_COLD void give_surplus_back() noexcept {
     if constexpr (Environment::retention::returns_chunks) {
       const auto give = [this] { return_chunks([](core_type& core) { return core.unlink_surplus(core.keep()); }); };
-      if constexpr (requires { layer_.try_grow_guard(); }) {
-        if (const auto growing = layer_.try_grow_guard()) give();
+      if constexpr (requires { growth::try_growth_guard(); }) {
+        if (const auto growing = growth::try_growth_guard()) give();
       } else {
-        [[maybe_unused]] const auto growing = layer_.grow_guard();
+        [[maybe_unused]] const auto growing = growth::growth_guard();
         give();
       }
     }
@@ -200,15 +149,18 @@ class pool_chunks {
     return supplier_.release(leaving, geometry());
   }
 
-  std::size_t capacity_under_guard() const noexcept {
-    [[maybe_unused]] const auto guard = layer_.core_guard();
-    return layer_.core().capacity();
+ private:
+  /// As trim(), for whoever must not wait.
+  trimmed trim_if_idle() noexcept {
+    if constexpr (is_confined) {
+      return {trim()};
+    } else {
+      const auto growing = growth::try_growth_guard();
+      if (!growing) return {0, true};
+      layer_.drain();
+      return {return_chunks(empty_ones)};
+    }
   }
-  const geometry_type& geometry() const noexcept { return layer_.core().geometry(); }
-
-  layer_type layer_;  // first: the hot path reaches the list at offset 0
-  TARN_NO_UNIQUE_ADDRESS supplier<Environment> supplier_;
-  TARN_NO_UNIQUE_ADDRESS typename Environment::statistics::template part<Environment> statistics_;
 };
 
 }  // namespace tarn::detail

@@ -67,13 +67,15 @@ concept own_free_list = requires { requires Locking::own_free_list; };
 /// A thread can wait for a block that another one gives back.
 template <class Locking>
 concept can_wait = requires { requires Locking::can_wait; };
-/// An exhaustion policy waits for that, or has a store of its own.
+/// An exhaustion policy waits for that, asks other pools for memory, or has a store of its own.
 template <class Exhaustion>
 concept waits = requires { requires Exhaustion::hears_frees; };
 template <class Exhaustion>
+concept asks_others = requires { requires Exhaustion::reclaims; };
+template <class Exhaustion>
 concept sizes_its_store = requires { requires Exhaustion::store_is_sized_by_geometry; };
 
-enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12 };
+enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13 };
 
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking>
 constexpr rule broken_rule() noexcept {
@@ -93,6 +95,7 @@ constexpr rule broken_rule() noexcept {
   if constexpr (Retention::returns_chunks && !Locking::may_return_chunks) return rule::r9;
   else if constexpr (Retention::returns_chunks && !Reuse::sees_empty_chunks) return rule::r8;
   else if constexpr (waits<Exhaustion> && !can_wait<Locking>) return rule::r12;
+  else if constexpr (asks_others<Exhaustion> && Store::bounded) return rule::r13;
   if constexpr (!Size::at_run_time) {
     constexpr geometry<Size, block_shape{Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix}> g;
     if constexpr (foreseeable<Growth, g.stride()>)
@@ -137,6 +140,9 @@ struct rule_complaint {
   static_assert(Broken != rule::r12,
                 "tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back to "
                 "who waits (no_locking, grouped_locking without a mutex, thread_cached, lock_free); use mutex_locking");
+  static_assert(Broken != rule::r13,
+                "tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store), to "
+                "which no other pool's memory can go; use retry_with, or fall_back_to<heap_store>");
 };
 
 }  // namespace tarn::detail

@@ -39,10 +39,16 @@ class supplier {
       : source_(values.template get<typename Environment::store>()),
         exhaustion_(values.template get<typename Environment::exhaustion>()) {}
 
+  /// What is kept for one operation that found nothing.
+  struct attempt {
+    TARN_NO_UNIQUE_ADDRESS typename attempt_of<exhaustion>::type own;
+    bool store_refused = false;
+  };
+
   /// A fresh chunk that is not part of the pool yet, or null: growth or store refused, and nothing has changed. `last` and
   /// `more`: blocks in the newest and in all chunks that were fetched before and not adopted.
   template <class Layer>
-  chunk* fetch(Layer& layer, std::size_t last, std::size_t more) noexcept {
+  chunk* fetch(Layer& layer, std::size_t last, std::size_t more, attempt& one) noexcept {
     const geometry_type& g = layer.core().geometry();
     chunk_request request;
     {
@@ -60,6 +66,7 @@ class supplier {
       }
       return c;
     }
+    one.store_refused = request.wanted != 0;
     return nullptr;
   }
 
@@ -86,14 +93,14 @@ class supplier {
   memory fetch_own(std::size_t bytes) noexcept { return own_.fetch(source_, bytes); }
   void drop_own() noexcept { own_.drop(source_); }
 
-  /// What an exhaustion policy keeps for one allocation that found nothing.
-  using attempt = typename attempt_of<exhaustion>::type;
   /// With nothing held: whether to look again.
   bool retry(std::size_t bytes, attempt& one) noexcept {
-    if constexpr (std::is_same_v<attempt, no_attempt>) return exhaustion_.retry(bytes);
-    else return exhaustion_.retry(bytes, one);
+    if (Environment::reclaims && !one.store_refused) return false;
+    if constexpr (std::is_same_v<decltype(one.own), no_attempt>) return exhaustion_.retry(bytes);
+    else return exhaustion_.retry(bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
+  exhaustion& exhaustion_part() noexcept { return exhaustion_; }
 
   /// Blocks that a bounded store, still untouched, will give.
   template <class Core>

@@ -20,7 +20,7 @@ class block_bitmap {
  public:
   static constexpr std::size_t word_blocks = 64;
 
-  /// \param page_words  words of a page: 1 to 64
+  /// \param page_words  words of a page: 1, 2, 4 ... 64
   static constexpr std::size_t bytes(std::size_t blocks, std::size_t page_words) noexcept {
     const std::size_t words = blocks / word_blocks + 1;
     const std::size_t pages = words / page_words + 1;
@@ -30,7 +30,7 @@ class block_bitmap {
     words_ = reinterpret_cast<word*>(start);
     pages_ = words_ + blocks / word_blocks + 1;
     sets_ = pages_ + (blocks / word_blocks + 1) / page_words + 1;
-    page_words_ = page_words;
+    page_shift_ = static_cast<unsigned>(std::countr_zero(page_words));
     forget();
   }
   void forget() noexcept { free_ = ready_ = page_ = 0; }
@@ -41,8 +41,8 @@ class block_bitmap {
   void mark(std::size_t w, word mask, std::size_t n) noexcept {
     while (ready_ <= w) clear_next();
     words_[w] |= mask;
-    const std::size_t page = w / page_words_;
-    pages_[page] |= word{1} << w % page_words_;
+    const std::size_t page = w >> page_shift_;
+    pages_[page] |= word{1} << (w - (page << page_shift_));
     sets_[page / word_blocks] |= word{1} << page % word_blocks;
     free_ += n;
   }
@@ -55,7 +55,7 @@ class block_bitmap {
     while (got != n && got != free_) {
       if (pages_[page_] == 0) page_ = lowest_page();
       word& page = pages_[page_];
-      const std::size_t w = page_ * page_words_ + lowest(page);
+      const std::size_t w = (page_ << page_shift_) + lowest(page);
       word bits = words_[w];
       do {
         visit(w * word_blocks + lowest(bits));
@@ -83,8 +83,8 @@ class block_bitmap {
   /// one costs.
   void clear_next() noexcept {
     words_[ready_] = 0;
-    if (ready_ % page_words_ == 0) {
-      const std::size_t page = ready_ / page_words_;
+    const std::size_t page = ready_ >> page_shift_;
+    if (ready_ == page << page_shift_) {
       pages_[page] = 0;
       if (page % word_blocks == 0) sets_[page / word_blocks] = 0;
     }
@@ -94,7 +94,7 @@ class block_bitmap {
   word* words_ = nullptr;
   word* pages_ = nullptr;
   word* sets_ = nullptr;
-  std::size_t page_words_ = 1;
+  unsigned page_shift_ = 0;  // words of a page, as a power of two: a division by their number takes longer than all the rest
   std::size_t free_ = 0;   // blocks
   std::size_t ready_ = 0;  // words that are in use
   std::size_t page_ = 0;   // from which blocks are taken

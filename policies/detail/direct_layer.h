@@ -11,7 +11,7 @@
 namespace tarn::detail {
 
 /// \tparam Guards  hot() and growth(), const: guards that the pool holds around the hot path and around the store; and, if it likes,
-///                 end(): the pool ends, or is as new
+///                 try_growth(), which may turn out false, and end(): the pool ends, or is as new
 template <class Core, class Guards>
 class direct_layer {
  public:
@@ -21,6 +21,11 @@ class direct_layer {
   auto guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
   auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
   auto grow_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+  auto try_grow_guard() const
+    requires requires(const Guards& guards) { guards.try_growth(); }
+  {
+    return guards_.try_growth();
+  }
 
   void* pop() noexcept { return core_.pop(); }
   void* pop_slow() noexcept { return core_.pop_slow(); }

@@ -13,9 +13,7 @@
 #define TARN_POLICIES_DETAIL_MAGAZINE_LAYER_H_
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -23,54 +21,20 @@
 #include "tarn/policies/detail/magazine.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/thread_ids.h"
+#include "tarn/policies/detail/thread_slots.h"
 
 namespace tarn::detail {
 
-/// A thread's part of a pool. All zero, it belongs to nobody: every operation goes to its slow half.
-template <template <class> class Atomic>
-struct alignas(slot_bytes) thread_slot {
-  void** top = nullptr;
-  void** bottom = nullptr;
-  void** limit = nullptr;
-  Atomic<const void*> domain = nullptr;  // whose number `id` this slot is kept under
-  magazine* current = nullptr;
-  magazine* spare = nullptr;  // null, empty or full
-  bool spare_is_full = false;
-  unsigned char wanted = 0;     // the size of the next magazine
-  unsigned char exchanges = 0;  // since it was raised
-
-  /// Whether the thread found its own: not under another domain's number, nor slot 0, unless it has no number.
-  bool is_of(const thread_record& me) const noexcept { return domain.load(std::memory_order_relaxed) == me.domain; }
-  void use(magazine* m, bool full) noexcept {
-    current = m;
-    bottom = m->bottom();
-    limit = m->limit();
-    top = full ? limit : bottom;
-  }
-  void exchange() noexcept {
-    magazine* const old = current;
-    use(spare, spare_is_full);
-    spare = old;
-    spare_is_full = !spare_is_full;
-  }
-  bool is_used() const noexcept { return current != nullptr; }
-  /// Magazines grow with use, by one size after every second exchange; not beyond a quarter of the pool.
-  void used(std::size_t largest, std::size_t capacity) noexcept {
-    if (++exchanges % 2 == 0 && wanted < largest && 4 * magazine::capacity(wanted + std::size_t{1}) <= capacity) ++wanted;
-  }
-};
-
-/// \tparam Threads  slots inside the pool; `Group` of them at a time come from the store for further threads
+/// \tparam Threads  slots inside the pool; others come from the store for further threads
 /// \tparam Largest  the largest size of magazine
 /// \tparam Guards   hot(), growth() and end(), as for direct_layer
 template <class Core, class Guards, class Process, unsigned Threads, std::size_t Largest>
 class magazine_layer {
   template <class T>
   using atomic = typename Process::template atomic<T>;
-  using slot = thread_slot<Process::template atomic>;
   using ids = std::remove_reference_t<decltype(Process::ids())>;
-  static constexpr unsigned group = 16;
-  static constexpr std::size_t tier = static_cast<std::size_t>(std::ranges::find(slot_counts, Threads) - slot_counts.begin());
+  using slots = thread_slots<Process::template atomic, ids, Threads>;
+  using slot = typename slots::slot;
 
  public:
   template <class... Args>
@@ -85,7 +49,7 @@ class magazine_layer {
 
   void* pop() noexcept {
     const thread_record& me = Process::self();
-    slot& s = slot_at(me.offset[tier]);
+    slot& s = slots_.near(me);
     if (!s.is_of(me) || s.top == s.bottom) [[unlikely]] return nullptr;
     void* const block = *--s.top;
     if (block == nullptr) TARN_UNREACHABLE();  // so that the caller's test for null is this one
@@ -93,7 +57,7 @@ class magazine_layer {
   }
   outcome push(void* block) noexcept {
     const thread_record& me = Process::self();
-    slot& s = slot_at(me.offset[tier]);
+    slot& s = slots_.near(me);
     if (!s.is_of(me) || s.top == s.limit) [[unlikely]] return outcome::full;
     *s.top++ = block;
     return outcome::done;
@@ -144,18 +108,17 @@ class magazine_layer {
     const thread_record& me = Process::self();
     [[maybe_unused]] const auto lock = core_guard();
     if (me.domain != nullptr && me.domain == domain_.load(std::memory_order_relaxed))
-      if (slot* const s = find(me.id)) empty(*s);
+      if (slot* const s = slots_.find(me.id)) empty(*s);
     while (unload_full()) {}
     scavenge();
   }
   void drain_all() noexcept {
     [[maybe_unused]] const auto lock = core_guard();
-    each_slot([this](unsigned, slot& s) { empty(s); });
+    slots_.each([this](unsigned, slot& s) { empty(s); });
     while (unload_full()) {}
   }
   void drop_all() noexcept {
-    each_slot([](unsigned, slot& s) { renew(s); });
-    for (auto& g : far_) g.store(nullptr, std::memory_order_relaxed);
+    slots_.forget();
     depot_ = {};
     starves_.store(false, std::memory_order_relaxed);
   }
@@ -191,12 +154,6 @@ class magazine_layer {
  private:
   // ---- slots ---------------------------------------------------------------------------------------------------------
 
-  /// The slot inside the pool so many bytes from the first: slot 0, where the thread has none. In one register: clang 19
-  /// addresses it through two otherwise, and a pair costs 4.2 instead of 1.3 ns.
-  slot& slot_at(std::size_t offset) noexcept {
-    return *launder_address(reinterpret_cast<slot*>(reinterpret_cast<std::byte*>(slots_.data()) + offset));
-  }
-
   /// The caller's slot, with a magazine in it; or null.
   slot* mine() noexcept {
     const thread_record& me = Process::self();
@@ -205,10 +162,10 @@ class magazine_layer {
     if (owner == nullptr && domain_.compare_exchange_strong(owner, me.domain, std::memory_order_relaxed)) owner = me.domain;
     if (owner != me.domain) return nullptr;
 
-    slot* s = find(me.id);
+    slot* s = slots_.find(me.id);
     if (s != nullptr && s->is_used()) return s;
     [[maybe_unused]] const auto lock = core_guard();
-    if (s == nullptr) s = make_group(me.id);
+    if (s == nullptr) s = slots_.make_group(me.id, depot_);
     magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
     note_shortage();
     if (first == nullptr) return nullptr;
@@ -216,30 +173,6 @@ class magazine_layer {
     s->domain.store(me.domain, std::memory_order_relaxed);
     return s;
   }
-  slot* find(unsigned id) noexcept {
-    if (id < Threads) return &slots_[id];
-    slot* const slots = far_[(id - Threads) / group].load(std::memory_order_acquire);
-    return slots != nullptr ? slots + (id - Threads) % group : nullptr;
-  }
-  slot* make_group(unsigned id) noexcept {
-    auto& place = far_[(id - Threads) / group];
-    if (place.load(std::memory_order_relaxed) == nullptr) {
-      void* const start = depot_.carve(group * sizeof(slot));
-      if (start == nullptr) return nullptr;
-      slot* const slots = static_cast<slot*>(start);
-      for (unsigned i = 0; i != group; ++i) ::new (static_cast<void*>(slots + i)) slot;
-      place.store(slots, std::memory_order_release);
-    }
-    return find(id);
-  }
-  template <class Visit>
-  void each_slot(Visit visit) noexcept {
-    for (unsigned id = 1; id != Threads; ++id) visit(id, slots_[id]);
-    for (unsigned g = 0; g != far_.size(); ++g)
-      if (slot* const slots = far_[g].load(std::memory_order_acquire))
-        for (unsigned i = 0; i != group; ++i) visit(Threads + g * group + i, slots[i]);
-  }
-
   // ---- exchange ------------------------------------------------------------------------------------------------------
 
   /// Puts blocks into the empty current magazine, or another. Returns whether there is one now.
@@ -321,6 +254,9 @@ class magazine_layer {
         give(m->bottom(), magazine::capacity(m->size));
         depot_.give_empty(m);
       }
+    } else if (s.limit != s.current->limit()) {  // it was lowered, and isn't full
+      s.limit = s.current->limit();
+      return answer;
     } else if (depot_.full() < enough) {
       return answer;
     }
@@ -359,22 +295,18 @@ class magazine_layer {
     if (s.spare_is_full) core_.push_batch(s.spare->bottom(), magazine::capacity(s.spare->size));
     s.spare_is_full = false;
   }
-  static void renew(slot& s) noexcept {
-    s.~slot();
-    ::new (static_cast<void*>(&s)) slot;
-  }
   /// Takes over the slots of threads that ended. Returns whether there was a block in one.
   bool scavenge() noexcept {
     ids& numbers = Process::ids();
     if (domain_.load(std::memory_order_relaxed) != &numbers) return false;  // of a library that may be gone
     bool found = false;
-    each_slot([&](unsigned id, slot& s) {
+    slots_.each([&](unsigned id, slot& s) {
       if (s.domain.load(std::memory_order_relaxed) == nullptr || !numbers.take(id)) return;
       found |= s.top != s.bottom || s.spare_is_full;
       empty(s);
       if (s.is_used()) depot_.give_empty(s.current);
       if (s.spare != nullptr) depot_.give_empty(s.spare);
-      renew(s);
+      slots::renew(s);
       numbers.give_back(id);
     });
     return found;
@@ -383,13 +315,12 @@ class magazine_layer {
     if (depot_.shortage() != 0) starves_.store(true, std::memory_order_relaxed);
   }
 
-  std::array<slot, Threads> slots_;  // first: the hot path finds the caller's by its offset alone; slot 0 is nobody's
+  slots slots_;  // first: the hot path finds the caller's by its offset alone
   Core core_;
   depot depot_;
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
   atomic<const void*> domain_ = nullptr;  // whose numbers the slots are kept under: those of the first thread here
   atomic<bool> starves_ = false;
-  std::array<atomic<slot*>, (ids::count - Threads) / group> far_ = {};
 };
 
 }  // namespace tarn::detail

@@ -33,7 +33,7 @@ class fall_back_to {
   static constexpr bool arguments_hold = policy_on<Store, tarn::axis::store> && policy_on<Growth, tarn::axis::growth>;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [X2] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
+                  "tarn: [X3] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
                   "or fall_back_to<heap_store, fixed_growth<Blocks>>");
   };
   static constexpr bool store_is_sized_by_geometry = requires { requires Store::sized_by_geometry; };

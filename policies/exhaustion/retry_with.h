@@ -27,7 +27,7 @@ class retry_with {
   };
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [X1] retry_with was given a handler that can't be copied, or not be called with a number of bytes for a "
+                  "tarn: [X2] retry_with was given a handler that can't be copied, or not be called with a number of bytes for a "
                   "bool; write bool operator()(std::size_t bytes)");
   };
   static constexpr std::size_t extra_chunks = 0;

@@ -37,14 +37,17 @@ struct group_mutexes {
     explicit guard(Mutex& mutex) : mutex_(held == 0 ? &mutex : nullptr) {
       if (mutex_ != nullptr) mutex_->lock();
     }
+    guard(Mutex& mutex, std::try_to_lock_t) : mutex_(held == 0 ? &mutex : nullptr), holds_(held != 0 || mutex.try_lock()) {}
     ~guard() {
-      if (mutex_ != nullptr) mutex_->unlock();
+      if (mutex_ != nullptr && holds_) mutex_->unlock();
     }
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
+    explicit operator bool() const noexcept { return holds_; }
 
    private:
     Mutex* mutex_;
+    bool holds_ = true;
   };
 };
 
@@ -58,6 +61,12 @@ struct group_guards {
   typename mutexes::guard growth() const {
     mutexes::member.enter(mutexes::act);
     return typename mutexes::guard(mutexes::growth);
+  }
+  typename mutexes::guard try_growth() const
+    requires try_lockable<Mutex>
+  {
+    mutexes::member.enter(mutexes::act);
+    return typename mutexes::guard(mutexes::growth, std::try_to_lock);
   }
 };
 

@@ -22,6 +22,11 @@ concept basic_lockable = std::default_initializable<M> && requires(M& m) {
   m.unlock();
 };
 
+template <class M>
+concept try_lockable = requires(M& m) {
+  { m.try_lock() } -> std::convertible_to<bool>;
+};
+
 /// What locks a mutex as long as it lives: the mutex's own guard, where it has one.
 template <class Mutex>
 struct guard_of {
@@ -48,7 +53,9 @@ class mutex_pair : fork_member {
     return guard(growth_);
   }
   /// For what isn't worth waiting for a store.
-  std::unique_lock<Mutex> try_growth() const {
+  std::unique_lock<Mutex> try_growth() const
+    requires try_lockable<Mutex>
+  {
     self().enter(act);
     return std::unique_lock<Mutex>(growth_, std::try_to_lock);
   }

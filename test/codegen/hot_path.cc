@@ -1,5 +1,5 @@
 // The functions that check_codegen.py disassembles, three for each composition in limits.txt.
-#include <mutex>
+#include <cstddef>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
@@ -20,6 +20,9 @@ namespace {
 struct audio;
 using block = tarn::static_size<64>;
 using tarn::lifo_reuse;
+struct gives_up {
+  bool operator()(std::size_t) const noexcept { return false; }
+};
 }  // namespace
 
 OBJECT(standard, block)
@@ -31,6 +34,15 @@ OBJECT(standard_fixed, block, tarn::fixed_growth<32, 1000>)
 OBJECT(standard_array, block, tarn::static_array_store<100>, tarn::batch_reuse<>)
 OBJECT(standard_aligned, tarn::static_size<100, 4096>)
 OBJECT(unfetched, block, tarn::batch_reuse<tarn::prefetch::none>)
+
+OBJECT(standard_reclaims, block, tarn::reclaim_and_retry<>)
+OBJECT(standard_retries, block, tarn::retry_with<gives_up>)
+OBJECT(standard_falls_back, block, tarn::fall_back_to<tarn::page_store<>>)
+
+OBJECT(paged, block, tarn::page_local_reuse<>)
+OBJECT(paged_pages, block, tarn::page_local_reuse<>, tarn::page_store<tarn::huge_pages>)
+OBJECT(returning, block, tarn::return_empty_chunks<>)
+OBJECT(returning_dynamic, tarn::dynamic_size, tarn::return_empty_chunks<0, 0>)
 
 OBJECT(lifo, block, lifo_reuse<>)
 OBJECT(lifo_dynamic, tarn::dynamic_size, lifo_reuse<>)
@@ -44,6 +56,7 @@ OBJECT(lifo_small, tarn::static_size<1>)
 OBJECT(cached, block, tarn::thread_cached<>)
 OBJECT(cached_resource, block, tarn::thread_cached<>, tarn::resource_store)
 OBJECT(cached_lifo, block, tarn::thread_cached<16, 14>, lifo_reuse<>)
+OBJECT(cached_returning, block, tarn::thread_cached<>, tarn::return_empty_chunks<>)
 OBJECT(cached_64, block, tarn::thread_cached<64>)
 STATIC(static_cached, block, tarn::thread_cached<>)
 

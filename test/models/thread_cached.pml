@@ -11,7 +11,7 @@
  *     push_slow   mine push_locked make_space push_locked
  *     push_locked core_guard core_.push_batch
  *     pop_locked  core_guard core_.pop_batch unload_full scavenge core_.pop_batch
- *     drain       Process::self core_guard domain_.load find empty unload_full scavenge
+ *     drain       Process::self core_guard domain_.load slots_.find empty unload_full scavenge
  *
  * Whoever is handed a block has it alone, only the holder of an id uses its slot, and in the end each block and each magazine
  * is in one place, and each id given back.

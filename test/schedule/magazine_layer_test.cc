@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "tarn/test/schedule/explore.h"
 #include "tarn/test/schedule/magazine_layer_variants.h"
@@ -66,6 +67,21 @@ BOOST_AUTO_TEST_CASE(magazines_of_two_sizes) {
   expect_right<growing>("magazines that grow", 2, {3}, 1'800, give_and_take);
   const magazine_script ended{{"aaaa", "oooaaa"}, 24, {"", "aaaaaaaaaa", "aaaaaaaaaaaaaaooooooooooooox"}};
   expect_right<growing>("larger magazines of one that ended", 2, {3}, 300, ended);
+}
+
+using lean = magazine_world<variants::small::types, 0, lean_core>;
+
+BOOST_AUTO_TEST_CASE(magazines_that_are_unloaded) {
+  for (const scenario& s : scenarios)
+    if (s.threads == 2) expect_right<lean>(s.name, 2, {s.preemptions - 1}, 10, s.script);
+  const magazine_script both{{"oooooo", "oooooo"}, 32, {"aaaaaa", "aaaaaa"}};
+  expect_right<lean>("both give nearly all back", 2, {3}, 1'000, both);
+  const magazine_script leaning{{"oooooo", "oooood"}, 12, {"aaaaaa", "aaaaaa"}};
+  expect_right<lean>("one drains, the other becomes lean", 2, {3}, 1'000, leaning);
+  const magazine_script ending_too{{"oooooo", "oooox", "aao"}, 32, {"aaaaaa", "aaaaaa"}};
+  expect_right<lean>("one gives back while one ends and one begins", 3, {2}, 1'000, ending_too);
+  const magazine_script drained{{"oooooo", "d", "aod"}, 32, {"aaaaaaaa", "aaao"}};
+  expect_right<lean>("unloaded and drained", 3, {2}, 1'000, drained);
 }
 
 BOOST_AUTO_TEST_CASE(loads_may_be_stale) {
@@ -135,6 +151,18 @@ BOOST_AUTO_TEST_CASE(mistakes_with_the_depot_are_found) {
   expect_found<variants::locked_push_without_guard::types>("given back after the end without the guard", 3, ending);
   expect_found<variants::drained_without_guard::types>("drained without the guard", 2, {{"aod", "aao"}, 6});
   expect_found<variants::first_magazine_without_guard::types>("begun without the guard", 2, beginning);
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_with_unloading_are_found) {
+  const magazine_script giving{{"oooooo", "oooooo"}, 32, {"aaaaaa", "aaaaaa"}};
+  const magazine_script leaning{{"oooooo", "oooood"}, 12, {"aaaaaa", "aaaaaa"}};
+  const auto found = [&]<class Types>(std::type_identity<Types>, const char* name, const magazine_script& script) {
+    expect_wrong<magazine_world<Types, 0, lean_core>>(name, 2, {2}, script);
+  };
+  found(std::type_identity<variants::unloaded_without_guard::types>{}, "unloaded without the guard", giving);
+  found(std::type_identity<variants::unloaded_blocks_stay::types>{}, "blocks given to the core, and kept", giving);
+  found(std::type_identity<variants::unloaded_spare_stays::types>{}, "a spare given to the core, and kept", leaning);
+  found(std::type_identity<variants::limit_left_low::types>{}, "a magazine that is half full given to the depot", {{"aaaaooooaaaa", "aaaaooooaaaa"}, 8});
 }
 
 /// Nothing of the thread runs between the two, unless a signal handler does; and who uses thread_cached there is lost anyway.

@@ -51,7 +51,7 @@ class heap_core {
     return n;
   }
 
- private:
+ protected:
   void check() const noexcept {
     if (!guard_->is_mine()) the_scheduler.fail("the core is used without its guard");
   }
@@ -62,6 +62,16 @@ class heap_core {
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
   std::array<void*, most> free_;
+};
+
+/// The same, giving chunks back: magazines become lean where more than three blocks lie in it.
+class lean_core : public heap_core {
+ public:
+  static constexpr bool returns_chunks = true;
+  std::size_t most_in_front() const noexcept {
+    check();
+    return size_ > 3 ? 1 : most;
+  }
 };
 
 /// A thread's script is a word:
@@ -81,7 +91,7 @@ struct magazine_script {
   unsigned others = 0;          // so many numbers are held by threads that do nothing
 };
 
-template <class Types, std::size_t Largest = 0>
+template <class Types, std::size_t Largest = 0, class Core = heap_core>
 class magazine_world {
   using numbers = typename Types::numbers_type;
   using record = typename Types::record;
@@ -104,7 +114,7 @@ class magazine_world {
       if (script.before[i] != nullptr) follow(script.before[i]);
     }
     the_scheduler.pretend(scheduler::nobody);
-    still = {&layer_.slots_[threads_seen], &layer_.slots_[0] + layer_.slots_.size()};
+    still = {&layer_.slots_.slots_[threads_seen], &layer_.slots_.slots_[0] + layer_.slots_.slots_.size()};
   }
 
   void run(unsigned thread) noexcept {
@@ -112,7 +122,7 @@ class magazine_world {
     if (has_ended_[thread]) ends::end();  // a thread that enrolled only then
   }
   void finish() noexcept {
-    const auto& zero = layer_.slots_[0];
+    const auto& zero = layer_.slots_.slots_[0];
     if (zero.is_used() || zero.top != nullptr || zero.domain.peek() != nullptr) the_scheduler.fail("slot 0 is changed");
     look_at_numbers();
     look_at_magazines();
@@ -126,7 +136,7 @@ class magazine_world {
   static constexpr unsigned nobody = scheduler::nobody;
   static constexpr unsigned idle = scheduler::most - 1;  // a thread that isn't scheduled
   static constexpr std::size_t threads_seen = scheduler::most + 1;  // slots
-  using layer = typename Types::template layer<heap_core, scheduled_guards, Largest>;
+  using layer = typename Types::template layer<Core, scheduled_guards, Largest>;
   struct hand {
     std::array<void*, heap_core::most> blocks;
     std::size_t size = 0;
@@ -205,11 +215,11 @@ class magazine_world {
     const auto add_list = [&add](const magazine* m) {
       for (int n = 0; m != nullptr && n != 100; m = m->next, ++n) add(m);
     };
-    layer_.each_slot([&add](unsigned, const auto& s) {
+    layer_.slots_.each([&add](unsigned, const auto& s) {
       add(s.current);
       add(s.spare);
     });
-    if (layer_.far_[0].peek() != nullptr) bytes += 16 * sizeof layer_.slots_[0];
+    if (layer_.slots_.far_[0].peek() != nullptr) bytes += 16 * sizeof layer_.slots_.slots_[0];
     add_list(layer_.depot_.full_);
     for (const magazine* const list : layer_.depot_.empty_) add_list(list);
     if (bytes != given_) the_scheduler.fail("a magazine is lost, or in two places");

@@ -234,7 +234,7 @@ TABLES = {
             "scavenged_without_number": SMALL + [
                 (1, "!numbers.take(id)) return;", "id == 0) return;"), (1, "      numbers.give_back(id);\n", "")],
             "number_given_back_before_renewed": SMALL + [
-                (1, "      renew(s);\n      numbers.give_back(id);", "      numbers.give_back(id);\n      renew(s);")],
+                (1, "      slots::renew(s);\n      numbers.give_back(id);", "      numbers.give_back(id);\n      slots::renew(s);")],
             "magazine_lost_at_renew": SMALL + [(1, "if (s.spare != nullptr) depot_.give_empty(s.spare);", "")],
             "full_spare_forgotten": SMALL + [
                 (1, "if (s.spare_is_full) core_.push_batch(s.spare->bottom(), magazine::capacity(s.spare->size));", "")],
@@ -264,8 +264,16 @@ TABLES = {
                 (1, LOCK + "    return core_.push_batch(&block, 1);", "return core_.push_batch(&block, 1);")],
             "drained_without_guard": SMALL + [
                 (1, LOCK + "    if (me.domain != nullptr && me.domain", "if (me.domain != nullptr && me.domain")],
+            "unloaded_without_guard": SMALL + [
+                (1, LOCK + "    const std::size_t few", "const std::size_t few")],
+            "unloaded_blocks_stay": SMALL + [
+                (1, "give(s.bottom, static_cast<std::size_t>(s.top - s.bottom));\n      s.top = s.bottom;",
+                 "give(s.bottom, static_cast<std::size_t>(s.top - s.bottom));")],
+            "unloaded_spare_stays": SMALL + [
+                (1, "    s.spare_is_full = false;\n    s.limit", "    s.limit")],
+            "limit_left_low": SMALL + [(1, "} else if (s.limit != s.current->limit()) {", "} else if (s.limit == nullptr) {")],
             "first_magazine_without_guard": SMALL + [
-                (1, LOCK + "    if (s == nullptr) s = make_group", "if (s == nullptr) s = make_group")],
+                (1, LOCK + "    if (s == nullptr) s = slots_.make_group", "if (s == nullptr) s = slots_.make_group")],
         },
     },
 }

@@ -1,4 +1,4 @@
-// expect: tarn: [X1] retry_with was given a handler that can't be copied, or not be called with a number of bytes
+// expect: tarn: [X2] retry_with was given a handler that can't be copied, or not be called with a number of bytes
 #include <cstddef>
 
 #include "tarn/allocator/pool.h"

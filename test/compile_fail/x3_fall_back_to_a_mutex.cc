@@ -1,4 +1,4 @@
-// expect: tarn: [X2] fall_back_to was given something that is no store, or no growth policy
+// expect: tarn: [X3] fall_back_to was given something that is no store, or no growth policy
 #include <cstddef>
 
 #include "tarn/allocator/pool.h"

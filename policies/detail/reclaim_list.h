@@ -1,0 +1,234 @@
+// The pools of the process that can be asked to trim, because one of them ran dry, or the program wants memory back.
+//
+// Nothing here waits while it holds something: the list's mutex is never held while a pool is asked, a pool that another thread
+// keeps busy is left alone after a moment, and so are pools whose store this thread comes from.
+#ifndef TARN_POLICIES_DETAIL_RECLAIM_LIST_H_
+#define TARN_POLICIES_DETAIL_RECLAIM_LIST_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/fork_list.h"
+
+namespace tarn::detail {
+
+/// A number that no other thread has, nor ever gets.
+inline std::uint64_t this_thread_number() noexcept {
+  static constinit std::atomic<std::uint64_t> last = 0;
+  static constinit thread_local std::uint64_t mine = 0;
+  if (mine == 0) mine = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return mine;
+}
+
+/// What a pool that was asked gave back. Busy: another thread is at its store.
+struct trimmed {
+  std::size_t bytes = 0;
+  bool busy = false;
+};
+
+class reclaim_list;
+
+/// A pool in the list. A constant when new; it has no destructor, so that static pools have none: whatever ends sooner than the
+/// process says leave().
+class reclaim_member {
+ public:
+  using handler = trimmed (*)(void* pool) noexcept;
+
+  constexpr explicit reclaim_member(int priority) noexcept : priority_(priority) {}
+  reclaim_member(const reclaim_member&) = delete;
+  reclaim_member& operator=(const reclaim_member&) = delete;
+
+  /// Before the pool's first chunk, and any other. `confined`: no lock keeps threads apart, so only the one that was here last
+  /// may ask the pool.
+  void enter(void* pool, handler trim, bool confined) noexcept {
+    if (confined) owner_.store(this_thread_number(), std::memory_order_relaxed);
+    if (!entered_.load(std::memory_order_acquire)) [[unlikely]]
+      enter_now(pool, trim);
+  }
+  /// Waits for threads that are asking the pool.
+  void leave() noexcept;
+
+  /// Held as long as this thread is at the pool's store, with the guard that says so to other threads.
+  template <class Guard>
+  class at_store {
+   public:
+    template <class Make>
+    at_store(reclaim_member& m, Make make) : guard_(make()), member_(m), before_(m.visitor_.load(std::memory_order_relaxed)) {
+      if (*this) member_.visitor_.store(this_thread_number(), std::memory_order_relaxed);
+    }
+    ~at_store() {
+      if (*this) member_.visitor_.store(before_, std::memory_order_relaxed);
+    }
+    at_store(const at_store&) = delete;
+    at_store& operator=(const at_store&) = delete;
+    /// Whether it is held: a guard may have been only tried.
+    explicit operator bool() const noexcept {
+      if constexpr (requires(const Guard& guard) { static_cast<bool>(guard); }) return static_cast<bool>(guard_);
+      else return true;
+    }
+
+   private:
+    Guard guard_;
+    reclaim_member& member_;
+    std::uint64_t before_;
+  };
+
+ private:
+  friend class reclaim_list;
+  TARN_ONE_IN_LIBRARY void enter_now(void* pool, handler trim) noexcept;
+
+  /// Asks the pool, and again for a moment where it is busy: it may be another thread that asks.
+  trimmed ask() noexcept {
+    const std::uint64_t me = this_thread_number();
+    const std::uint64_t owner = owner_.load(std::memory_order_relaxed);
+    if (visitor_.load(std::memory_order_relaxed) == me || (owner != 0 && owner != me)) return {};
+    constexpr int patience = 100;
+    for (int tries = 0;; ++tries) {
+      const trimmed answer = trim_(pool_);
+      if (!answer.busy || tries == patience) return answer;
+      std::this_thread::yield();
+    }
+  }
+
+  const int priority_;
+  std::atomic<bool> entered_ = false;
+  std::atomic<std::uint64_t> owner_ = 0;    // where confined: the thread that was here last
+  std::atomic<std::uint64_t> visitor_ = 0;  // the thread that is at the store
+  // The rest belongs to the list.
+  handler trim_ = nullptr;
+  void* pool_ = nullptr;
+  const void* library_ = nullptr;  // whose code `trim_` is
+  int asked_by_ = 0;               // threads that are asking it now: it stays so long
+  reclaim_member* next_ = nullptr;
+};
+
+/// One walk through the list: a priority at a time, from the lowest.
+struct reclaim_round {
+  int from = std::numeric_limits<int>::min();
+  bool ended = false;
+  bool met_busy = false;  // since the last priority that gave something back
+};
+
+/// One for the process, where libraries share their variables.
+class reclaim_list : fork_member {
+ public:
+  /// Asks the pools of the next priority. Returns their bytes.
+  std::size_t ask_next(reclaim_round& round) noexcept {
+    std::size_t bytes = 0;
+    for (reclaim_member* m = first_of(round); m != nullptr; m = next_of(*m, round)) {
+      const trimmed answer = m->ask();
+      bytes += answer.bytes;
+      round.met_busy |= answer.busy;
+    }
+    return bytes;
+  }
+
+  void add(reclaim_member& m, void* pool, reclaim_member::handler trim, const void* library) noexcept {
+    const auto held = hold();
+    if (m.entered_.load(std::memory_order_relaxed)) return;
+    m.pool_ = pool;
+    m.trim_ = trim;
+    m.library_ = library;
+    reclaim_member** at = &first_;
+    while (*at != nullptr && (*at)->priority_ <= m.priority_) at = &(*at)->next_;
+    m.next_ = *at;
+    *at = &m;
+    m.entered_.store(true, std::memory_order_release);
+  }
+  void remove(const reclaim_member& m) noexcept {
+    remove_where([&m](const reclaim_member& other) { return &other == &m; });
+  }
+  /// The library is unloaded, or the process ends.
+  void remove_library(const void* library) noexcept {
+    remove_where([library](const reclaim_member& m) { return m.library_ == library; });
+  }
+
+ private:
+  std::unique_lock<std::mutex> hold() noexcept {
+    enter(act);
+    return std::unique_lock(mutex_);
+  }
+  /// A fork waits until nobody asks, too: in the child nobody would ever come to an end with it.
+  static bool act(fork_member& m, action what) noexcept {
+    auto& list = static_cast<reclaim_list&>(m);
+    if (what == action::unlock) return list.mutex_.unlock(), true;
+    if (!list.mutex_.try_lock()) return false;
+    if (list.asked_ == 0) return true;
+    return list.mutex_.unlock(), false;
+  }
+
+  reclaim_member* first_of(reclaim_round& round) noexcept {
+    const auto held = hold();
+    reclaim_member* m = first_;
+    while (m != nullptr && m->priority_ < round.from) m = m->next_;
+    round.ended = m == nullptr;
+    if (m != nullptr) round.from = m->priority_;
+    return pinned(m);
+  }
+  reclaim_member* next_of(reclaim_member& last, reclaim_round& round) noexcept {
+    const auto held = hold();
+    --last.asked_by_;
+    --asked_;
+    reclaim_member* const m = last.next_;
+    if (m != nullptr && m->priority_ == round.from) return pinned(m);
+    round.ended = m == nullptr;
+    if (m != nullptr) round.from = m->priority_;
+    return nullptr;
+  }
+  reclaim_member* pinned(reclaim_member* m) noexcept {
+    if (m != nullptr) {
+      ++m->asked_by_;
+      ++asked_;
+    }
+    return m;
+  }
+
+  template <class Which>
+  void remove_where(Which which) noexcept {
+    auto held = hold();
+    for (reclaim_member** at = &first_; *at != nullptr;) {
+      reclaim_member& m = **at;
+      if (!which(m)) {
+        at = &m.next_;
+      } else if (m.asked_by_ != 0) {
+        held.unlock();
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+        held.lock();
+        at = &first_;
+      } else {
+        *at = m.next_;
+        m.entered_.store(false, std::memory_order_release);
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  reclaim_member* first_ = nullptr;  // by ascending priority, then in the order they came
+  int asked_ = 0;                    // members that are being asked
+};
+
+TARN_ONE_IN_PROCESS inline constinit reclaim_list reclaimable_pools;
+
+/// Its address names the library; whether its members will be removed at the library's end.
+TARN_ONE_IN_LIBRARY inline constinit std::atomic<bool> reclaim_end_noted = false;
+TARN_ONE_IN_LIBRARY inline void end_of_reclaim() noexcept { reclaimable_pools.remove_library(&reclaim_end_noted); }
+
+inline void reclaim_member::enter_now(void* pool, handler trim) noexcept {
+  if (!reclaim_end_noted.exchange(true, std::memory_order_relaxed)) std::atexit(end_of_reclaim);
+  reclaimable_pools.add(*this, pool, trim, &reclaim_end_noted);
+}
+inline void reclaim_member::leave() noexcept {
+  if (entered_.load(std::memory_order_acquire)) reclaimable_pools.remove(*this);
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_RECLAIM_LIST_H_

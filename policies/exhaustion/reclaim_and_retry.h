@@ -1,0 +1,53 @@
+// decides    a pool whose store refuses asks all pools with this policy to trim, and tries again; and it is asked by the others
+// costs      nothing until then; 64 bytes in the pool, and a mutex at its first chunk
+// conflicts  bounded stores, to which no other pool's memory can go; a pool without a lock is asked by the thread only that was
+//            last at its store, so it must not be handed to another thread while that one goes on with other pools
+// use when   several pools share a memory that is short, and each has its peak at another time
+#ifndef TARN_POLICIES_EXHAUSTION_RECLAIM_AND_RETRY_H_
+#define TARN_POLICIES_EXHAUSTION_RECLAIM_AND_RETRY_H_
+
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/no_second_store.h"
+#include "tarn/policies/detail/reclaim_list.h"
+
+namespace tarn {
+
+/// The pools are asked with nothing held, never waited for, and one priority after the other, until the store no longer refuses.
+/// \tparam Priority  pools of a lower one are asked sooner
+template <int Priority = 0>
+struct reclaim_and_retry {
+  using axis = tarn::axis::exhaustion;
+  static constexpr std::size_t extra_chunks = 0;
+  static constexpr bool reclaims = true;
+
+  template <class Environment>
+  class part : public detail::no_second_store {
+   public:
+    constexpr explicit part(const reclaim_and_retry&) noexcept : member_(Priority) {}
+
+    using attempt = detail::reclaim_round;
+    bool retry(std::size_t, attempt& round) noexcept {
+      while (!round.ended)
+        if (detail::reclaimable_pools.ask_next(round) != 0) {
+          round.met_busy = false;
+          return true;
+        }
+      // What was busy may have given something back by now.
+      const bool again = round.met_busy;
+      round.met_busy = false;
+      return again;
+    }
+
+    /// What the pool is asked through.
+    detail::reclaim_member& member() noexcept { return member_; }
+
+   private:
+    detail::reclaim_member member_;
+  };
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_EXHAUSTION_RECLAIM_AND_RETRY_H_

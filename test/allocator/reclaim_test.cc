@@ -1,0 +1,426 @@
+// Pools that give empty chunks back because another one's store refused, or reclaim_all() was called: in which order, by which
+// thread, and that nobody waits for anybody.
+#include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/registry.h"
+#include "tarn/allocator/static_pool.h"
+#include "tarn/test/support/check.h"
+
+namespace {
+
+using namespace tarn;
+
+/// Memory that is short, for many threads. It can be told to call something whenever it gives or takes a region.
+class budget final : public std::pmr::memory_resource {
+ public:
+  explicit budget(std::size_t bytes) : left_(static_cast<long>(bytes)) {}
+  std::size_t refused() const noexcept { return refused_; }
+  std::size_t given_back() const noexcept { return given_back_; }
+  long left() const noexcept { return left_; }
+  void add(long bytes) noexcept { left_ += bytes; }
+
+  std::function<void()> on_allocate;
+  std::function<void(std::size_t)> on_deallocate;  // bytes
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (on_allocate) on_allocate();
+    const long size = static_cast<long>(bytes);
+    if (left_.fetch_sub(size) < size) {
+      left_ += size;
+      ++refused_;
+      throw std::bad_alloc();
+    }
+    return ::operator new(bytes, std::align_val_t{alignment});
+  }
+  void do_deallocate(void* start, std::size_t bytes, std::size_t alignment) override {
+    ::operator delete(start, std::align_val_t{alignment});
+    ++given_back_;
+    left_ += static_cast<long>(bytes);
+    if (on_deallocate) on_deallocate(bytes);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::atomic<long> left_;
+  std::atomic<std::size_t> refused_ = 0;
+  std::atomic<std::size_t> given_back_ = 0;
+};
+
+struct crew;
+
+/// Chunks of ten blocks of 64 bytes and a record: 10 blocks fit in a chunk's 768 bytes, not in fewer.
+template <int Priority, class Locking = no_locking>
+using asked = pool<static_size<64>, Locking, fixed_growth<10>, resource_store, reclaim_and_retry<Priority>>;
+
+template <class Pool>
+std::size_t chunk_bytes() {
+  budget memory(1 << 20);
+  Pool pool{resource_store{&memory}};
+  pool.reserve(1);
+  return (1 << 20) - static_cast<std::size_t>(memory.left());
+}
+
+/// Gives a pool a free chunk.
+template <class Pool>
+void fill_and_empty(Pool& pool) {
+  std::vector<void*> blocks(10);
+  pool.allocate_batch(blocks);
+  pool.deallocate_batch(blocks);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_ran_dry_gets_what_another_does_not_need) {
+  budget memory(2 * chunk_bytes<asked<0>>());
+  asked<0> rich{resource_store{&memory}};
+  asked<0> poor{resource_store{&memory}};
+  rich.reserve(20);
+  std::vector<void*> blocks(20);
+  BOOST_TEST(poor.try_allocate_batch(blocks) == 20u);
+  BOOST_TEST(rich.capacity() == 0u);
+  BOOST_TEST(memory.given_back() == 2u);
+  BOOST_TEST(poor.try_allocate() == nullptr);
+  BOOST_CHECK_THROW((void)poor.allocate(), std::bad_alloc);
+  BOOST_TEST(!rich.try_reserve(1));
+  poor.deallocate_batch(blocks);
+  BOOST_TEST(rich.try_reserve(20));  // reserve asks, too
+  BOOST_TEST(poor.capacity() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(pools_of_a_low_priority_are_asked_first_and_others_only_if_need_be) {
+  budget memory(4 * chunk_bytes<asked<0>>());
+  asked<5> important{resource_store{&memory}};
+  asked<-1> cache{resource_store{&memory}};
+  asked<2> middle{resource_store{&memory}};
+  asked<0> poor{resource_store{&memory}};
+  important.reserve(10);
+  middle.reserve(10);
+  cache.reserve(20);
+  std::array<void*, 30> blocks;
+  BOOST_TEST(poor.try_allocate_batch(std::span(blocks).first(20)) == 20u);
+  BOOST_TEST(cache.capacity() == 0u);
+  BOOST_TEST(middle.capacity() == 10u);
+  BOOST_TEST(important.capacity() == 10u);
+  BOOST_TEST((poor.try_allocate_batch(std::span(blocks).subspan(20)) == 10u));
+  BOOST_TEST(middle.capacity() == 0u);
+  BOOST_TEST(important.capacity() == 10u);
+  poor.deallocate_batch(blocks);
+}
+
+BOOST_AUTO_TEST_CASE(every_pool_was_asked_before_it_fails) {
+  budget memory(3 * chunk_bytes<asked<0>>());
+  asked<0> first{resource_store{&memory}};
+  asked<7> second{resource_store{&memory}};
+  asked<9> third{resource_store{&memory}};
+  first.reserve(10);
+  second.reserve(10);
+  third.reserve(10);
+  BOOST_TEST(!third.try_reserve(1000));
+  BOOST_TEST(first.capacity() == 0u);
+  BOOST_TEST(second.capacity() == 0u);
+  BOOST_TEST(third.capacity() == 0u);  // it gave back its own, too
+  BOOST_TEST(memory.left() == long(3 * chunk_bytes<asked<0>>()));
+}
+
+BOOST_AUTO_TEST_CASE(reclaim_all_asks_each_by_priority_and_returns_bytes) {
+  budget memory(1 << 20);
+  const std::size_t chunk = chunk_bytes<asked<0>>();
+  asked<3> late{resource_store{&memory}};
+  asked<-3> early{resource_store{&memory}};
+  late.reserve(20);
+  early.reserve(10);
+  std::vector<std::size_t> seen;
+  memory.on_deallocate = [&](std::size_t bytes) {
+    BOOST_TEST(bytes == chunk);
+    seen.push_back(late.capacity());
+  };
+  void* const block = late.allocate();
+  BOOST_TEST(reclaim_all() == 2 * chunk);  // a chunk in use stays
+  BOOST_TEST(seen == (std::vector<std::size_t>{20, 10}), boost::test_tools::per_element());
+  BOOST_TEST(reclaim_all() == 0u);
+  late.deallocate(block);
+  BOOST_TEST(reclaim_all() == chunk);
+  memory.on_deallocate = nullptr;
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_asked_where_it_is_the_growth_policy_that_refuses) {
+  budget memory(1 << 20);
+  asked<0> rich{resource_store{&memory}};
+  rich.reserve(10);
+  pool<static_size<64>, fixed_growth<10, 20>, resource_store, reclaim_and_retry<>> capped{resource_store{&memory}};
+  BOOST_TEST(!capped.try_reserve(21));
+  std::vector<void*> blocks(20);
+  capped.allocate_batch(blocks);
+  BOOST_TEST(capped.try_allocate() == nullptr);
+  BOOST_TEST(rich.capacity() == 10u);
+  capped.deallocate_batch(blocks);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_keeps_its_record_is_asked_no_more_when_it_ended) {
+  budget memory(1 << 20);
+  for (int i = 0; i < 3; ++i) {
+    std::optional<asked<0>> pools[3];
+    for (auto& pool : pools) pool.emplace(resource_store{&memory}), pool->reserve(10);
+    pools[i].reset();
+    BOOST_TEST(reclaim_all() == 2 * chunk_bytes<asked<0>>());
+  }
+  BOOST_TEST(reclaim_all() == 0u);
+}
+
+// ---- who asks whom -----------------------------------------------------------------------------------------------------------
+
+using shared = std::tuple<mutex_locking<>, mutex_locking<spin_mutex>, mutex_locking<thread_aware_mutex>,
+                          mutex_locking<std::recursive_mutex>, grouped_locking<crew, std::mutex>, thread_cached<>>;
+using confined = std::tuple<no_locking, grouped_locking<crew>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(any_thread_asks_pools_that_have_a_lock, locking, shared) {
+  budget memory(1 << 20);
+  asked<0, locking> pool{resource_store{&memory}};
+  fill_and_empty(pool);
+  std::size_t bytes = 0;
+  std::thread([&] { bytes = reclaim_all(); }).join();
+  if constexpr (!std::is_same_v<locking, thread_cached<>>) BOOST_TEST(bytes != 0u);  // there they wait in this thread's magazine
+  BOOST_TEST((bytes + reclaim_all()) == chunk_bytes<asked<0>>());
+  BOOST_TEST(pool.capacity() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(pools_without_a_lock_are_asked_by_the_thread_that_was_there_last, locking, confined) {
+  budget memory(1 << 20);
+  asked<0, locking> pool{resource_store{&memory}};
+  fill_and_empty(pool);
+  std::size_t others = 1;
+  std::thread([&] { others = reclaim_all(); }).join();
+  BOOST_TEST(others == 0u);
+  BOOST_TEST(pool.capacity() == 10u);
+  std::size_t own = 0;
+  std::thread([&] {  // the pool moves to another thread
+    pool.reserve(20);
+    own = reclaim_all();
+  }).join();
+  BOOST_TEST(own == 2 * chunk_bytes<decltype(pool)>());
+  pool.reserve(10);
+  BOOST_TEST(reclaim_all() != 0u);
+}
+
+BOOST_AUTO_TEST_CASE(lock_free_asks_but_is_not_asked) {
+  const std::size_t chunk = chunk_bytes<asked<0>>();
+  budget memory(16 * chunk);
+  asked<0> rich{resource_store{&memory}};
+  rich.reserve(100);
+  asked<0, lock_free> poor{resource_store{&memory}};
+  std::vector<void*> blocks;
+  while (void* const block = poor.try_allocate()) blocks.push_back(block);
+  BOOST_TEST(rich.capacity() == 0u);
+  poor.deallocate_batch(blocks);
+  const std::size_t capacity = poor.capacity();
+  BOOST_TEST(reclaim_all() == 0u);
+  BOOST_TEST(poor.capacity() == capacity);
+}
+
+BOOST_AUTO_TEST_CASE(under_a_group_guard_pools_of_the_group_are_asked_and_others_still_can_be) {
+  using grouped = asked<0, grouped_locking<crew, std::mutex>>;
+  budget memory(2 * chunk_bytes<grouped>());
+  grouped rich{resource_store{&memory}};
+  grouped poor{resource_store{&memory}};
+  rich.reserve(20);
+  const group_guard<crew> guard;
+  void* const block = poor.try_allocate();
+  BOOST_REQUIRE(block != nullptr);
+  BOOST_TEST(rich.capacity() == 0u);
+  std::size_t bytes = 1;
+  std::thread([&] { bytes = reclaim_all(); }).join();  // doesn't wait for the group
+  BOOST_TEST(bytes == 0u);
+  poor.deallocate(block);
+}
+
+// ---- user code ---------------------------------------------------------------------------------------------------------------
+
+/// Ends the program where something waits for ever.
+class deadline {
+ public:
+  explicit deadline(unsigned seconds) { alarm(seconds); }
+  ~deadline() { alarm(0); }
+};
+
+BOOST_AUTO_TEST_CASE(a_store_may_ask_while_its_pool_grows_and_that_pool_stays_alone) {
+  const deadline patience(60);
+  budget memory(1 << 20), inner(1 << 20);
+  const auto grow = [&]<class Locking>(std::type_identity<Locking>) {
+    asked<0, Locking> other{resource_store{&inner}};
+    asked<0, Locking> pool{resource_store{&memory}};
+    pool.reserve(10);
+    other.reserve(10);
+    std::size_t calls = 0;
+    memory.on_allocate = [&] {
+      const std::size_t before = memory.given_back();
+      const std::size_t bytes = reclaim_all();
+      BOOST_TEST(memory.given_back() == before);  // never two calls of a store at once
+      if (calls++ == 0 && !std::is_same_v<Locking, grouped_locking<crew, std::mutex>>) BOOST_TEST(bytes != 0u);  // the other pool's
+    };
+    BOOST_TEST(pool.try_reserve(30));
+    memory.on_allocate = nullptr;
+    BOOST_TEST(calls >= 2u);
+    BOOST_TEST(pool.capacity() == 30u);
+  };
+  grow(std::type_identity<no_locking>{});
+  grow(std::type_identity<mutex_locking<>>{});
+  grow(std::type_identity<mutex_locking<std::recursive_mutex>>{});
+  grow(std::type_identity<mutex_locking<thread_aware_mutex>>{});
+  grow(std::type_identity<grouped_locking<crew, std::mutex>>{});
+  grow(std::type_identity<thread_cached<>>{});
+}
+
+BOOST_AUTO_TEST_CASE(stores_are_called_with_the_register_unlocked) {
+  const deadline patience(60);
+  budget memory(1 << 20), inner(1 << 20);
+  asked<0, mutex_locking<>> pool{resource_store{&memory}};
+  pool.reserve(30);
+  std::size_t made = 0;
+  memory.on_deallocate = [&](std::size_t) {
+    asked<0> shortlived{resource_store{&inner}};
+    shortlived.reserve(10);  // enters the register
+    BOOST_TEST(reclaim_all() != 0u);
+    std::thread([] { reclaim_all(); }).join();
+    ++made;
+  };
+  BOOST_TEST(reclaim_all() != 0u);
+  memory.on_deallocate = nullptr;
+  BOOST_TEST(made == 3u);
+}
+
+// ---- many threads ----------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(pools_come_and_go_while_they_are_asked) {
+  const deadline patience(120);
+  budget memory(1 << 24);
+  std::atomic<bool> stop = false;
+  std::atomic<std::size_t> bytes = 0, rounds = 0;
+  std::vector<std::thread> askers;
+  for (int t = 0; t < 2; ++t)
+    askers.emplace_back([&] {
+      while (!stop) bytes += reclaim_all(), ++rounds;
+    });
+  std::vector<std::thread> owners;
+  for (int t = 0; t < 2; ++t)
+    owners.emplace_back([&] {
+      for (int i = 0; i < 400; ++i) {
+        asked<1, mutex_locking<>> a{resource_store{&memory}};
+        asked<0, thread_cached<>> b{resource_store{&memory}};
+        asked<2> c{resource_store{&memory}};
+        for (int k = 0; k < 5; ++k) fill_and_empty(a), fill_and_empty(b), fill_and_empty(c), std::this_thread::yield();
+      }
+    });
+  for (std::thread& t : owners) t.join();
+  stop = true;
+  for (std::thread& t : askers) t.join();
+  std::printf("%zu rounds of reclaim_all() got %zu bytes from 2400 pools that came and went\n", rounds.load(), bytes.load());
+  BOOST_TEST(bytes > 100'000u);
+  BOOST_TEST(memory.left() == 1 << 24);
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_all_ran_dry_ask_each_other_and_nobody_hangs) {
+  const deadline patience(120);
+  using thrifty = asked<0, mutex_locking<>>;
+  const std::size_t chunk = chunk_bytes<thrifty>();
+  budget memory(24 * chunk);
+  std::atomic<std::size_t> got = 0, failed = 0, lost = 0;
+  std::vector<std::thread> threads;
+  {
+    std::vector<std::unique_ptr<thrifty>> pools;
+    for (int i = 0; i < 4; ++i) pools.push_back(std::make_unique<thrifty>(resource_store{&memory}));
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        std::vector<void*> blocks;
+        for (int i = 0; i < 3000; ++i) {
+          thrifty& pool = *pools[static_cast<std::size_t>(t + i) % 4];
+          for (int n = i % 100; n-- > 0;) {
+            void* const block = pool.try_allocate();
+            if (block == nullptr) {
+              ++failed;
+              break;
+            }
+            std::memset(block, t + 1, 64);
+            blocks.push_back(block);
+          }
+          got += blocks.size();
+          for (void* const block : blocks) {
+            const auto* const bytes = static_cast<const unsigned char*>(block);
+            lost += bytes[0] != t + 1 || bytes[63] != t + 1;
+            pool.deallocate(block);
+          }
+          blocks.clear();
+        }
+      });
+    for (std::thread& t : threads) t.join();
+    std::printf("%zu blocks, %zu refused by the store, %zu failed, %zu chunks went round\n", got.load(), memory.refused(),
+                failed.load(), memory.given_back());
+    BOOST_TEST(lost == 0u);
+    BOOST_TEST(memory.refused() > 500u);
+    BOOST_TEST(memory.given_back() > 500u);
+  }
+  BOOST_TEST(memory.left() == long(24 * chunk));
+}
+
+BOOST_AUTO_TEST_CASE(a_child_can_reclaim_although_others_were_at_it_when_it_was_forked) {
+  const deadline patience(120);
+  using pool_type = asked<0, mutex_locking<>>;
+  budget memory(1 << 20);
+  pool_type pool{resource_store{&memory}};
+  std::atomic<bool> stop = false;
+  std::atomic<std::size_t> bytes = 0;
+  std::thread asker([&] {
+    while (!stop) bytes += reclaim_all();
+  });
+  std::thread user([&] {
+    while (!stop) fill_and_empty(pool);
+  });
+  int good = 0;
+  for (int i = 0; i < 100; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);
+      pool.try_reserve(20);
+      reclaim_all();
+      { pool_type other{resource_store{&memory}}; other.try_reserve(10); }
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    good += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  stop = true;
+  asker.join();
+  user.join();
+  BOOST_TEST(good == 100);
+  BOOST_TEST(bytes > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(static_pools_are_asked_too) {
+  struct tag;
+  auto& pool = static_pool<tag, static_size<64>, mutex_locking<>, fixed_growth<10>, reclaim_and_retry<>>::instance();
+  BOOST_TEST(reclaim_all() == 0u);
+  pool.reserve(10);
+  BOOST_TEST(reclaim_all() != 0u);
+  BOOST_TEST(pool.capacity() == 0u);
+}
+
+}  // namespace
