@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(pools_come_and_go_while_they_are_asked) {
   std::vector<std::thread> owners;
   for (int t = 0; t < 2; ++t)
     owners.emplace_back([&] {
-      for (int i = 0; i < 400; ++i) {
+      for (int i = 0; i < 200; ++i) {
         asked<1, mutex_locking<>> a{resource_store{&memory}};
         asked<0, thread_cached<>> b{resource_store{&memory}};
         asked<2> c{resource_store{&memory}};
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(pools_come_and_go_while_they_are_asked) {
   for (std::thread& t : owners) t.join();
   stop = true;
   for (std::thread& t : askers) t.join();
-  std::printf("%zu rounds of reclaim_all() got %zu bytes from 2400 pools that came and went\n", rounds.load(), bytes.load());
+  std::printf("%zu rounds of reclaim_all() got %zu bytes from 1200 pools that came and went\n", rounds.load(), bytes.load());
   BOOST_TEST(bytes > 100'000u);
   BOOST_TEST(memory.left() == 1 << 24);
 }
@@ -384,24 +384,24 @@ BOOST_AUTO_TEST_CASE(a_child_can_reclaim_although_others_were_at_it_when_it_was_
   const deadline patience(120);
   using pool_type = asked<0, mutex_locking<>>;
   budget memory(1 << 20);
-  pool_type pool{resource_store{&memory}};
+  std::optional<pool_type> pool{std::in_place, resource_store{&memory}};
   std::atomic<bool> stop = false;
   std::atomic<std::size_t> bytes = 0;
   std::thread asker([&] {
     while (!stop) bytes += reclaim_all();
   });
   std::thread user([&] {
-    while (!stop) fill_and_empty(pool);
+    while (!stop) fill_and_empty(*pool);
   });
   int good = 0;
   for (int i = 0; i < 100; ++i) {
     const pid_t child = fork();
     if (child == 0) {
       alarm(30);
-      pool.try_reserve(20);
-      reclaim_all();
-      { pool_type other{resource_store{&memory}}; other.try_reserve(10); }
-      _exit(0);
+      pool->try_reserve(20);
+      const std::size_t reclaimed = reclaim_all();
+      pool.reset();  // nobody is asking it here, although somebody may have been in the parent
+      _exit(reclaimed != 0 ? 0 : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);

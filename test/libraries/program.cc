@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tarn/allocator/registry.h"
 #include "tarn/test/libraries/loaded.h"
 #if !defined(WITH_MACROS)  // which pools that are objects have nothing to do with
 #include "tarn/test/libraries/objects.h"
@@ -58,6 +59,7 @@ void use_statics(const char* path, const char* how) {
   std::printf("\n");
   exchange(mine, *plugin.functions, 100);
   std::printf("gone %d\n", plugin.close());
+  std::printf("reclaimed %zu\n", reclaim_all());
   for (std::size_t pool = 0; pool != static_pools; ++pool) give(mine, pool, take(mine, pool, 200));
 }
 

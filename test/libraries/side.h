@@ -81,12 +81,17 @@ struct holder {
   }
 } from_start_to_end;
 
-/// Pools of types that the other side hasn't: all that they need is this side's own.
+/// Pools of types that the other side hasn't: all that they need is this side's own. The static one has a free chunk, for which
+/// the program asks when the plugin is gone.
 template <std::size_t Bytes>
 struct own_pools {
   pool<static_size<Bytes>, mutex_locking<>> locked;
   pool<static_size<Bytes>, thread_cached<>> cached;
   std::array<void*, 2> blocks{locked.try_allocate(), cached.try_allocate()};
+  own_pools() {
+    auto& asked = static_pool<own_pools, static_size<Bytes>, mutex_locking<>, reclaim_and_retry<>>::instance();
+    asked.deallocate(asked.try_allocate());
+  }
   ~own_pools() {
     locked.deallocate(blocks[0]);
     cached.deallocate(blocks[1]);
