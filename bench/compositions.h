@@ -15,6 +15,7 @@ template <class Pool>
 struct pooled {
   void* take() { return pool_.allocate(); }
   void give(void* block) { pool_.deallocate(block); }
+  Pool& pool() { return pool_; }
 
  private:
   Pool pool_;
@@ -29,6 +30,14 @@ struct pooled {
 TARN_BENCH_COLUMN(tarn_default);
 TARN_BENCH_COLUMN(tarn_lifo, tarn::lifo_reuse<>);
 TARN_BENCH_COLUMN(tarn_default_huge, tarn::page_store<tarn::huge_pages>);
+TARN_BENCH_COLUMN(tarn_paged, tarn::page_local_reuse<>);
+TARN_BENCH_COLUMN(tarn_paged_pages, tarn::page_local_reuse<>, tarn::page_store<>);
+TARN_BENCH_COLUMN(tarn_paged_huge, tarn::page_local_reuse<>, tarn::page_store<tarn::huge_pages>);
+TARN_BENCH_COLUMN(tarn_returning, tarn::return_empty_chunks<>);
+TARN_BENCH_COLUMN(tarn_returning_pages, tarn::return_empty_chunks<>, tarn::page_store<>);
+TARN_BENCH_COLUMN(tarn_returning_small, tarn::return_empty_chunks<>, tarn::page_store<>,
+                  tarn::geometric_growth<tarn::natural, (16 << 10) / Bytes * 15 / 16>);
+TARN_BENCH_COLUMN(tarn_cached_returning, tarn::return_empty_chunks<>, tarn::thread_cached<>);
 TARN_BENCH_COLUMN(tarn_mutex, tarn::mutex_locking<>);
 TARN_BENCH_COLUMN(tarn_grouped, tarn::grouped_locking<struct own_group>);
 TARN_BENCH_COLUMN(tarn_grouped_mutex, tarn::grouped_locking<struct shared_group, std::mutex>);

@@ -5,6 +5,7 @@
 
 #include "tarn/bench/allocators.h"
 #include "tarn/bench/compositions.h"
+#include "tarn/bench/live_blocks.h"
 #include "tarn/bench/loops.h"
 
 namespace tarn_bench {
@@ -34,29 +35,11 @@ constexpr auto hundred = []<class Column>(benchmark::State& state) {
   report(state, count * 100);
 };
 
-/// A hundred thousand blocks stay live. The work is fixed, so that the blocks are made only once for each repetition.
-template <class Column, class Body>
-void with_live_blocks(benchmark::State& state, Body body) {
-  start_cold();
-  alignas(64) Column column;
-  std::vector<void*> live(scaled(100'000));
-  random_source random{7};
-  fill(column, live);
-  churn(column, live, random, scaled(4'000));  // until the free blocks are as mixed as they get
-  for (auto _ : state) body(column, live, random);
-  empty(column, live);
-}
-constexpr auto churning = []<class Column>(benchmark::State& state) {
-  const std::size_t bursts = scaled(3'000);
-  with_live_blocks<Column>(state, [=](auto& column, auto& live, auto& random) { churn(column, live, random, bursts); });
-  report(state, bursts * 64);
-};
 constexpr auto replacing = []<class Column>(benchmark::State& state) {
   const std::size_t count = scaled(200'000);
   with_live_blocks<Column>(state, [=](auto& column, auto& live, auto& random) { replace(column, live, random, count); });
   report(state, count);
 };
-constexpr auto one_pass = [](auto* benchmark) { benchmark->Iterations(1); };
 
 /// A million blocks: allocated, then freed in some order and taken again. Filling and reordering are not timed.
 template <class Column, class Reorder>
@@ -88,12 +71,7 @@ constexpr auto lifo = []<class Column>(benchmark::State& state) {
 };
 constexpr auto fifo = []<class Column>(benchmark::State& state) { with_million<Column>(state, [](auto&) {}); };
 constexpr auto random_order = []<class Column>(benchmark::State& state) {
-  const std::vector<std::uint32_t> order = shuffled(scaled(1'000'000));
-  std::vector<void*> before;
-  with_million<Column>(state, [&](auto& live) {
-    before = live;
-    for (std::size_t i = 0; i < live.size(); ++i) live[i] = before[order[i]];
-  });
+  with_million<Column>(state, reordering{scaled(1'000'000)});
 };
 
 /// The first blocks that a pool hands out: page faults, chunks, carving. Making and destroying the pool are not timed.
@@ -112,17 +90,15 @@ constexpr auto first_fill = []<class Column>(benchmark::State& state) {
   report(state, live.size());
 };
 
-constexpr auto one_manual_pass = [](auto* benchmark) { benchmark->UseManualTime()->Iterations(1); };
-
 }  // namespace
 
 void register_benchmarks() {
   fix_heap_thresholds();
   add(table, "pair", warm<64>{}, pair);
   add(table, "hundred", warm<64>{}, hundred);
-  add(table, "churn", warm<64>{}, churning, one_pass);
+  add(table, "churn", warm<64>{}, churned, one_pass);
   add(table, "replace", warm<64>{}, replacing, one_pass);
-  add(table, "churn_256", warm<256>{}, churning, one_pass);
+  add(table, "churn_256", warm<256>{}, churned, one_pass);
   add(table, "first_fill", million{}, first_fill, one_manual_pass);
   add(table, "first_fill", million_huge{}, first_fill, one_manual_pass);
   add(table, "lifo", million{}, lifo, one_manual_pass);

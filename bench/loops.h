@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tarn/bench/measure.h"
@@ -78,13 +79,13 @@ TARN_BENCH_LOOP void replace(Column& column, std::vector<void*>& live, random_so
 
 /// Allocates a block for each element of `live`.
 template <class Column>
-TARN_BENCH_LOOP void fill(Column& column, std::vector<void*>& live) {
+TARN_BENCH_LOOP void fill(Column& column, std::span<void*> live) {
   for (void*& place : live) place = take_block(column, live.size());
 }
 
 /// Frees the blocks of `live` in the order of the elements.
 template <class Column>
-TARN_BENCH_LOOP void empty(Column& column, const std::vector<void*>& live) {
+TARN_BENCH_LOOP void empty(Column& column, std::span<void* const> live) {
   for (void* const block : live) free_block(column, block);
 }
 

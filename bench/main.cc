@@ -1,17 +1,27 @@
-// The main function of every benchmark program: Google Benchmark's, and the flag --smoke.
+// The main function of every benchmark program: Google Benchmark's, and the flags --smoke, --quick and --seed=N.
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 #include <thread>
 
 #include "tarn/bench/measure.h"
 
+namespace {
+
+bool take_flag(std::string_view argument) {
+  constexpr std::string_view seed = "--seed=";
+  if (argument == "--smoke") tarn_bench::smoke = true;
+  else if (argument == "--quick") tarn_bench::quick = true;
+  else if (argument.starts_with(seed)) tarn_bench::seed = std::strtoull(argument.data() + seed.size(), nullptr, 10);
+  else return false;
+  return true;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  char** const end = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
-    const bool ours = std::string_view{argument} == "--smoke";
-    tarn_bench::smoke = tarn_bench::smoke || ours;
-    return ours;
-  });
+  char** const end = std::remove_if(argv + 1, argv + argc, take_flag);
   argc = static_cast<int>(end - argv);
   argv[argc] = nullptr;
 

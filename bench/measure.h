@@ -16,6 +16,10 @@ namespace tarn_bench {
 
 /// Set by `--smoke`: every benchmark does a hundredth of its work, to show that it runs. Figures mean nothing then.
 inline bool smoke = false;
+/// Set by `--quick`: less memory, where memory is what is measured.
+inline bool quick = false;
+/// Set by `--seed=N`: where chance decides the figure, each round of bench/processes.py brings another.
+inline std::uint64_t seed = 0;
 
 inline std::size_t scaled(std::size_t count) { return smoke ? count / 100 : count; }
 
@@ -63,7 +67,7 @@ inline void report_phase(benchmark::State& state, const char* phase, double seco
 /// Cheap pseudo-random numbers: one multiplication, the upper half of a 64-bit state.
 class random_source {
  public:
-  explicit random_source(std::uint64_t seed) : state_(seed) {}
+  explicit random_source(std::uint64_t start) : state_(start) {}
   std::uint64_t below(std::uint64_t bound) {
     state_ = state_ * 6364136223846793005U + 1442695040888963407U;
     return (state_ >> 32) * bound >> 32;
@@ -107,6 +111,10 @@ template <class List, class Body>
 void add(const std::string& table, const std::string& row, List list, Body body) {
   add(table, row, list, body, [](auto*) {});
 }
+
+/// Once for each repetition: what is done is so much that one time is enough, or clocks by itself.
+inline constexpr auto one_pass = [](auto* benchmark) { benchmark->Iterations(1); };
+inline constexpr auto one_manual_pass = [](auto* benchmark) { benchmark->UseManualTime()->Iterations(1); };
 
 /// Defined once by each program: registers its benchmarks.
 void register_benchmarks();

@@ -5,11 +5,12 @@ import json
 import os
 import sys
 
+import names
 import picture
 import results
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCALE = {"ns": 1e9, "µs": 1e6, "1": 1}  # from seconds; 1: no time
+SCALE = {"ns": 1e9, "µs": 1e6, "1": 1, "%": 100}  # from seconds; 1 and %: no time
 
 STEPS = ("setup", "allocate", "construct", "destroy", "release")
 
@@ -50,17 +51,18 @@ class Table:
 
 
 def columns_of(rows):
-    """The columns that any of the rows has, in the order of results.COLUMNS."""
-    return [column for column in results.COLUMNS if any(column in row for row in rows)]
+    """The columns that any of the rows has, in the order of names.COLUMNS."""
+    return [column for column in names.COLUMNS if any(column in row for row in rows)]
 
 
 def main_table(section, rows, markdown):
-    """For each row the medians, their ratios to the limit and to the heap (new/delete, std::allocator or malloc)."""
+    """For each row the medians, their ratios to the limit and to the heap (new/delete, std::allocator or malloc). Percentages are
+    ratios already."""
     _, title, unit, titles = section
     kept = [key for key in titles if key in rows]
     columns = columns_of([rows[key] for key in kept])
-    names = [results.COLUMNS[column] for column in columns]
-    table = Table(title if unit == "1" else f"{title} ({unit})", [""] + names if markdown else ["", ""] + names)
+    heads = [names.COLUMNS[column] for column in columns]
+    table = Table(title if unit == "1" else f"{title} ({unit})", [""] + heads if markdown else ["", ""] + heads)
     for key in kept:
         row = rows[key]
         limit = results.limit_of(row)
@@ -70,14 +72,16 @@ def main_table(section, rows, markdown):
         medians = [number(value and value * SCALE[unit]) for value in values]
         to_limit = [ratio(value, limit) for value in values]
         to_heap = [ratio(value, heap) for value in values]
-        if markdown:
+        if unit == "%":
+            table.rows.append([titles[key]] + ([] if markdown else ["median"]) + medians)
+        elif markdown:
             table.rows.append([titles[key]] + [median if median == "-" else f"{median}<br>{one} · {two}"
                                                for median, one, two in zip(medians, to_limit, to_heap)])
         else:
             table.rows.append([titles[key], "median"] + medians)
             if limit:
                 table.rows.append(["", "x limit"] + to_limit)
-            table.rows.append(["", f"x {results.COLUMNS[heap_column or 'new_delete']}"] + to_heap)
+            table.rows.append(["", f"x {names.COLUMNS[heap_column or 'new_delete']}"] + to_heap)
             table.rows.append([])
     return table
 
@@ -89,15 +93,15 @@ def steps_table(rows):
     for column in columns_of([row]):
         figures = row[column]
         cells = [number(figures.phases[step] * 1e6) for step in STEPS]
-        table.rows.append([results.COLUMNS[column]] + cells + [number(figures.value * 1e6)])
+        table.rows.append([names.COLUMNS[column]] + cells + [number(figures.value * 1e6)])
     return table
 
 
 def phases_table(rows):
     """Allocation, free and a second round of the million objects."""
     table = Table("The phases of a million objects: allocate, free; second round without growth, one object (ns)",
-                  [""] + [results.COLUMNS[column] for column in columns_of(rows.values())])
-    titles = next(titles for name, _, _, titles in results.SECTIONS if name == "small_objects")
+                  [""] + [names.COLUMNS[column] for column in columns_of(rows.values())])
+    titles = next(titles for name, _, _, titles in names.SECTIONS if name == "small_objects")
     for key, title in titles.items():
         if key in rows and "take" in next(iter(rows[key].values())).phases:
             cells = []
@@ -111,9 +115,9 @@ def phases_table(rows):
 def runs_table(rows):
     """The runs of the containers: the first gets memory, the others find it."""
     columns = columns_of(rows.values())
-    table = Table("Containers, run by run, one element (ns)", ["", "run"] + [results.COLUMNS[column] for column in columns])
+    table = Table("Containers, run by run, one element (ns)", ["", "run"] + [names.COLUMNS[column] for column in columns])
     titles = {"map_random": "a million at random"}
-    for _, _, _, rest in (section for section in results.SECTIONS if section[0] == "containers"):
+    for _, _, _, rest in (section for section in names.SECTIONS if section[0] == "containers"):
         titles = {**rest, **titles}
     for key in (key for key in titles if key in rows):
         for run in ("first", "second", "third"):
@@ -125,7 +129,7 @@ def runs_table(rows):
 
 def all_tables(tables, markdown):
     out = []
-    for section in results.SECTIONS:
+    for section in names.SECTIONS:
         rows = tables.get(section[0], {})
         if any(key in rows for key in section[3]):
             out.append(main_table(section, rows, markdown))

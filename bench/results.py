@@ -1,4 +1,4 @@
-"""Google Benchmark's JSON as tables: {table: {row: {column: Figures}}}, and what their keys are called."""
+"""Google Benchmark's JSON as tables: {table: {row: {column: Figures}}}. What their keys are called says names.py."""
 
 import collections
 import glob
@@ -7,159 +7,6 @@ import os
 import re
 import statistics
 
-# The tables of the report, in order: (table, title, unit, {row: what it is}).
-SECTIONS = [
-    ("free_list", "Free lists: 64-byte blocks, one allocation and one free", "ns", {
-        "pair": "pair: allocate, free",
-        "hundred": "100 allocations, 100 frees",
-        "churn": "churn, 100,000 live",
-        "churn_256": "churn, 256-byte blocks",
-        "replace": "replace one of 100,000",
-    }),
-    ("free_list", "Free lists: a million 64-byte blocks, one allocation and one free", "ns", {
-        "first_fill": "first fill (no free)",
-        "lifo": "freed newest first",
-        "fifo": "freed oldest first",
-        "random": "freed in random order",
-        "first_fill_huge": "first fill, huge pages",
-        "random_huge": "random order, huge pages",
-    }),
-    ("small_objects", "Simple memory pools: a million objects with growth and destruction, one object", "ns", {
-        "size_16": "16 bytes",
-        "size_40": "40 bytes",
-        "size_72": "72 bytes",
-        "size_136": "136 bytes",
-        "mixed": "mixed, random order",
-        "size_16_huge": "16 bytes, huge pages",
-        "size_40_huge": "40 bytes, huge pages",
-        "size_72_huge": "72 bytes, huge pages",
-        "size_136_huge": "136 bytes, huge pages",
-        "mixed_huge": "mixed, huge pages",
-    }),
-    ("stack_heap_pool", "Stack, Heap, Pool: 1000 objects of 1 MB, one object", "µs", {
-        "loop": "one by one, all four steps",
-        "thousand": "1000 live, all four steps",
-    }),
-    ("stack_heap_pool", "The same without construction and destruction, one object", "ns", {
-        "loop_raw": "one by one",
-    }),
-    ("physical_reality", "Physical reality: 1000 ints on one thread", "µs", {
-        "one_thread": "1000 ints",
-    }),
-    ("physical_reality", "Physical reality: 1000 ints on four threads, wall time", "µs", {
-        "four_threads": "4 x 250 ints",
-    }),
-    ("static_pool", "Static memory pool: 64-byte blocks, one allocation and one free, no lock", "ns", {
-        "pair": "pair",
-        "hundred": "100 + 100",
-    }),
-    ("static_pool", "Static memory pool: the same with a lock", "ns", {
-        "locked_pair": "pair",
-        "locked_hundred": "100 + 100",
-        "two_threads": "pair, 2 threads (wall time)",
-    }),
-    ("threads", "Many threads: 64-byte blocks of one pool, one allocation and one free, time on a core", "ns", {
-        "pair_1": "pair, 1 thread",
-        "pair_2": "pair, 2 threads",
-        "pair_4": "pair, 4 threads",
-        "pair_8": "pair, 8 threads",
-        "churn_1": "churn, 1 thread",
-        "churn_2": "churn, 2 threads",
-        "churn_4": "churn, 4 threads",
-        "churn_8": "churn, 8 threads",
-        "migrate_1": "migrating objects, 1 thread",
-        "migrate_2": "migrating objects, 2 threads",
-        "migrate_4": "migrating objects, 4 threads",
-        "migrate_8": "migrating objects, 8 threads",
-    }),
-    ("threads", "Many threads: one allocates, another frees, one object, wall time", "ns", {
-        "batches": "producer, consumer: by 64",
-        "items": "producer, consumer: one by one",
-    }),
-    ("containers", "Containers: 10,000 elements inserted and cleared, third run, one element", "ns", {
-        "list": "list<int>",
-        "map": "map<int, int>",
-        "unordered_map": "unordered_map<int, int>",
-        "string": "list<string>",
-    }),
-    ("containers", "Containers: a million elements inserted in random order and cleared, second run, one element", "ns", {
-        "map_random": "map<int, int>",
-    }),
-    ("macros", "Class-level operator new: a 64-byte object, one new and one delete", "ns", {
-        "pair": "pair",
-        "hundred": "100 + 100",
-    }),
-    ("macros", "Memory resources behind a pointer: 64 bytes, one allocation and one free", "ns", {
-        "pmr_pair": "pair",
-        "pmr_hundred": "100 + 100",
-    }),
-    ("macros", "xmalloc: 64 bytes, one allocation and one free", "ns", {
-        "xmalloc_pair": "pair",
-        "xmalloc_hundred": "100 + 100",
-        "xmalloc_mixed": "16 to 1024 bytes, 1000 live",
-    }),
-    ("creation", "Creation and growth", "µs", {
-        "make": "pool + a block of a million",
-        "make_fresh": "the same, memory mapped anew",
-        "slowest": "slowest of a million, least run",
-    }),
-    ("creation", "A million 16-byte blocks: resident bytes for each live byte", "1", {
-        "resident": "bytes",
-    }),
-]
-
-COLUMNS = {
-    "stack": "stack",
-    "vector": "one vector",
-    "no_allocation": "threads only",
-    "new_delete": "new/delete",
-    "std_allocator": "std::allocator",
-    "malloc": "malloc",
-    "jemalloc": "jemalloc",
-    "tcmalloc": "tcmalloc",
-    "mimalloc": "mimalloc",
-    "boost_pool": "Boost.Pool",
-    "boost_singleton": "Boost singleton",
-    "pmr_unsync": "std::pmr",
-    "pmr_sync": "pmr sync",
-    "seed_pool": "the text's pool",
-    "bare_list": "bare list",
-    "bare_list_locked": "bare list+mutex",
-    "bare_list_own": "bare list, own",
-    "bare_front": "bare front",
-    "bare_allocator": "bare allocator",
-    "bare_operator": "bare operator",
-    "bare_lists": "bare magazine lists",
-    "bare_arrays": "bare magazine arrays",
-    "tarn_default": "tarn",
-    "tarn_lifo": "tarn lifo",
-    "tarn_grouped": "tarn grouped",
-    "tarn_static": "tarn static",
-    "tarn_static_lifo": "static lifo",
-    "tarn_cached": "tarn thread_cached",
-    "tarn_static_cached": "static thread_cached",
-    "tarn_lock_free": "tarn lock_free",
-    "tarn_spin": "tarn spin_mutex",
-    "tarn_mutex": "tarn mutex",
-    "tarn_grouped_mutex": "grouped mutex",
-    "tarn_static_mutex": "static mutex",
-    "tarn_own": "tarn, own",
-    "tarn_made_once": "tarn, made once",
-    "tarn_pmr": "tarn pmr",
-    "tarn_pmr_sync": "tarn pmr sync",
-    "tarn_pmr_sync_alone": "pmr sync, 1 thread",
-    "tarn_block_resource": "block_resource",
-    "tarn_stl": "stl_allocator",
-    "tarn_stl_unlocked": "stl no_locking",
-    "tarn_stl_batch": "stl batch",
-    "tarn_macro": "macro",
-    "tarn_macro_pool": "its pool",
-    "tarn_macro_unlocked": "macro no_locking",
-    "tarn_macro_pool_unlocked": "pool no_locking",
-    "tarn_xmalloc": "xmalloc",
-    "tarn_xmalloc_alone": "xmalloc, 1 thread",
-}
-
 # What a program takes without a pool: each row has one of these at most.
 HEAPS = ("new_delete", "std_allocator", "malloc")
 
@@ -167,10 +14,14 @@ HEAPS = ("new_delete", "std_allocator", "malloc")
 LEAST = {("creation", "slowest")}
 
 # Rows that have no time: the figure is this counter.
-COUNTERS = {("creation", "resident"): "bytes_per_byte"}
+COUNTERS = {("creation", "resident"): "bytes_per_byte", ("resident", "in_order"): "left", ("resident", "random"): "left",
+            ("fragmentation", "thinned"): "held", ("fragmentation", "tenths"): "held", ("fragmentation", "halves"): "held"}
+
+# Rows that are a phase of another row.
+ROWS_OF_PHASES = {("reuse", "again"): ("cycle", "take")}
 
 PHASES = ("first", "second", "third", "setup", "allocate", "construct", "destroy", "release", "take", "free", "again", "pages",
-          "bytes_per_byte", "p999", "cpu", "per_second", "moved")
+          "bytes_per_byte", "p999", "cpu", "per_second", "moved", "peak", "bytes")
 
 
 class Figures:
@@ -206,6 +57,9 @@ def load(folder):
                 raise SystemExit(f"{one['name']}: {one['error_message']}")
             if one["run_type"] == "iteration":  # not an aggregate
                 runs[tuple(one["name"].split("/")[:3])].append(one)  # what follows the column are options
+    for (table, row), (source, phase) in ROWS_OF_PHASES.items():
+        for key in [key for key in runs if key[:2] == (table, source)]:
+            runs[table, row, key[2]] = [{"s_per_op": one[phase]} for one in runs[key]]
     tables = {}
     for (table, row, column), repetitions in runs.items():
         tables.setdefault(table, {}).setdefault(row, {})[column] = Figures((table, row), repetitions)
@@ -220,7 +74,7 @@ def split_huge(rows):
         huge = {column: figures for column, figures in rows[row].items() if column.endswith("_huge")}
         if huge:
             others = {column: figures for column, figures in rows[row].items()
-                      if not column.startswith(("bare", "tarn"))}
+                      if not column.startswith(("bare", "tarn")) and column not in huge}
             rows[row + "_huge"] = {**others, **{column[:-len("_huge")]: figures for column, figures in huge.items()}}
             for column in huge:
                 del rows[row][column]

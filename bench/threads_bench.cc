@@ -1,21 +1,19 @@
 // Question: what does a pool cost that many threads share, as their number grows; where each keeps to its own blocks, where
 // one thread allocates and another frees, and where objects move between all of them? Blocks of 64 bytes.
 //
-// The malloc of the process is a column, too: glibc's, or the one that LD_PRELOAD put in its place. bench/threads.py runs this
-// program once for each column, row and round.
+// The malloc of the process is a column, too: glibc's, or the one that LD_PRELOAD put in its place. bench/processes.py runs
+// this program once for each column, row and round.
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include <dlfcn.h>
-
 #include "tarn/bench/compositions.h"
+#include "tarn/bench/heap.h"
 #include "tarn/bench/loops.h"
 #include "tarn/bench/team.h"
 #include "tarn/bench/threads_reference.h"
@@ -23,19 +21,6 @@
 namespace tarn_bench {
 namespace {
 
-/// Which malloc is in this process, by a symbol that no other has: one that wasn't found is never measured under its name.
-const char* name_of_malloc() {
-  const auto has = [](const char* symbol) { return dlsym(RTLD_DEFAULT, symbol) != nullptr; };
-  if (has("mallctl")) return "jemalloc";
-  if (has("tc_version")) return "tcmalloc";
-  return has("mi_version") ? "mimalloc" : "malloc";
-}
-
-struct heap {
-  static inline const char* const name = name_of_malloc();
-  void* take() { return std::malloc(64); }
-  void give(void* block) { std::free(block); }
-};
 struct arrays : bare_arrays<64> {
   static constexpr const char* name = "bare_arrays";
 };
@@ -55,7 +40,7 @@ struct tarn_spin : pooled<tarn::pool<tarn::static_size<64>, tarn::mutex_locking<
   static constexpr const char* name = "tarn_spin";
 };
 
-using shared = columns<heap, arrays, lists, tarn_cached, tarn_static_cached, tarn_lock_free, tarn_spin, tarn_mutex<64>>;
+using shared = columns<heap<64>, arrays, lists, tarn_cached, tarn_static_cached, tarn_lock_free, tarn_spin, tarn_mutex<64>>;
 
 /// An allocation and a free, one after the other.
 template <class Column>

@@ -78,7 +78,7 @@ class chunk_table {
     std::uintptr_t granule;
     Chunk* chunk;
   };
-  static constexpr std::size_t most_granules = 8;  // for one chunk; with more, granules get larger
+  static constexpr std::size_t most_granules = 16;  // for one chunk; with more, granules get larger
 
   std::uintptr_t first_granule(const Chunk& c) const noexcept { return address_of(c.first) >> shift_; }
   static std::size_t span(const Chunk& c, const Geometry& g, unsigned shift) noexcept {
@@ -87,7 +87,9 @@ class chunk_table {
   }
   unsigned wanted_shift(const Chunk& c, const Geometry& g) const noexcept {
     if (used_ != 0 && span(c, g, shift_) <= most_granules) return shift_;
-    return static_cast<unsigned>(std::bit_width(std::max<std::size_t>(g.extent(c.blocks), 4096) - 1));
+    // Granules as large as a chunk would have two chunks in each, and a lookup would meet the wrong one half of the time.
+    const auto bits = static_cast<unsigned>(std::bit_width(std::max<std::size_t>(g.extent(c.blocks), 4096) - 1));
+    return std::max(bits - 3, std::min(bits, 14u));
   }
   /// Places for all chunks and the fresh ones. Should granules get larger meanwhile, there are fewer.
   std::size_t needed(const Chunk* fresh, const Geometry& g) const noexcept {

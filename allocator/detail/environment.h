@@ -60,6 +60,7 @@ struct environment {
   // The constants on which a member of the pool depends: their names are what an error message shows.
   static constexpr bool size_is_given_at_run_time = Size::at_run_time;
   static constexpr bool may_return_chunks = Locking::may_return_chunks;
+  static constexpr bool reports_pages = requires { requires Store::reports_pages; };
   static constexpr bool counts = Statistics::template part<environment>::counts;
 
   /// Bytes, a power of two. A buffer that the caller sized isn't cut to cache lines: it would lose a block.

@@ -56,18 +56,20 @@ class pool_growth {
 
   /// Gets a chunk, with the grow guard held.
   bool grow(attempt& one) noexcept {
+    const auto before = supplier_.extra();
     chunk* const c = supplier_.fetch(layer_, 0, 0, one);
-    return c != nullptr && adopt_all(c, one);
+    return c != nullptr && adopt_all(c, one, before);
   }
   /// Gets chunks until capacity() is at least `blocks`, or none.
   bool grow_to(std::size_t blocks, attempt& one) noexcept {
     [[maybe_unused]] const auto growing = growth_guard();
+    const auto before = supplier_.extra();
     chunk* fresh = nullptr;
     std::size_t more = 0;
     for (std::size_t last = 0; capacity_under_guard() + more < blocks;) {
       chunk* const c = supplier_.fetch(layer_, last, more, one);
       if (c == nullptr) {
-        supplier_.release(fresh, geometry());
+        supplier_.discard(fresh, geometry(), before);
         return false;
       }
       last = c->blocks;
@@ -76,7 +78,7 @@ class pool_growth {
       fresh = c;
     }
     if (fresh == nullptr) return true;
-    if (!adopt_all(fresh, one)) return false;
+    if (!adopt_all(fresh, one, before)) return false;
     layer_.expect(more);
     supply(nullptr);  // without it the next operations ask for themselves
     return true;
@@ -131,9 +133,10 @@ class pool_growth {
   }
 
   /// All fresh chunks, or none: then they go back.
-  bool adopt_all(chunk* fresh, attempt& one) noexcept {
+  template <class Counts>
+  bool adopt_all(chunk* fresh, attempt& one, Counts before) noexcept {
     if (!supply(fresh)) {
-      supplier_.release(fresh, geometry());
+      supplier_.discard(fresh, geometry(), before);
       one.store_refused = true;
       return false;
     }

@@ -70,6 +70,14 @@ class supplier {
     return nullptr;
   }
 
+  /// What growth of the second store goes by; a list of fresh chunks that isn't adopted goes back with what it was before.
+  auto extra() const noexcept { return extra_; }
+  template <class Counts>
+  void discard(chunk* fresh, const geometry_type& g, Counts before) noexcept {
+    release(fresh, g);
+    extra_ = before;
+  }
+
   /// Gives a list of chunks, linked by `next`, back to where they came from. Returns their bytes.
   std::size_t release(chunk* c, const geometry_type& g) noexcept {
     std::size_t bytes = 0;
@@ -77,7 +85,7 @@ class supplier {
       const memory region = c->region;
       const bool from_fallback = c->from_fallback;
       if constexpr (Environment::exhaustion::extra_chunks != 0) {
-        if (from_fallback) extra_.blocks -= c->blocks;
+        if (from_fallback && (extra_.blocks -= c->blocks) == 0) extra_.newest = 0;
       }
       c = c->next;  // the record may lie in the region
       bytes += region.bytes;
@@ -101,6 +109,8 @@ class supplier {
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
   exhaustion& exhaustion_part() noexcept { return exhaustion_; }
+
+  auto pages() const noexcept { return source_.report(); }
 
   /// Blocks that a bounded store, still untouched, will give.
   template <class Core>

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/policies/detail/config.h"
+
 namespace tarn::detail {
 
 class block_bitmap {
@@ -36,6 +38,7 @@ class block_bitmap {
   void forget() noexcept { free_ = ready_ = page_ = 0; }
 
   std::size_t free() const noexcept { return free_; }
+  void prefetch(std::size_t w) const noexcept { prefetch_for_write(words_ + w); }
 
   /// The blocks of word `w` that have a bit in `mask` are free from now on: `n` of them.
   void mark(std::size_t w, word mask, std::size_t n) noexcept {

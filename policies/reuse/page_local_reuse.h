@@ -20,6 +20,7 @@
 #include "tarn/policies/detail/block_bitmap.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/fullness_shelves.h"
+#include "tarn/policies/detail/marked_words.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/reuse/prefetch.h"
 
@@ -97,7 +98,7 @@ struct page_local_reuse {
         front_.open();
         return outcome::done;
       }
-      return flush(core, front_capacity(core) / 2 - 1);
+      return flush(core, own_capacity(core) / 2 - 1);
     }
 
     std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
@@ -147,26 +148,32 @@ struct page_local_reuse {
       return static_cast<chunk&>(c);
     }
 
-    /// Blocks in the front keep their chunks from becoming empty: each perhaps one of megabytes. So where chunks go back by
-    /// themselves, large blocks don't wait there in number, and where nearly all memory lies idle, the front is as small as what
-    /// is outside the bitmaps demands: two blocks at last.
-    std::size_t front_capacity(const core_type& core) const noexcept {
-      if constexpr (Environment::retention::returns_chunks) {
-        constexpr std::size_t bytes = 256 * 1024;
-        const std::size_t most = std::clamp<std::size_t>(bytes / core.geometry().stride(), 8, Front);
-        const bool idle = core.chunks() > core.keep() + 1 && core.capacity() / 16 > outside_;
-        return idle ? std::clamp<std::size_t>(outside_ / 64, 2, most) : most;
-      } else {
-        return Front;
-      }
-    }
+    /// Of many places in front of the list, such as threads' magazines.
+    std::size_t front_capacity(const core_type& core) const noexcept { return capacity_for(core, 64); }
+
    private:
     using column = per_chunk<Environment>;
     static constexpr std::size_t batch = 64;
 
+    /// Blocks in a front keep their chunks from becoming empty: each perhaps one of megabytes. So where chunks go back by
+    /// themselves, large blocks don't wait there in number, and where nearly all memory lies idle, the front is as small as what
+    /// is outside the bitmaps demands: the `part`-th part of it, and two blocks at last.
+    std::size_t capacity_for(const core_type& core, std::size_t part) const noexcept {
+      if constexpr (Environment::retention::returns_chunks) {
+        constexpr std::size_t bytes = 256 * 1024;
+        const std::size_t most = std::clamp<std::size_t>(bytes / core.geometry().stride(), 8, Front);
+        const bool idle = core.chunks() > core.keep() + 1 && core.capacity() / 16 > outside_;
+        return idle ? std::clamp<std::size_t>(outside_ / part, 2, most) : most;
+      } else {
+        return Front;
+      }
+    }
+    /// What is in use may keep a chunk for each block of it: a quarter as many blocks in the front keep a quarter more at most.
+    std::size_t own_capacity(const core_type& core) const noexcept { return capacity_for(core, 4); }
+
     void resize_front(const core_type& core) noexcept {
       if (front_.closed()) front_.open();
-      if constexpr (Environment::retention::returns_chunks) front_.limit_to(front_capacity(core));
+      if constexpr (Environment::retention::returns_chunks) front_.limit_to(own_capacity(core));
     }
 
     std::size_t take(core_type& core, void** out, std::size_t n) noexcept {
@@ -196,56 +203,19 @@ struct page_local_reuse {
       else shelves_.put(c, shelves_.shelf_for(c.carved - c.bitmap.free(), c.blocks));
     }
 
-    /// All but the `keep` newest entries of the front go to the bitmaps. Neighbours of one word are marked at once: that makes
-    /// frees in order a sixth faster, and costs random ones nothing (prototype, Sapphire Rapids).
+    /// All but the `keep` newest entries of the front go to the bitmaps.
     outcome flush(core_type& core, std::size_t keep) noexcept {
       const std::size_t n = front_.size() - std::min(keep, front_.size());
-      void* const* const blocks = front_.entries() + front_.size() - n;
-      outside_ -= n;
       outcome answer = outcome::done;
-      run marked;
-      for (std::size_t i = 0; i != n; ++i) {
-        if (!marked.lies_in(blocks[i])) {
-          if (commit(core, marked) == outcome::surplus) answer = outcome::surplus;
-          marked = run(*core.find(blocks[i]), core.geometry());
-        }
-        const std::size_t slot = core.geometry().slot_at(marked.distance(blocks[i]));
-        if (slot / detail::block_bitmap::word_blocks != marked.word) {
-          if (commit(core, marked) == outcome::surplus) answer = outcome::surplus;
-          marked.word = slot / detail::block_bitmap::word_blocks;
-        }
-        marked.mask |= std::uint64_t{1} << slot % detail::block_bitmap::word_blocks;
-        ++marked.blocks;
-      }
-      if (commit(core, marked) == outcome::surplus) answer = outcome::surplus;
+      outside_ -= n;
+      detail::each_marked_word(core, front_.entries() + front_.size() - n, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t blocks) {
+        c.bitmap.mark(word, mask, blocks);
+        shelve(c);
+        if (c.shelf == 0 && core.chunk_emptied() == outcome::surplus) answer = outcome::surplus;
+      });
       front_.drop_oldest(n);
       resize_front(core);
       return answer;
-    }
-    /// Blocks of one word that are to be marked.
-    struct run {
-      run() = default;
-      run(chunk& of, const typename Environment::geometry& g) noexcept
-          : c(&of), first(detail::address_of(of.first) + g.offset()), extent(g.extent(of.blocks)) {}
-
-      bool lies_in(const void* block) const noexcept { return distance(block) < extent; }
-      std::size_t distance(const void* block) const noexcept { return detail::address_of(block) - first; }
-
-      chunk* c = nullptr;
-      std::uintptr_t first = 0;
-      std::size_t extent = 0;
-      std::size_t word = 0;
-      std::uint64_t mask = 0;
-      std::size_t blocks = 0;
-    };
-    outcome commit(core_type& core, run& marked) noexcept {
-      if (marked.mask == 0) return outcome::done;
-      chunk& c = *marked.c;
-      c.bitmap.mark(marked.word, marked.mask, marked.blocks);
-      marked.mask = 0;
-      marked.blocks = 0;
-      shelve(c);
-      return c.shelf == 0 ? core.chunk_emptied() : outcome::done;
     }
 
     detail::array_front<Front> front_;

@@ -1,7 +1,8 @@
 // decides    chunks are pages of the operating system, mapped for this pool and unmapped when given back
 // costs      a system call for each chunk; its size is rounded up to whole pages, which the pool uses as far as growth allows
 // conflicts  none (systems with mmap only)
-// use when   memory must go back to the system at once, or many blocks deserve huge pages: page_store<huge_pages>
+// use when   memory must go back to the system at once; many blocks deserve huge pages; blocks must stay in memory
+//            (locked_pages); whoever runs over a chunk's end must be stopped (guard_pages)
 #ifndef TARN_POLICIES_STORE_PAGE_STORE_H_
 #define TARN_POLICIES_STORE_PAGE_STORE_H_
 
@@ -9,60 +10,132 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/page_records.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn {
 
-/// Option of page_store: chunks of whole huge pages (2 MiB), which the system is asked for and may not grant. First fill of
-/// a million 64-byte blocks: 18 to 8 ns a block.
+/// Option of page_store: chunks of whole huge pages (2 MiB), which the system is asked for and may not grant; the pool works
+/// all the same, and its pages() says what became of it. First fill of a million 64-byte blocks: 18 to 8 ns a block. A chunk
+/// takes one small page more, for the store's record of it.
 struct huge_pages {};
 
-/// \tparam Options  none, or huge_pages
+/// Option of page_store: a page that can't be accessed stands before each chunk and one behind it, so whoever runs over an end
+/// faults at once. Between a chunk's last block and its end there may be unused bytes, where nothing is noticed. A system call
+/// more for each chunk, and no memory; three mappings instead of one, of which Linux allows a process 65,530.
+struct guard_pages {};
+
+/// Option of page_store: chunks are brought into memory when they are mapped, and locked there. A chunk that the system
+/// refuses to lock (ulimit -l) is none: the store gives it back. A child of fork() has the blocks and not the lock.
+struct locked_pages {};
+
+/// \tparam Options  any of huge_pages, guard_pages and locked_pages, in any order, none twice
 template <class... Options>
 struct page_store {
   using axis = tarn::axis::store;
-  static constexpr bool arguments_hold = (detail::one_of<Options, huge_pages> && ...);
+  static constexpr bool arguments_hold =
+      (detail::one_of<Options, huge_pages, guard_pages, locked_pages> && ...) &&
+      ([]<class Option>(std::type_identity<Option>) {
+        return (std::size_t{std::same_as<Option, Options>} + ...) == 1;
+      }(std::type_identity<Options>{}) && ...);
   struct complaint {
-    static_assert(arguments_hold, "tarn: [T2] page_store was given an option that it doesn't know; its option is huge_pages");
+    static_assert(arguments_hold,
+                  "tarn: [T2] page_store was given an option that it doesn't know, or one of them twice; its options are "
+                  "huge_pages, guard_pages and locked_pages");
   };
   static constexpr bool bounded = false;
   static constexpr bool sized_by_geometry = false;
   static constexpr bool zeroed = true;  // whoever wants zeros need not write them
   static constexpr bool huge = detail::one_of<huge_pages, Options...>;
+  static constexpr bool guarded = detail::one_of<guard_pages, Options...>;
+  static constexpr bool locked = detail::one_of<locked_pages, Options...>;
+  static constexpr bool reports_pages = huge;  // its source has report()
 
+  //   | record       | guard         | chunk ...                  | guard         |      each one small page but the chunk
+  //   | (huge_pages) | (guard_pages) ^ region.start, aligned      | (guard_pages) |
   template <class Environment>
-  struct source {
+  class source {
+   public:
     constexpr explicit source(const page_store&) noexcept {}
 
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      const std::size_t page = page_size();
-      const std::size_t start_alignment = std::max(alignment, page);
+      const std::size_t page = small_page_size();
+      const std::size_t unit = huge ? huge_page_size : page;
+      const std::size_t start_alignment = std::max(alignment, unit);
       if (bytes > detail::size_limit || start_alignment > detail::size_limit) return {};
-      const std::size_t size = detail::round_up(bytes, page);
+      const std::size_t size = detail::round_up(bytes, unit);
+      const std::size_t whole = pages_before * page + size + pages_behind * page;
       // The system aligns to small pages only: map as much more as alignment may cost, and give both ends back.
-      const std::size_t slack = start_alignment - small_page_size();
-      void* const mapped =
-          ::mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      const std::size_t slack = start_alignment - page;
+      void* const mapped = ::mmap(nullptr, whole + slack, guarded ? PROT_NONE : PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (mapped == MAP_FAILED) return {};
-      std::byte* const begin = static_cast<std::byte*>(mapped);
-      const std::size_t skip = detail::round_up(detail::address_of(mapped), start_alignment) - detail::address_of(mapped);
-      if (skip != 0) ::munmap(begin, skip);
-      if (slack != skip) ::munmap(begin + skip + size, slack - skip);
-#if defined(MADV_HUGEPAGE)
-      if constexpr (huge) ::madvise(begin + skip, size, MADV_HUGEPAGE);
-#endif
-      return {begin + skip, size};
+      const std::uintptr_t start = detail::address_of(mapped) + pages_before * page;
+      const std::size_t skip = detail::round_up(start, start_alignment) - start;
+      std::byte* const begin = static_cast<std::byte*>(mapped) + skip;
+      // Should the system refuse to take one of them back, addresses are lost, and no memory.
+      if (skip != 0) ::munmap(mapped, skip);
+      if (slack != skip) ::munmap(begin + whole, slack - skip);
+
+      const detail::memory region{begin + pages_before * page, size};
+      if (open(region, page)) return region;
+      ::munmap(begin, whole);
+      return {};
     }
-    void release(detail::memory region, std::size_t) noexcept { ::munmap(region.start, region.bytes); }
+
+    void release(detail::memory region, std::size_t) noexcept {
+      const std::size_t page = small_page_size();
+      std::byte* const begin = static_cast<std::byte*>(region.start) - pages_before * page;
+      if constexpr (huge) records_.remove(begin);
+      // The system refuses where a process has too many mappings already and this would tear one in two. What can be done then
+      // is to empty the pages: their addresses are lost.
+      if (::munmap(begin, pages_before * page + region.bytes + pages_behind * page) != 0)
+        ::madvise(region.start, region.bytes, MADV_DONTNEED);
+    }
+
+    /// Returns what became of the huge pages that were asked for. Reads what the system says of the whole process, for some
+    /// milliseconds. Under the guard under which acquire() and release() are called.
+    page_report report() const noexcept
+      requires(reports_pages)
+    {
+      return records_.report();
+    }
 
    private:
-    static std::size_t small_page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-    static std::size_t page_size() noexcept { return huge ? huge_page_size : small_page_size(); }
+    static constexpr std::size_t pages_before = std::size_t{huge} + std::size_t{guarded};
+    static constexpr std::size_t pages_behind = std::size_t{guarded};
     static constexpr std::size_t huge_page_size = 2 * 1024 * 1024;
+    static std::size_t small_page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+    /// Makes mapped pages what the options say. Returns whether the system allowed what may not be done without.
+    bool open(detail::memory region, [[maybe_unused]] std::size_t page) noexcept {
+      [[maybe_unused]] std::byte* const record = static_cast<std::byte*>(region.start) - pages_before * page;
+      if constexpr (guarded) {
+        if (!allow(region.start, region.bytes) || (huge && !allow(record, page))) return false;
+      }
+      [[maybe_unused]] bool refused = true;
+#if defined(MADV_HUGEPAGE)
+      if constexpr (huge) refused = ::madvise(region.start, region.bytes, MADV_HUGEPAGE) != 0;
+#endif
+      if constexpr (locked) {
+        if (::mlock(region.start, region.bytes) != 0) return false;
+      }
+      if constexpr (huge) records_.add(record, region, refused);
+      return true;
+    }
+    static bool allow(void* start, std::size_t bytes) noexcept {
+      return ::mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
+    }
+
+    struct no_records {};
+    TARN_NO_UNIQUE_ADDRESS std::conditional_t<huge, detail::page_records, no_records> records_;
   };
 };
 

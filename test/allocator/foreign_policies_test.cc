@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(statistics_and_checking) {
     BOOST_TEST(model.take_batch(50) == 50u);
     BOOST_TEST(pool.statistics().live == 150u);
     BOOST_TEST(pool.statistics().chunks == 5u);
-    BOOST_TEST(pool.statistics().bytes + 576 == upstream.bytes());  // a table of the chunks, which the checking policy looks up
+    BOOST_TEST(pool.statistics().bytes + 1088 == upstream.bytes());  // a table of the chunks, which the checking policy looks up
 
     void* const block = pool.allocate();
     pool.deallocate(block);

@@ -23,6 +23,7 @@ using environment_of_row = typename environment_of<std::tuple_element_t<Row, com
 #define INSTANTIATE(row) static_assert(true)
 #else
 #define INSTANTIATE(row)                                                        \
+  template class tarn::detail::pool_growth<tarn::test::environment_of_row<row>>; \
   template class tarn::detail::pool_chunks<tarn::test::environment_of_row<row>>; \
   template class tarn::detail::pool_body<tarn::test::environment_of_row<row>>
 #endif

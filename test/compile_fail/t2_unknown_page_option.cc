@@ -1,10 +1,10 @@
-// expect: tarn: [T2] page_store was given an option that it doesn't know
+// expect: tarn: [T2] page_store was given an option that it doesn't know, or one of them twice
 #include "tarn/allocator/pool.h"
 
 struct large_pages {};
 
 #ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::huge_pages>> right;
+tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages, tarn::guard_pages, tarn::huge_pages>> right;
 #else
-tarn::pool<tarn::static_size<64>, tarn::page_store<large_pages>> wrong;
+tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages, large_pages>> wrong;
 #endif

@@ -31,13 +31,14 @@ class upstream final : public std::pmr::memory_resource {
   std::size_t regions() const noexcept { return live_.size(); }
   std::size_t faults() const noexcept { return faults_; }      // regions given back that were never given, or given otherwise
 
- private:
-  struct extent {
-    std::size_t bytes;
-    std::size_t alignment;
-  };
+  /// Calls visit(start, bytes) for each region that is outstanding, by address.
+  template <class Visit>
+  void each_region(Visit visit) const {
+    for (const auto& [start, region] : live_) visit(start, region.bytes);
+  }
 
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+  /// As allocate(), but returns null where the call fails.
+  void* try_allocate(std::size_t bytes, std::size_t alignment) {
     ++calls_;
     const bool fails = mode_ == failing::once           ? calls_ == fail_at_
                        : mode_ == failing::for_ever     ? calls_ >= fail_at_
@@ -45,11 +46,23 @@ class upstream final : public std::pmr::memory_resource {
                                                         : false;
     if (fails) {
       ++failures_;
-      throw std::bad_alloc();
+      return nullptr;
     }
     void* const start = ::operator new(bytes, std::align_val_t{alignment});
     live_[start] = {bytes, alignment};
     bytes_ += bytes;
+    return start;
+  }
+
+ private:
+  struct extent {
+    std::size_t bytes;
+    std::size_t alignment;
+  };
+
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    void* const start = try_allocate(bytes, alignment);
+    if (start == nullptr) throw std::bad_alloc();
     return start;
   }
   void do_deallocate(void* start, std::size_t bytes, std::size_t alignment) override {

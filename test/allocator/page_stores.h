@@ -1,0 +1,35 @@
+// What the tests of page_store share: all combinations of its options.
+#ifndef TARN_TEST_ALLOCATOR_PAGE_STORES_H_
+#define TARN_TEST_ALLOCATOR_PAGE_STORES_H_
+
+#include <cstddef>
+#include <cstdio>
+#include <tuple>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/test/allocator/processes.h"
+
+namespace tarn::test {
+
+inline constexpr std::size_t KiB = 1024;
+inline constexpr std::size_t MiB = 1024 * 1024;
+
+template <class Store>
+using source_of = typename Store::template source<detail::stand_in>;
+
+using stores = std::tuple<page_store<>, page_store<huge_pages>, page_store<guard_pages>, page_store<locked_pages>,
+                          page_store<guard_pages, huge_pages>, page_store<huge_pages, locked_pages>,
+                          page_store<locked_pages, guard_pages>, page_store<huge_pages, guard_pages, locked_pages>>;
+
+/// Whether this process may lock so many bytes.
+inline bool may_lock(std::size_t bytes) {
+  void* const probe = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool may = mlock(probe, bytes) == 0;
+  munmap(probe, bytes);
+  if (!may) std::printf("this process may not lock %zu bytes: no case of locked_pages\n", bytes);
+  return may;
+}
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_ALLOCATOR_PAGE_STORES_H_

@@ -1,0 +1,261 @@
+// The pools that fault injection is tried on, and the operations.
+#ifndef TARN_TEST_SUPPORT_POOL_OPERATIONS_H_
+#define TARN_TEST_SUPPORT_POOL_OPERATIONS_H_
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "tarn/test/support/any_pool.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/faults.h"
+#include "tarn/test/support/model.h"
+#include "tarn/test/support/rig.h"
+
+namespace tarn::test {
+
+// ---- what is tried ---------------------------------------------------------------------------------------------------------
+
+/// The two stores that a pool may have, a handler's, and another pool that may be asked for memory.
+struct stores {
+  origin first;
+  origin second;
+  origin elsewhere;
+  std::unique_ptr<any_pool> neighbour;  // over `elsewhere`
+  std::size_t asked = 0;                // times that a handler was called
+  bool helps = false;                   // it answers true, once there is memory again
+
+  std::size_t calls() const { return first.upstream.calls() + second.upstream.calls(); }
+  std::size_t bytes() const { return first.upstream.bytes() + second.upstream.bytes(); }
+  std::size_t faults() const { return first.upstream.faults() + second.upstream.faults() + elsewhere.upstream.faults(); }
+  void fail(std::size_t k, failing mode) {
+    first.upstream.fail(k, mode);
+    second.upstream.fail(k, mode);
+  }
+};
+
+/// Where calls fail: in the other store they all do, or none does.
+enum class failing_store { first, second_first_is_dry, both };
+
+struct subject {
+  std::string name;
+  std::unique_ptr<any_pool> (*make)(stores&);
+  std::size_t grain = 1;         // of the store's regions, in bytes
+  bool one_chunk = false;        // so that a pool without a free block can't grow
+  bool keeps_memory = false;     // it asks the store for memory besides its chunks
+  bool keeps_blocks = false;     // with each thread
+  bool frees_ask = false;        // there are times when a block given back needs memory
+  bool may_return_chunks = true; // so that it has trim() and release()
+  failing_store where = failing_store::first;
+  bool goes_on = false;       // another store, or a handler, has memory
+  bool goes_on_once = false;  // another pool has a chunk to give back
+  bool handler = false;
+};
+
+template <class Pool, class... Given>
+std::unique_ptr<any_pool> make_pool(const Given&... given) {
+  if constexpr (facts<Pool>::size::at_run_time) return std::make_unique<erased<Pool>>(dynamic_size{48, 16}, given...);
+  else return std::make_unique<erased<Pool>>(given...);
+}
+
+template <class Pool>
+std::unique_ptr<any_pool> over_first(stores& from) {
+  return make_pool<Pool>(injecting_store(&from.first));
+}
+
+/// What follows from the policies of a pool.
+template <class Pool>
+subject subject_of(std::string name, decltype(subject::make) make) {
+  using is = facts<Pool>;
+  subject s{std::move(name), make};
+  s.one_chunk = is::growth::max_chunks == 1;
+  s.keeps_memory = is::keeps_memory;
+  s.keeps_blocks = is::keeps_blocks;
+  s.frees_ask = is::keeps_blocks && !is::returns_chunks;
+  s.may_return_chunks = is::may_return_chunks;
+  return s;
+}
+
+/// A pool with blocks in use, its model, and what it held before an operation.
+struct trial {
+  trial(const subject& s, refusal how) : of(s) {
+    from.first.how = from.second.how = how;
+    from.first.grain = from.second.grain = s.grain;
+    from.helps = s.goes_on;
+    disarm();
+    pool = s.make(from);
+    model.emplace(*pool);
+  }
+
+  void arm(const attempt& a) {
+    if (of.where != failing_store::second_first_is_dry) from.first.upstream.fail(a.k, a.mode);
+    if (of.where != failing_store::first) from.second.upstream.fail(a.k, a.mode);
+    failures_ = failures();
+  }
+  void disarm() {
+    from.fail(1, failing::never);
+    if (of.where == failing_store::second_first_is_dry) from.first.upstream.fail(1, failing::for_ever);
+  }
+  /// Calls that failed since arm(), not counting those of a store that is dry anyhow.
+  std::size_t injected() const { return failures() - failures_; }
+
+  footprint held() const {
+    const footprint one(*pool, from.first.upstream);
+    const footprint two(*pool, from.second.upstream);
+    footprint sum = one;
+    sum.chunks += two.chunks;
+    sum.chunk_bytes += two.chunk_bytes;
+    sum.lost += two.lost + two.own;  // memory for itself comes from the first
+    return sum;
+  }
+  std::size_t growable() const { return pool->capacity() + 400; }
+
+  const subject& of;
+  stores from;
+  std::unique_ptr<any_pool> pool;
+  std::optional<test::model<any_pool>> model;
+  bool may_fail = false;  // the operation went on, though it could not get everything
+
+ private:
+  std::size_t failures() const {
+    const bool dry = of.where == failing_store::second_first_is_dry;
+    return (dry ? 0 : from.first.upstream.failures()) + from.second.upstream.failures();
+  }
+  std::size_t failures_ = 0;
+};
+
+/// How the pool is found: as new; without a free block; with many, in several chunks if there can be several; with more than
+/// a thread keeps for itself.
+enum class state { fresh, full, worn, crowded };
+
+inline void bring(trial& t, state to) {
+  if (to == state::full && t.of.one_chunk) to = state::fresh;  // once full, it asks for nothing
+  if (to == state::full) {
+    do REQUIRE(t.model->take());
+    while (t.model->live() < t.pool->capacity());
+  } else if (to == state::worn) {
+    REQUIRE(t.model->take_batch(400) == 400);
+    std::mt19937_64 random(seed());
+    t.model->shuffle(random);
+    t.model->give_batch(150);
+    for (int i = 0; i < 50; ++i) t.model->give_newest();
+  } else if (to == state::crowded) {
+    for (int i = t.of.keeps_blocks ? 3000 : 300; i != 0; --i) REQUIRE(t.model->take());
+  }
+}
+
+// ---- operations ------------------------------------------------------------------------------------------------------------
+
+enum class promise {
+  all_or_nothing,  // a failure leaves the pool as it was
+  none_taken,      // chunks may stay
+  some_taken,      // as many as could be had
+  never_fails,
+  never_asks,      // it makes no call of the store at all
+};
+
+struct operation {
+  const char* name;
+  state before;
+  promise says;
+  bool throws;
+  bool (*run)(trial&);                  // returns whether it succeeded
+  bool (*exists)(any_pool&) = nullptr;  // null: in every pool
+};
+
+inline bool take_one(trial& t) { return t.model->take(); }
+inline bool take_many(trial& t) { return t.model->take_batch(250) == 250; }
+inline bool reserve_more(trial& t) { return t.pool->try_reserve(t.growable()); }
+inline bool give_all(trial& t) {
+  while (t.model->live() != 0) t.model->give_newest();
+  return true;
+}
+inline bool give_all_at_once(trial& t) {
+  t.model->give_batch(t.model->live());
+  return true;
+}
+/// Returns whether trim() said what it gave back, and kept what is in use.
+inline bool trim_says_what_it_gave(trial& t) {
+  const std::size_t before = t.held().chunk_bytes;
+  const std::size_t said = *t.pool->trim();
+  CHECK(t.held().chunk_bytes + said == before);
+  CHECK(t.pool->capacity() >= t.model->live());
+  return true;
+}
+inline bool release_gives_all(trial& t) {
+  t.model->forget();
+  CHECK(t.pool->release());
+  CHECK(t.from.bytes() == 0);
+  CHECK(t.pool->capacity() == 0);
+  return true;
+}
+inline bool ask(trial& t) {
+  t.model->verify();
+  for (void* const block : t.model->blocks()) CHECK(t.pool->owns(block));
+  CHECK(!t.pool->owns(&t));
+  CHECK(!t.pool->owns(nullptr));
+  return t.pool->capacity() >= t.model->live();
+}
+inline bool ask_counts(trial& t) { return t.pool->statistics()->in_use == t.model->live(); }
+inline bool has_trim(any_pool& pool) { return pool.trim().has_value(); }
+inline bool has_statistics(any_pool& pool) { return pool.statistics().has_value(); }
+
+/// After a batch that the store's failures may have cut short, while they go on.
+template <bool (*Then)(trial&)>
+bool after_a_fault(trial& t) {
+  t.may_fail = !take_many(t);
+  return Then(t);
+}
+inline bool free_and_trim(trial& t) {
+  t.model->give_batch(t.model->live() - t.model->live() / 3);
+  return trim_says_what_it_gave(t);
+}
+inline bool end_the_pool(trial& t) {
+  t.model.reset();
+  t.pool.reset();
+  CHECK(t.from.bytes() == 0);
+  return true;
+}
+
+inline constexpr operation operations[] = {
+    {"allocate, new pool", state::fresh, promise::all_or_nothing, true, take_one},
+    {"allocate, full pool", state::full, promise::all_or_nothing, true, take_one},
+    {"try_allocate, new pool", state::fresh, promise::all_or_nothing, false, take_one},
+    {"try_allocate, full pool", state::full, promise::all_or_nothing, false, take_one},
+    {"allocate_batch, new pool", state::fresh, promise::none_taken, true, take_many},
+    {"allocate_batch, full pool", state::full, promise::none_taken, true, take_many},
+    {"allocate_batch, used pool", state::worn, promise::none_taken, true, take_many},
+    {"try_allocate_batch, new pool", state::fresh, promise::some_taken, false, take_many},
+    {"try_allocate_batch, full pool", state::full, promise::some_taken, false, take_many},
+    {"try_allocate_batch, used pool", state::worn, promise::some_taken, false, take_many},
+    {"reserve, new pool", state::fresh, promise::all_or_nothing, true, reserve_more},
+    {"reserve, full pool", state::full, promise::all_or_nothing, true, reserve_more},
+    {"try_reserve, new pool", state::fresh, promise::all_or_nothing, false, reserve_more},
+    {"try_reserve, full pool", state::full, promise::all_or_nothing, false, reserve_more},
+    {"deallocate", state::crowded, promise::never_fails, false, give_all},
+    {"deallocate_batch", state::crowded, promise::never_fails, false, give_all_at_once},
+    {"deallocate after a fault", state::fresh, promise::never_fails, false, after_a_fault<give_all>},
+    {"deallocate_batch after a fault", state::fresh, promise::never_fails, false, after_a_fault<give_all_at_once>},
+    {"trim", state::worn, promise::never_asks, false, trim_says_what_it_gave, has_trim},
+    {"trim after a fault", state::full, promise::never_fails, false, after_a_fault<free_and_trim>, has_trim},
+    {"release", state::worn, promise::never_asks, false, release_gives_all, has_trim},
+    {"release after a fault", state::full, promise::never_fails, false, after_a_fault<release_gives_all>, has_trim},
+    {"destructor", state::worn, promise::never_asks, false, end_the_pool},
+    {"destructor after a fault", state::full, promise::never_fails, false, after_a_fault<end_the_pool>},
+    {"owns, capacity", state::worn, promise::never_asks, false, ask},
+    {"owns, capacity after a fault", state::full, promise::never_fails, false, after_a_fault<ask>},
+    {"statistics", state::worn, promise::never_asks, false, ask_counts, has_statistics},
+    {"statistics after a fault", state::full, promise::never_fails, false, after_a_fault<ask_counts>, has_statistics},
+};
+
+/// Whether it asks a store for something in every subject that has it.
+inline bool asks(const operation& o) { return o.before == state::fresh || o.before == state::full; }
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_SUPPORT_POOL_OPERATIONS_H_
