@@ -172,7 +172,6 @@ constexpr auto slowest = []<class Column>(benchmark::State& state) {
 }  // namespace
 
 void register_benchmarks() {
-  const auto one_manual_pass = [](auto* benchmark) { benchmark->UseManualTime()->Iterations(1); };
   add(table, "make", makers{}, make, one_manual_pass);
   add(table, "make_fresh", makers{}, make_fresh, one_manual_pass);
   add(table, "resident",

@@ -138,8 +138,6 @@ constexpr auto mixed = []<class Column>(benchmark::State& state) {
   report(state, made);
 };
 
-constexpr auto one_manual_pass = [](auto* benchmark) { benchmark->UseManualTime()->Iterations(1); };
-
 }  // namespace
 
 void register_benchmarks() {

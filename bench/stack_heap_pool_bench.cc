@@ -173,7 +173,6 @@ void register_benchmarks() {
   using fewer = columns<new_delete<bytes>, boost_pool<bytes>, list<bytes>, tarn_default<bytes>>;  // a gigabyte each
   using one_once = columns<first_free_array<1>, made_once_pool<1>>;
   using all_once = columns<first_free_array<objects>, made_once_pool<objects>>;
-  const auto one_manual_pass = [](auto* benchmark) { benchmark->UseManualTime()->Iterations(1); };
 
   add(table, "loop", columns<stack>{}, stack_loop);
   add(table, "loop", any{}, loop);

@@ -24,7 +24,7 @@ namespace tarn {
 ///   push(core, block)            takes it; `crowded`: make_room(core) must follow, which answers `done` or `surplus`
 ///   pop_batch, push_batch        the first of a batch that was given back is handed out first
 ///   adopted(chunk)               a chunk came, or stayed in a trim
-///   drain(core)                  hands over every free block, linked, the next to be handed out last, and is as new:
+///   drain(core, take)            calls take(block) for every free block, the next to be handed out first, and is as new:
 ///                                columns may go after it
 ///   restore(core, block)         takes a drained block whose chunk stays
 ///   forget()                     drops every free block untouched: all chunks go
@@ -49,7 +49,7 @@ concept reuse_policy = policy_on<P, axis::reuse> && requires {
   { list.make_room(core) } noexcept -> std::same_as<detail::outcome>;
   { list.pop_batch(core, out, n) } noexcept -> std::same_as<std::size_t>;
   { list.push_batch(core, in, n) } noexcept -> std::same_as<detail::outcome>;
-  { list.drain(core) } noexcept -> std::same_as<detail::free_link*>;
+  { list.drain(core, detail::taker{}) } noexcept -> std::same_as<void>;
 } && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::chunk& chunk) {
   { list.adopted(chunk) } noexcept -> std::same_as<void>;
   { list.forget() } noexcept -> std::same_as<void>;

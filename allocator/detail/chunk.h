@@ -25,10 +25,10 @@ struct chunk : Environment::locking::template per_chunk<Environment>,
   std::size_t blocks = 0;
   std::size_t carved = 0;        // blocks from here on were never handed out
   std::size_t idle = 0;          // free blocks, counted while trim() runs
+  free_link* free = nullptr;     // they themselves, meanwhile
   chunk* left = nullptr;         // in the map
   chunk* right = nullptr;
   chunk* next = nullptr;         // in a list of chunks: those to carve, or those to give back
-  bool leaves = false;           // decided by trim()
   bool from_fallback = false;    // it belongs to the exhaustion policy's store
 };
 

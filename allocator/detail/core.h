@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -185,11 +186,29 @@ class core {
     void change(int) noexcept {}
   };
 
+  /// What takes free blocks out of the list: links them, or links and counts those of each chunk. No lambdas: g++ 12 warns where
+  /// a parameter of one has the name of something that the program declares later.
+  struct linker {
+    void operator()(void* block) const noexcept { first = ::new (block) free_link{first}; }
+    free_link*& first;
+  };
+  struct counter {
+    void operator()(void* block) noexcept {
+      if (last == nullptr || !lies_in(*last, block, owner.geometry_.extent(last->blocks))) last = owner.find(block);
+      linker{last->free}(block);
+      ++last->idle;
+    }
+    core& owner;
+    chunk* last = nullptr;
+  };
+
   /// The free blocks, taken out of the list, and put back at the end whatever happens. Each chunk's `idle` says meanwhile how
   /// many of its blocks were carved before.
   class aside {
    public:
-    explicit aside(core& owner) noexcept : owner_(owner), first_(sort_links(owner.list_.drain(owner))) {
+    explicit aside(core& owner) noexcept : owner_(owner) {
+      owner.list_.drain(owner, linker{first_});
+      first_ = sort_links(first_);
       owner_.each_chunk([this](chunk& c) {
         c.idle = c.carved;
         owner_.list_.adopted(c);  // drained, the list is as new
@@ -208,7 +227,7 @@ class core {
 
    private:
     core& owner_;
-    free_link* first_;
+    free_link* first_ = nullptr;
   };
 
   template <class Visit>
@@ -236,40 +255,22 @@ class core {
     c.next = std::exchange(leaving, &c);
   }
 
-  /// As unlink_empty(), after the free blocks of every chunk were counted.
+  /// As unlink_empty(), after the free blocks of every chunk were counted. Each is looked at once, and linked to those of its chunk:
+  /// a second walk through all of them would cost as many cache misses again. Those of chunks that leave are forgotten.
   chunk* unlink_counted() noexcept {
-    free_link* block = list_.drain(*this);
-    for (free_link* free = block; free != nullptr; free = free->next) ++find(free)->idle;
-
-    chunk* const all = map_.take_all();
-    for (chunk* c = all; c != nullptr; c = c->next) {
-      c->leaves = c->idle == c->carved;
-      c->idle = 0;
-    }
-    for (chunk* c = all; c != nullptr; c = c->next) map_.insert(*c, geometry_);
-
-    while (block != nullptr) {  // what stays is free again, in the order it was
-      free_link* const next = block->next;
-      if (!find(block)->leaves) list_.restore(*this, block);
-      block = next;
-    }
-    return split(map_.take_all());
-  }
-
-  /// The pool keeps those that don't leave; returns those that do.
-  chunk* split(chunk* all) noexcept {
+    list_.drain(*this, counter{*this});
     untouched_ = nullptr;
     capacity_ = 0;
     chunks_ = {};
     chunk* leaving = nullptr;
-    while (all != nullptr) {
-      chunk& c = *all;
-      all = c.next;
-      if (c.leaves) {
-        c.next = leaving;
-        leaving = &c;
+    for (chunk *c = map_.take_all(), *next; c != nullptr; c = next) {
+      next = c->next;
+      free_link* block = std::exchange(c->free, nullptr);
+      if (std::exchange(c->idle, 0) == c->carved) {
+        c->next = std::exchange(leaving, c);
       } else {
-        insert(c);
+        insert(*c);
+        while (block != nullptr) list_.restore(*this, std::exchange(block, block->next));
       }
     }
     return leaving;

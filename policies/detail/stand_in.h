@@ -52,6 +52,11 @@ struct stand_in {
   };
 };
 
+/// Takes blocks out of a list that is drained.
+struct taker {
+  void operator()(void*) const noexcept {}
+};
+
 /// What an axis keeps for each chunk.
 template <class C>
 concept column = std::default_initializable<C> && requires(C& c, std::byte* start, std::size_t n, stand_in::geometry geometry) {

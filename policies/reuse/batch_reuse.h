@@ -117,17 +117,13 @@ struct batch_reuse {
       if (larger_ == nullptr) larger_ = static_cast<per_chunk&>(chunk).front;
     }
 
-    /// Every free block in one list, and the list as it was when new: a chunk may go whose column holds the front.
-    detail::free_link* drain(core_type& core) noexcept {
-      detail::free_link* all = nullptr;
-      for (;;) {
-        while (void* const block = front_.pop()) all = ::new (block) detail::free_link{all};
-        if (batches_.empty()) break;
-        batches_.take(front_.fill(batch), core.geometry().words());
-        front_.filled(batch, batch);
-      }
+    /// It ends as it was when new: a chunk may go whose column holds the front.
+    template <class Take>
+    void drain(core_type& core, Take take) noexcept {
+      while (void* const block = front_.pop()) take(block);
+      void* some[batch];
+      while (batches_.take(some, core.geometry().words())) std::for_each_n(some, batch, take);
       forget();
-      return all;
     }
     void restore(core_type& core, void* block) noexcept {
       if (push(core, block) == detail::outcome::crowded) make_room(core);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/config.h"
@@ -65,15 +66,13 @@ struct lifo_reuse {
     }
 
     void adopted(typename Environment::chunk&) noexcept {}
-    link* drain(core_type&) noexcept {
-      link* all = nullptr;  // turned round: restore() of one after the other makes the list that was
-      while (head_ != nullptr) {
-        link* const block = head_;
-        head_ = block->next;
-        block->next = all;
-        all = block;
+    template <class Take>
+    void drain(core_type&, Take take) noexcept {
+      for (link* block = std::exchange(head_, nullptr); block != nullptr;) {
+        link* const next = block->next;  // the block is whoever takes it's
+        take(block);
+        block = next;
       }
-      return all;
     }
     void restore(core_type& core, void* block) noexcept { push(core, block); }
     void forget() noexcept { head_ = nullptr; }

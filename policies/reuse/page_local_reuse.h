@@ -119,13 +119,11 @@ struct page_local_reuse {
     }
 
     void adopted(chunk& c) noexcept { c.bitmap.forget(); }
-    detail::free_link* drain(core_type& core) noexcept {
+    template <class Take>
+    void drain(core_type& core, Take take) noexcept {
       settle(core);
-      detail::free_link* all = nullptr;
       void* some[batch];
-      while (const std::size_t got = take_free(core, some, batch))
-        for (std::size_t i = 0; i != got; ++i) all = ::new (some[i]) detail::free_link{all};
-      return all;
+      while (const std::size_t got = take_free(core, some, batch)) std::for_each_n(some, got, take);
     }
     void restore(core_type& core, void* block) noexcept {
       if (push(core, block) == outcome::crowded) make_room(core);

@@ -269,10 +269,11 @@ struct reuse_archetype : with_min_block<Lacking != 0>,
       while (n != 0) head = ::new (in[--n]) free_link{head};
       return outcome::done;
     }
-    free_link* drain(core&) noexcept
+    template <class Take>
+    void drain(core&, Take take) noexcept
       requires(Lacking != 11)
     {
-      return std::exchange(head, nullptr);
+      for (free_link* block = std::exchange(head, nullptr); block != nullptr;) take(std::exchange(block, block->next));
     }
     void adopted(typename Environment::chunk&) noexcept
       requires(Lacking != 12)

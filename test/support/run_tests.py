@@ -27,7 +27,7 @@ TSAN = ["tsan", "tsan_gcc"]
 SANITIZERS = ["sanitizers", "asan", "ubsan", *TSAN]
 DEFAULT = ["gcc", "clang19", "clang14", "sanitizers", *TSAN, "consumer"]
 # What these run where nobody asks for more: where the threads are.
-PART = {config: ["//test/stress/..."] for config in TSAN}
+PART = {config: ["//test/stress/...", "//test/allocator:reclaim_test", "//test/allocator:exhaustion_test"] for config in TSAN}
 
 NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.
 
