@@ -217,13 +217,18 @@ class reclaim_list : fork_member {
 
 TARN_ONE_IN_PROCESS inline constinit reclaim_list reclaimable_pools;
 
-/// Its address names the library; whether its members will be removed at the library's end.
-TARN_ONE_IN_LIBRARY inline constinit std::atomic<bool> reclaim_end_noted = false;
-TARN_ONE_IN_LIBRARY inline void end_of_reclaim() noexcept { reclaimable_pools.remove_library(&reclaim_end_noted); }
+/// Its address names the library. Members of a library are removed at its end, and none enters after that.
+enum class reclaim_phase { before_any, some, over };
+TARN_ONE_IN_LIBRARY inline constinit std::atomic<reclaim_phase> library_reclaim = reclaim_phase::before_any;
+TARN_ONE_IN_LIBRARY inline void end_of_reclaim() noexcept {
+  library_reclaim.store(reclaim_phase::over, std::memory_order_relaxed);
+  reclaimable_pools.remove_library(&library_reclaim);
+}
 
 inline void reclaim_member::enter_now(void* pool, handler trim) noexcept {
-  if (!reclaim_end_noted.exchange(true, std::memory_order_relaxed)) std::atexit(end_of_reclaim);
-  reclaimable_pools.add(*this, pool, trim, &reclaim_end_noted);
+  reclaim_phase phase = reclaim_phase::before_any;
+  if (library_reclaim.compare_exchange_strong(phase, reclaim_phase::some, std::memory_order_relaxed)) std::atexit(end_of_reclaim);
+  if (phase != reclaim_phase::over) reclaimable_pools.add(*this, pool, trim, &library_reclaim);
 }
 inline void reclaim_member::leave() noexcept {
   if (entered_.load(std::memory_order_acquire)) reclaimable_pools.remove(*this);
