@@ -6,6 +6,7 @@
 #ifndef TARN_ALLOCATOR_PRESETS_H_
 #define TARN_ALLOCATOR_PRESETS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <mutex>
 
@@ -83,6 +84,20 @@ using over_resource = pool<size_of<T>, resource_store>;
 /// Memory must go back to the operating system as soon as trim() or release() says so.
 template <class T>
 using mapped = pool<size_of<T>, page_store<>>;
+
+/// A peak isn't typical, and others need the memory: chunks leave the process by themselves as they become empty.
+template <class T>
+using returning = pool<size_of<T>, return_empty_chunks<>, page_store<>>;
+
+/// The same for a load that thins out at random: chunks of 16 KiB at most, so that some become empty all the same. A call of
+/// the system for each of them.
+template <class T>
+using lean = pool<size_of<T>, return_empty_chunks<>, page_store<>,
+                  geometric_growth<natural, std::max<std::size_t>(1, 15 * 1024 / sizeof(T))>>;
+
+/// Several pools share a memory that is short: the one that runs dry asks the others for what they don't use.
+template <class T>
+using reclaiming = pool<size_of<T>, mutex_locking<>, reclaim_and_retry<>>;
 
 /// The block size is known at run time only: the constructor takes dynamic_size{bytes, alignment}.
 using sized_at_run_time = pool<dynamic_size>;
