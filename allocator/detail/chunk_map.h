@@ -189,7 +189,7 @@ class only_chunk {
 template <class Environment, class Chunk = typename Environment::chunk, class Geometry = typename Environment::geometry>
 using chunk_map = std::conditional_t<
     Environment::one_chunk, only_chunk<Chunk, Geometry>,
-    std::conditional_t<Environment::finds_chunks, chunk_index<Chunk, Geometry>, chunk_tree<Chunk, Geometry>>>;
+    std::conditional_t<Environment::has_chunk_table, chunk_index<Chunk, Geometry>, chunk_tree<Chunk, Geometry>>>;
 
 }  // namespace tarn::detail
 

@@ -51,8 +51,9 @@ struct environment {
   static constexpr bool one_chunk = max_chunks == 1;
   static constexpr bool finds_chunks = Reuse::finds_chunks || Checking::finds_chunks;
 
-  static constexpr bool keeps_memory =
-      requires { requires Locking::keeps_memory; } || (finds_chunks && !one_chunk);  // for the chunk map's table
+  // Few chunks are found in the tree as fast; and where both stores are bounded there is no memory for a table.
+  static constexpr bool has_chunk_table = finds_chunks && max_chunks > 8;
+  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; } || has_chunk_table;
 
   static constexpr bool hears_frees = requires { requires Exhaustion::hears_frees; };
   static constexpr bool reclaims = requires { requires Exhaustion::reclaims; };

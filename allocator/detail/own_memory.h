@@ -15,22 +15,23 @@ namespace tarn::detail {
 /// A list of regions, linked through a record in front of each.
 class own_memory {
  public:
-  /// At least `bytes`, aligned to a cache line, or null where the store refuses.
+  /// At least `bytes`, aligned to a cache line, or null where the store refuses. `second`: it is the second of two.
   template <class Source>
-  memory fetch(Source& from, std::size_t bytes) noexcept {
+  memory fetch(Source& from, std::size_t bytes, bool second = false) noexcept {
     if (bytes > size_limit - cache_line) return {};
     const memory all = from.acquire(cache_line + bytes, cache_line);
     if (!all) return {};
-    first_ = ::new (all.start) record{first_, all};
+    first_ = ::new (all.start) record{first_, all, second};
     return {static_cast<std::byte*>(all.start) + cache_line, all.bytes - cache_line};
   }
-  /// Gives all of it back.
-  template <class Source>
-  void drop(Source& to) noexcept {
+  /// Gives all of it back to where it came from.
+  template <class Source, class Second>
+  void drop(Source& to, Second& second) noexcept {
     while (first_ != nullptr) {
-      const memory region = first_->region;
-      first_ = first_->next;  // the record lies in the region
-      to.release(region, cache_line);
+      const record last = *first_;  // it lies in the region
+      first_ = last.next;
+      if (last.second) second.release(last.region, cache_line);
+      else to.release(last.region, cache_line);
     }
   }
 
@@ -38,6 +39,7 @@ class own_memory {
   struct record {
     record* next;
     memory region;
+    bool second;
   };
   static_assert(sizeof(record) <= cache_line);
 
@@ -47,11 +49,11 @@ class own_memory {
 /// Of a pool that needs none.
 struct no_own_memory {
   template <class Source>
-  static memory fetch(Source&, std::size_t) noexcept {
+  static memory fetch(Source&, std::size_t, bool = false) noexcept {
     return {};
   }
-  template <class Source>
-  static void drop(Source&) noexcept {}
+  template <class Source, class Second>
+  static void drop(Source&, Second&) noexcept {}
 };
 
 }  // namespace tarn::detail

@@ -98,8 +98,14 @@ class supplier {
   }
 
   /// At least `bytes` for the pool itself, or null. They stay until drop_own().
-  memory fetch_own(std::size_t bytes) noexcept { return own_.fetch(source_, bytes); }
-  void drop_own() noexcept { own_.drop(source_); }
+  memory fetch_own(std::size_t bytes) noexcept {
+    memory got;
+    if constexpr (!Environment::store::bounded) got = own_.fetch(source_, bytes);  // it would give all that it has
+    if constexpr (Environment::exhaustion::extra_chunks != 0)
+      if (!got) got = own_.fetch(exhaustion_, bytes, true);
+    return got;
+  }
+  void drop_own() noexcept { own_.drop(source_, exhaustion_); }
 
   /// With nothing held: whether to look again.
   bool retry(std::size_t bytes, attempt& one) noexcept {

@@ -3,6 +3,7 @@
 #define TARN_TEST_SUPPORT_ANY_POOL_H_
 
 #include <cstddef>
+#include <initializer_list>
 #include <map>
 #include <new>
 #include <optional>
@@ -109,7 +110,7 @@ class erased final : public any_pool {
   Pool pool_;
 };
 
-/// What a pool holds of an upstream, region by region: chunks, in which it owns addresses; memory for itself, which it has in
+/// What a pool holds of its upstreams, region by region: chunks, in which it owns addresses; memory for itself, which it has in
 /// a list from region to region; and what is neither, and so lost.
 struct footprint {
   std::size_t chunks = 0;
@@ -118,9 +119,9 @@ struct footprint {
   std::size_t own_bytes = 0;
   std::size_t lost = 0;
 
-  footprint(const any_pool& pool, const upstream& memory) {
+  footprint(const any_pool& pool, std::initializer_list<const upstream*> memories) {
     std::map<const void*, const void*> links;
-    memory.each_region([&](const void* start, std::size_t bytes) {
+    const auto look_at = [&](const void* start, std::size_t bytes) {
       if (owns_some(pool, start, bytes)) {
         ++chunks;
         chunk_bytes += bytes;
@@ -134,7 +135,8 @@ struct footprint {
       } else {
         ++lost;
       }
-    });
+    };
+    for (const upstream* const memory : memories) memory->each_region(look_at);
     // One list: a single end, and each region but the first stands behind another.
     std::set<const void*> behind;
     std::size_t ends = 0;

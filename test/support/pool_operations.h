@@ -105,13 +105,7 @@ struct trial {
   std::size_t injected() const { return failures() - failures_; }
 
   footprint held() const {
-    const footprint one(*pool, from.first.upstream);
-    const footprint two(*pool, from.second.upstream);
-    footprint sum = one;
-    sum.chunks += two.chunks;
-    sum.chunk_bytes += two.chunk_bytes;
-    sum.lost += two.lost + two.own;  // memory for itself comes from the first
-    return sum;
+    return footprint(*pool, {&from.first.upstream, &from.second.upstream});
   }
   std::size_t growable() const { return pool->capacity() + 400; }
 
