@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(threads_with_fewer_blocks_than_they_want_all_get_o
     for (std::thread& thread : all) thread.join();
   }
   BOOST_TEST(failed == 0);
-  BOOST_TEST(most == 4);  // two had two blocks, and the others waited
+  BOOST_TEST(most <= 4);  // five blocks: two threads at most have two, and the others wait
   std::printf("%d allocations, at most %d at once\n", 2 * threads * rounds, most.load());
 }
 
