@@ -21,20 +21,6 @@ using million = warm<64>;
 // And the same designs over huge pages.
 using million_huge = columns<front_huge<64>, tarn_default_huge<64>>;
 
-/// Small loops: the pool is warm and holds little.
-constexpr auto pair = []<class Column>(benchmark::State& state) {
-  constexpr std::size_t count = 4096;
-  alignas(64) Column column;
-  for (auto _ : state) pairs(column, count);
-  report(state, count);
-};
-constexpr auto hundred = []<class Column>(benchmark::State& state) {
-  constexpr std::size_t count = 40;
-  alignas(64) Column column;
-  for (auto _ : state) hundreds(column, count);
-  report(state, count * 100);
-};
-
 constexpr auto replacing = []<class Column>(benchmark::State& state) {
   const std::size_t count = scaled(200'000);
   with_live_blocks<Column>(state, [=](auto& column, auto& live, auto& random) { replace(column, live, random, count); });

@@ -1,4 +1,4 @@
-// What several programs do with many live blocks at once.
+// What several programs do: small loops, and work among many live blocks.
 #ifndef TARN_BENCH_LIVE_BLOCKS_H_
 #define TARN_BENCH_LIVE_BLOCKS_H_
 
@@ -10,6 +10,20 @@
 #include "tarn/bench/measure.h"
 
 namespace tarn_bench {
+
+/// Small loops: the pool is warm and holds little.
+inline constexpr auto pair = []<class Column>(benchmark::State& state) {
+  constexpr std::size_t count = 4096;
+  alignas(64) Column column;
+  for (auto _ : state) pairs(column, count);
+  report(state, count);
+};
+inline constexpr auto hundred = []<class Column>(benchmark::State& state) {
+  constexpr std::size_t count = 40;
+  alignas(64) Column column;
+  for (auto _ : state) hundreds(column, count);
+  report(state, count * 100);
+};
 
 /// A hundred thousand blocks stay live. The work is fixed, so that the blocks are made only once for each repetition.
 template <class Column, class Body>

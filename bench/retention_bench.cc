@@ -16,18 +16,6 @@ constexpr const char* table = "retention";
 
 using all = columns<new_delete<64>, tarn_default<64>, tarn_paged<64>, tarn_returning<64>, tarn_returning_pages<64>>;
 
-constexpr auto pair = []<class Column>(benchmark::State& state) {
-  constexpr std::size_t count = 4096;
-  alignas(64) Column column;
-  for (auto _ : state) pairs(column, count);
-  report(state, count);
-};
-constexpr auto hundred = []<class Column>(benchmark::State& state) {
-  constexpr std::size_t count = 40;
-  alignas(64) Column column;
-  for (auto _ : state) hundreds(column, count);
-  report(state, count * 100);
-};
 /// The same after a peak of which a hundred blocks, anywhere, are still live: chunks that can't go back, and are nearly free.
 template <class Body>
 constexpr auto after_peak(Body body) {

@@ -48,6 +48,18 @@ std::size_t count_intact(const std::vector<Object>& objects) {
   return n;
 }
 
+/// Keeps what make() makes. Returns whether it made something.
+template <class Object, class Make>
+bool took_one(std::vector<Object*>& objects, Make make) {
+  try {
+    Object* const o = make();
+    if (o != nullptr) objects.push_back(o);
+    return o != nullptr;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 /// \tparam Pool  with `construct`
 /// \tparam Take  item*(Pool&, n): null or std::bad_alloc where there was no memory
 template <class Pool, auto Take>
@@ -59,13 +71,7 @@ struct objects_of final : product {
       else CHECK(pool.release(o));
   }
   bool take(std::size_t n) override {
-    try {
-      item* const o = Take(pool, n);
-      if (o != nullptr) objects.push_back(o);
-      return o != nullptr;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
+    return took_one(objects, [&] { return Take(pool, n); });
   }
   void verify() override { CHECK(count_intact(objects) == objects.size()); }
   std::size_t things() override { return alive; }
@@ -140,13 +146,7 @@ struct class_objects final : product {
     Class::memory_pool().release();
   }
   bool take(std::size_t n) override {
-    try {
-      Class* const o = n % 2 == 0 ? new Class(n) : new (std::nothrow) Class(n);
-      if (o != nullptr) objects.push_back(o);
-      return o != nullptr;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
+    return took_one(objects, [n] { return n % 2 == 0 ? new Class(n) : new (std::nothrow) Class(n); });
   }
   void verify() override { CHECK(count_intact(objects) == objects.size()); }
   std::size_t things() override { return alive; }
