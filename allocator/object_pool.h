@@ -83,8 +83,10 @@ class object_pool {
   /// Ends an object. Null is left alone. Precondition: it came from this pool and was not destroyed since.
   void destroy(T* object) noexcept {
     if (object == nullptr) return;
+    void* const block = const_cast<std::remove_cv_t<T>*>(object);
+    if (!detail::inspector::admits(blocks_, block)) return;  // no destructor runs on what is none of ours
     std::destroy_at(object);
-    blocks_.deallocate(const_cast<std::remove_cv_t<T>*>(object));
+    blocks_.deallocate(block);
   }
 
 #if TARN_EXCEPTIONS

@@ -20,10 +20,17 @@
 #include "tarn/allocator/detail/inspector.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/memory_tools.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/zeroed_store.h"
 
 namespace tarn {
+
+namespace detail {
+/// A checking policy that writes all of a free block.
+template <class P>
+concept fills_free_blocks = requires { requires P::fills; };
+}  // namespace detail
 
 /// \tparam T         default-constructible, with a member function reset() that makes it fit for its next user
 /// \tparam Policies  as for pool<...>, without a size and a reuse policy. Where the pool may grow, it makes objects as they are
@@ -38,6 +45,11 @@ class recycling_pool {
       std::is_default_constructible_v<T>,
       "tarn: [O3] recycling_pool was given a type without a default constructor, and makes its objects by itself; give it "
       "one, or use object_pool");
+
+  static_assert(
+      !(detail::fills_free_blocks<Policies> || ...),
+      "tarn: [O4] recycling_pool was given a checking policy that fills free blocks, in which its idle objects lie; use hardened, "
+      "or object_pool");
 
   enum class state : unsigned char { unmade, idle, out };  // zero first: fresh memory says `unmade`
   struct header {
@@ -74,6 +86,7 @@ class recycling_pool {
   [[nodiscard]] T* acquire() {
     void* const slot = slots_.try_allocate();
     if (slot == nullptr) return nullptr;
+    open(slot);
     detail::unkept_block unkept(slots_, slot);
     if (header_of(slot)->is == state::unmade) ::new (object_in(slot)) T();
     header_of(slot)->is = state::out;
@@ -104,7 +117,12 @@ class recycling_pool {
   }
 
  private:
-  static header* header_of(void* slot) noexcept { return std::launder(static_cast<header*>(slot)); }
+  /// To tools, a free slot isn't freed memory: there is an object in it.
+  static void open(void* slot) noexcept { detail::memory_tools::open(slot, offset + sizeof(T)); }
+  static header* header_of(void* slot) noexcept {
+    detail::memory_tools::open(slot, sizeof(header));  // it may never have been handed out
+    return std::launder(static_cast<header*>(slot));
+  }
   static void* object_in(void* slot) noexcept { return static_cast<std::byte*>(slot) + offset; }
   static T* object_of(void* slot) noexcept { return std::launder(static_cast<T*>(object_in(slot))); }
   static void* slot_of(const T* object) noexcept {
@@ -120,6 +138,7 @@ class recycling_pool {
       if (becomes == state::unmade) std::destroy_at(object_of(slot));
       header_of(slot)->is = becomes;
       slots.deallocate(slot);
+      open(slot);
     }
   };
 

@@ -6,6 +6,9 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/checking/checked.h"
+#include "tarn/policies/checking/hardened.h"
+#include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/checking/no_checking.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/stand_in.h"
@@ -13,14 +16,29 @@
 namespace tarn {
 
 /// Everything that the pool uses of a checking policy. The machinery is `part<Environment>`, made from the policy.
-///   refuses                       on_deallocate can answer something else than `done`
+///   refuses                       a call can be refused. Where not, no hook is called, and `part` has only its constructor
 ///   finds_chunks                  it asks for the chunk of a block in every call
 ///   prefix, suffix                bytes it wants around every block
-///   per_chunk<Environment>        its column: column_bytes(blocks, geometry), open(column, bytes)
-///   on_allocate(core, block)      called with guard(), after the block was taken
-///   on_deallocate(core, block)    called with guard(), before the block is touched: a verdict. Any but `done` leaves all
-///                                 state as it was
-///   report(core, block, verdict)  called with nothing held, after a verdict that was a fault
+///   per_chunk<Environment>        its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
+/// and where it refuses, with what the core keeps guarded:
+///   on_allocate(core, block)      after a block came from the list. `done`: it is handed out; `refused`: it isn't; `damaged`: it
+///                                 is, when that was described. Both others leave all state as it was
+///   on_deallocate(core, block)    before the block is touched. `done`: it is taken back; `refused` leaves all state as it was
+///   describe_allocate(core, block, incident), describe_deallocate(core, block, incident)
+///                                 after another answer than `done`: notes what is wrong, if that is still to be seen
+/// with nothing held:
+///   report(misuse)                what an incident noted
+/// It may say more:
+///   hides_links                   what lists keep in free blocks is encoded, and an address is followed only where the column's
+///                                 in_use(slot) says that no one has the block; on_astray(core, address, incident): it was none
+///   keeps_payload                 lists lie in front of free blocks, whose payload is the policy's
+///   shuffles                      blocks that were never handed out come in no order
+///   belongs_to(pool)              called by the pool's constructor
+///   admits_caller(incident)       whether this thread may use the pool; called first, with nothing held
+///   on_end(core, incident, span)  the pool ends
+///   can_verify                    it has next_damaged(core, from, incident), for verify(): whether a block behind `from` was written
+///                                 where it should not; it is `from` then
+///   hand_over()                   another thread goes on with the pool
 template <class P>
 concept checking_policy = policy_on<P, axis::checking> && requires {
   { P::refuses } -> std::convertible_to<bool>;
@@ -29,13 +47,16 @@ concept checking_policy = policy_on<P, axis::checking> && requires {
   { P::suffix } -> std::convertible_to<std::size_t>;
   requires detail::column<typename P::template per_chunk<detail::stand_in>>;
   typename P::template part<detail::stand_in>;
-} && requires(typename P::template part<detail::stand_in>& part, detail::stand_in::core& core, void* block) {
-  { part.on_allocate(core, block) } noexcept -> std::same_as<void>;
+} && (!P::refuses || requires(typename P::template part<detail::stand_in>& part, detail::stand_in::core& core, void* block,
+                              detail::incident& one, misuse& what) {
+  { part.on_allocate(core, block) } noexcept -> std::same_as<detail::outcome>;
   { part.on_deallocate(core, block) } noexcept -> std::same_as<detail::outcome>;
-  { part.report(core, block, detail::outcome::foreign) } noexcept -> std::same_as<void>;
-} && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
+  { part.describe_allocate(core, block, one) } noexcept -> std::same_as<void>;
+  { part.describe_deallocate(core, block, one) } noexcept -> std::same_as<void>;
+  { part.report(what) } noexcept -> std::same_as<void>;
+}) && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
-static_assert(checking_policy<no_checking>);
+static_assert(checking_policy<no_checking> && checking_policy<hardened> && checking_policy<checked>);
 
 }  // namespace tarn
 

@@ -45,6 +45,7 @@ namespace tarn {
 ///                               doesn't wait, and converts to bool
 ///   keeps_blocks                threads keep free blocks that others can't get at
 ///   own_free_list               the core only carves
+///   one_thread                  nothing is locked: one thread owns the pool. owner(): all pools that share one, its number
 ///   can_wait                    a free block is seen by a thread that looks after it was given back: a thread can wait for one
 template <class P>
 concept locking_policy = policy_on<P, axis::locking> && requires {

@@ -160,20 +160,20 @@ class only_chunk {
     return &chunk_;
   }
 
-  Chunk* find(const void* block, const Geometry& g) noexcept {
-    return owned_ && lies_in(chunk_, block, g.extent(chunk_.blocks)) ? &chunk_ : nullptr;
+  Chunk* find(const void* block, const Geometry&) noexcept {
+    return lies_in(chunk_, block, bytes_) ? &chunk_ : nullptr;
   }
   const Chunk* find(const void* block, const Geometry& g) const noexcept {
     return const_cast<only_chunk*>(this)->find(block, g);
   }
   Chunk* after(const void* block) noexcept {
-    return owned_ && address_of(chunk_.first) > address_of(block) ? &chunk_ : nullptr;
+    return bytes_ != 0 && address_of(chunk_.first) > address_of(block) ? &chunk_ : nullptr;
   }
-  void insert(Chunk&, const Geometry&) noexcept { owned_ = true; }
-  void erase(Chunk&, const Geometry&) noexcept { owned_ = false; }
+  void insert(Chunk&, const Geometry& g) noexcept { bytes_ = g.extent(chunk_.blocks); }
+  void erase(Chunk&, const Geometry&) noexcept { bytes_ = 0; }
   Chunk* take_all() noexcept {
-    if (!owned_) return nullptr;
-    owned_ = false;
+    if (bytes_ == 0) return nullptr;
+    bytes_ = 0;
     chunk_.next = nullptr;
     return &chunk_;
   }
@@ -183,7 +183,7 @@ class only_chunk {
 
  private:
   Chunk chunk_;
-  bool owned_ = false;
+  std::size_t bytes_ = 0;  // of its blocks; 0: there is none
 };
 
 template <class Environment, class Chunk = typename Environment::chunk, class Geometry = typename Environment::geometry>

@@ -29,7 +29,7 @@ class chunk_table {
     const std::uintptr_t granule = address_of(block) >> shift_;
     for (std::size_t i = home(granule); places_[i].chunk != nullptr; i = next(i)) {
       Chunk* const c = places_[i].chunk;
-      if (places_[i].granule == granule && address_of(block) - address_of(c->first) < g.extent(c->blocks)) return c;
+      if (places_[i].granule == granule && address_of(block) - address_of(c->first) < g.bytes_of(c->blocks)) return c;
     }
     return nullptr;
   }

@@ -12,7 +12,10 @@
 #include "tarn/allocator/detail/chunk.h"
 #include "tarn/allocator/detail/chunk_map.h"
 #include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/free_words.h"
+#include "tarn/policies/detail/memory_tools.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/shuffler.h"
 #include "tarn/policies/detail/sorted_links.h"
 
 namespace tarn::detail {
@@ -63,6 +66,7 @@ class core {
       c.carved += taken;
       if (c.carved == c.blocks) untouched_ = c.next;
     }
+    if constexpr (Environment::shuffles) shuffle_(out, got);
     return got;
   }
 
@@ -88,6 +92,7 @@ class core {
   chunk* make_chunk(memory region, std::size_t blocks) noexcept {
     chunk* const c = map_.make_record(region.start);
     layout::open(*c, region, blocks, geometry_);
+    memory_tools::close(c->first, geometry_.extent(blocks));
     return c;
   }
 
@@ -136,6 +141,54 @@ class core {
     });
   }
 
+  /// Calls visit(chunk) for each, by ascending address. It may be given back meanwhile.
+  template <class Visit>
+  void each_chunk(Visit visit) {
+    for (chunk* c = map_.after(nullptr); c != nullptr;) {
+      const std::byte* const first = c->first;
+      visit(*c);
+      c = map_.after(first);
+    }
+  }
+
+  // ---- for checking policies -------------------------------------------------------------------------------------------
+
+  /// Whether a block starts there that the checking policy knows as free.
+  bool is_free(const void* block) const noexcept
+    requires(hides_links<typename Environment::checking>)
+  {
+    const chunk* const c = find(block);
+    if (c == nullptr) return false;
+    const std::size_t i = geometry_.slot_at(address_of(block) - address_of(c->first) - geometry_.offset());
+    return i < c->carved && !checking_column(*c).in_use(i);
+  }
+  /// For the reuse policy: an address that it read in a free block is none. Kept until mend().
+  void distrust(const void* address) noexcept
+    requires(hides_links<typename Environment::checking>)
+  {
+    distrusted_.address = address;
+  }
+  /// What was distrusted since the last mend(), or null.
+  const void* distrusted() const noexcept
+    requires(hides_links<typename Environment::checking>)
+  {
+    return distrusted_.address;
+  }
+  /// Makes the list anew, of what the checking policy knows as free, where all of that is in the list. Else what it lost stays lost.
+  template <bool HoldsAll>
+  void mend() noexcept
+    requires(hides_links<typename Environment::checking>)
+  {
+    distrusted_.address = nullptr;
+    if constexpr (!HoldsAll) return;
+    list_.forget();
+    each_chunk([this](chunk& c) {
+      list_.adopted(c);
+      for (std::size_t i = c.carved; i-- != 0;)
+        if (!checking_column(c).in_use(i)) list_.restore(*this, block_at(c.first, i));
+    });
+  }
+
   /// Calls visit(block) for every block in use, by ascending address. It may give that block back and take others, which are
   /// visited or not; it may give no other block back, and no chunk. The free blocks lie aside meanwhile, sorted by address,
   /// so that whoever is not among them is in use: O(free blocks × log free blocks + blocks), and no memory.
@@ -147,7 +200,7 @@ class core {
       std::byte* const first = c.first;
       for (std::size_t i = 0, n = c.idle; i != n; ++i) {  // blocks that were carved before
         void* const block = block_at(first, i);
-        if (block == next_free) next_free = next_free->next;
+        if (geometry_.links(block) == next_free) next_free = next_free->next;
         else visit(block);
       }
     });
@@ -185,17 +238,27 @@ class core {
   struct uncounted {
     void change(int) noexcept {}
   };
+  struct distrust_of_links {
+    const void* address = nullptr;
+  };
+  struct no_distrust {};
+  struct no_shuffler {};
 
   /// What takes free blocks out of the list: links them, or links and counts those of each chunk. No lambdas: g++ 12 warns where
   /// a parameter of one has the name of something that the program declares later.
   struct linker {
-    void operator()(void* block) const noexcept { first = ::new (block) free_link{first}; }
+    void operator()(void* block) const noexcept {
+      void* const links = owner.geometry_.links(block);
+      memory_tools::open(links, sizeof(free_link));
+      first = ::new (links) free_link{first};
+    }
+    core& owner;
     free_link*& first;
   };
   struct counter {
     void operator()(void* block) noexcept {
       if (last == nullptr || !lies_in(*last, block, owner.geometry_.extent(last->blocks))) last = owner.find(block);
-      linker{last->free}(block);
+      linker{owner, last->free}(block);
       ++last->idle;
     }
     core& owner;
@@ -207,7 +270,7 @@ class core {
   class aside {
    public:
     explicit aside(core& owner) noexcept : owner_(owner) {
-      owner.list_.drain(owner, linker{first_});
+      owner.list_.drain(owner, linker{owner, first_});
       first_ = sort_links(first_);
       owner_.each_chunk([this](chunk& c) {
         c.idle = c.carved;
@@ -218,7 +281,7 @@ class core {
       owner_.each_chunk([](chunk& c) { c.idle = 0; });
       free_link* backwards = nullptr;  // so that the lowest is handed out first
       while (first_ != nullptr) backwards = std::exchange(first_, std::exchange(first_->next, backwards));
-      while (backwards != nullptr) owner_.list_.restore(owner_, std::exchange(backwards, backwards->next));
+      owner_.restore(backwards);
     }
     aside(const aside&) = delete;
     aside& operator=(const aside&) = delete;
@@ -230,12 +293,17 @@ class core {
     free_link* first_ = nullptr;
   };
 
-  template <class Visit>
-  void each_chunk(Visit visit) {
-    for (chunk* c = map_.after(nullptr); c != nullptr;) {
-      const std::byte* const first = c->first;  // it may be given back meanwhile
-      visit(*c);
-      c = map_.after(first);
+  static const auto& checking_column(const chunk& c) noexcept {
+    return static_cast<const typename Environment::checking::template per_chunk<Environment>&>(c);
+  }
+
+  /// A list of blocks, the first of which is handed out last.
+  void restore(free_link* links) noexcept {
+    while (links != nullptr) {
+      free_link* const next = links->next;
+      memory_tools::close(links, sizeof(free_link));
+      list_.restore(*this, geometry_.block_with(links));
+      links = next;
     }
   }
 
@@ -270,7 +338,7 @@ class core {
         c->next = std::exchange(leaving, c);
       } else {
         insert(*c);
-        while (block != nullptr) list_.restore(*this, std::exchange(block, block->next));
+        restore(block);
       }
     }
     return leaving;
@@ -296,6 +364,8 @@ class core {
   TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
   TARN_NO_UNIQUE_ADDRESS growth_policy growth_;
   TARN_NO_UNIQUE_ADDRESS retention_part retention_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<hides_links<typename Environment::checking>, distrust_of_links, no_distrust> distrusted_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::shuffles, shuffler, no_shuffler> shuffle_;
 };
 
 }  // namespace tarn::detail

@@ -38,8 +38,7 @@ struct environment {
   using checking = Checking;
   using statistics = Statistics;
 
-  using geometry = detail::geometry<
-      Size, block_shape{Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix}>;
+  using geometry = detail::geometry<Size, shape_for<Reuse, Checking>()>;
   using chunk = detail::chunk<environment>;
   using layout = detail::chunk_layout<environment>;
   using core = detail::core<environment>;
@@ -62,6 +61,8 @@ struct environment {
   static constexpr bool size_is_given_at_run_time = Size::at_run_time;
   static constexpr bool may_return_chunks = Locking::may_return_chunks;
   static constexpr bool reports_pages = requires { requires Store::reports_pages; };
+  static constexpr bool can_verify = requires { requires Checking::can_verify; };
+  static constexpr bool shuffles = requires { requires Checking::shuffles; };
   static constexpr bool counts = Statistics::template part<environment>::counts;
 
   /// Bytes, a power of two. A buffer that the caller sized isn't cut to cache lines: it would lose a block.

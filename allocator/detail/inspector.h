@@ -3,7 +3,9 @@
 #define TARN_ALLOCATOR_DETAIL_INSPECTOR_H_
 
 #include "tarn/allocator/detail/core.h"
+#include "tarn/allocator/detail/pool_body.h"
 #include "tarn/allocator/detail/pool_chunks.h"
+#include "tarn/allocator/detail/rejected.h"
 
 namespace tarn::detail {
 
@@ -15,6 +17,13 @@ struct inspector {
     pool.layer_.drain_all();
     return pool.layer_.core();
   }
+
+  /// Whether the pool would take the block back. Where not, its checking policy has reported that.
+  template <class Environment>
+  static bool admits(pool_body<Environment>& pool, void* block) noexcept {
+    return pool.admits(block);
+  }
+  static constexpr bool admits(rejected&, void*) noexcept { return true; }
 
   /// Whether a block, free or in use, starts at the address. Other threads may use the pool.
   template <class Environment>

@@ -1,14 +1,14 @@
 // The body of a pool: the order of events, and nothing else. It holds no list and no lock of its own, and has no destructor,
 // so that a static pool of it is constant-initialised and never ends.
 //
-//   allocate     [guard: pop, hooks]  miss: slow
+//   allocate     take [guard: pop, hooks]  miss: slow
 //   slow         [guard: pop_slow, hooks]  miss: cold
 //   cold         [grow_guard: slow again, since another thread may have grown; grow]  failed: retry, with nothing held
-//   deallocate   [guard: verdict, hooks, push; crowded: make_room]  not done: settle
+//   deallocate   put [guard: verdict, hooks, push; crowded: make_room]  not done: settle
 //   settle       full: [guard: push_slow; crowded: make_room]   surplus: [grow_guard: give back]
-//                a fault: report, with nothing held
+//   refused      reported, with nothing held
 //
-// What happens to chunks stands in pool_chunks.h, and the order of locks.
+// take and put stand in block_calls.h; what happens to chunks, and the order of locks, in pool_chunks.h.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_BODY_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_BODY_H_
 
@@ -19,6 +19,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/allocator/detail/block_calls.h"
 #include "tarn/allocator/detail/pool_chunks.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
@@ -26,21 +27,24 @@
 namespace tarn::detail {
 
 template <class Environment>
-class pool_body : public pool_chunks<Environment> {
+class pool_body : public calls_of<Environment> {
+  using calls = calls_of<Environment>;
   using chunks = pool_chunks<Environment>;
   using typename chunks::layer_type;
   using typename chunks::growth::size_policy;
 
  public:
   template <class Values>
-  constexpr explicit pool_body(const Values& values) noexcept
-      : chunks(values), checking_(values.template get<typename Environment::checking>()) {}
+  constexpr explicit pool_body(const Values& values) noexcept : calls(values) {}
 
 #if TARN_EXCEPTIONS
   /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified.
   /// Throws: std::bad_alloc where no further chunk can be had; the pool is as it was.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {
-    void* const block = take();
+    if constexpr (refuses) {
+      if (!calls::admits_caller()) [[unlikely]] throw std::bad_alloc();
+    }
+    void* const block = calls::take();
     if (block != nullptr) [[likely]]
       return block;
     return allocate_slow();
@@ -49,21 +53,37 @@ class pool_body : public pool_chunks<Environment> {
 
   /// As allocate(), but returns null where no further chunk can be had.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate() noexcept {
-    void* const block = take();
+    if constexpr (refuses) {
+      if (!calls::admits_caller()) [[unlikely]] return nullptr;
+    }
+    void* const block = calls::take();
     if (block != nullptr) [[likely]]
       return block;
     return try_allocate_slow();
   }
 
   /// Takes a block back. Never fails, never needs memory, never waits for a store.
-  /// Precondition: `block` came from this pool and was not given back since; it is not null.
+  /// Precondition: `block` came from this pool and was not given back since; it is not null. A checking policy reports a block
+  /// that can't be given back; then, as for null, nothing happens.
   void deallocate(void* block) noexcept {
-    const outcome answer = put(block);
+    if constexpr (refuses) {
+      if (block == nullptr || !calls::admits_caller()) [[unlikely]] return;
+    }
+    const outcome answer = calls::put(block);
     if constexpr (Environment::hears_frees) supplier_.freed(1);
     if (answer == outcome::crowded) [[unlikely]]
       return make_room(Environment::is_static ? block : this, *this);
     if (answer != outcome::done) [[unlikely]]
       settle(block, answer);
+  }
+
+  /// The same, for who knows what was asked for: bytes, and perhaps an alignment. Precondition: they are at most block_size()
+  /// and block_alignment(). A checking policy reports others, and then nothing happens.
+  void deallocate(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::size_t alignment = 1) noexcept {
+    if constexpr (refuses) {
+      if (block != nullptr && !calls::admits_size(block, bytes, alignment)) [[unlikely]] return;
+    }
+    deallocate(block);
   }
 
 #if TARN_EXCEPTIONS
@@ -81,12 +101,15 @@ class pool_body : public pool_chunks<Environment> {
 
   /// Fills `out` with blocks from its start. Returns how many: fewer than out.size() where no further chunk can be had.
   std::size_t try_allocate_batch(std::span<void*> out) noexcept {
-    std::size_t got = take_batch(out);
+    if constexpr (refuses) {
+      if (!calls::admits_caller()) [[unlikely]] return 0;
+    }
+    std::size_t got = calls::take_batch(out);
     while (got != out.size()) {
       void* const block = try_allocate_slow();
       if (block == nullptr) break;
       out[got++] = block;
-      got += take_batch(out.subspan(got));
+      got += calls::take_batch(out.subspan(got));
     }
     return got;
   }
@@ -97,13 +120,26 @@ class pool_body : public pool_chunks<Environment> {
     for (constexpr std::size_t group = 64; !blocks.empty();) {  // so that no lock is held for long
       const auto some = blocks.first(std::min(group, blocks.size()));
       blocks = blocks.subspan(some.size());
-      if constexpr (Environment::checking::refuses) {
+      if constexpr (refuses) {
         for (void* const block : some) deallocate(block);
       } else {
-        if (put_batch(some) == outcome::surplus) chunks::give_surplus_back();
+        if (calls::put_batch(some) == outcome::surplus) chunks::give_surplus_back();
         if constexpr (Environment::hears_frees) supplier_.freed(some.size());
       }
     }
+  }
+
+  /// Another thread goes on with the pool, and the pools of its group: a checking policy that knows the owner forgets it. Nothing
+  /// else happens. Precondition: what this thread did happens before what that one does.
+  void hand_over() noexcept {
+    if constexpr (requires { calls::checking_.hand_over(); }) calls::checking_.hand_over();
+  }
+
+  /// Looks at every block, in use or free, and reports each that was written where it should not. Returns how many. O(bytes).
+  std::size_t verify() noexcept
+    requires(Environment::can_verify)
+  {
+    return calls::verify();
   }
 
   /// Returns bytes that a block has, and their alignment, as the size policy gave them.
@@ -131,8 +167,10 @@ class pool_body : public pool_chunks<Environment> {
  protected:
   /// What the destructor of a pool that is an object does.
   void close() noexcept {
+    if constexpr (refuses) calls::end();
     chunks::be_left_alone();
     chunks::return_all();
+    if constexpr (refuses) keep_stores(this);  // who looks into a pool that has ended finds that it has
   }
 
  private:
@@ -140,40 +178,7 @@ class pool_body : public pool_chunks<Environment> {
   using chunks::statistics_;
   using chunks::supplier_;
 
-  // ---- the hot half -------------------------------------------------------------------------------------------------
-
-  void* take() noexcept {
-    [[maybe_unused]] const auto guard = layer_.guard();
-    return noted(layer_.pop());
-  }
-  outcome put(void* block) noexcept {
-    [[maybe_unused]] const auto guard = layer_.guard();
-    const outcome verdict = checking_.on_deallocate(layer_.core(), block);
-    if (verdict != outcome::done) [[unlikely]]
-      return verdict;
-    statistics_.on_deallocate(1);
-    const outcome answer = layer_.push(block);
-    return unguarded ? answer : roomy(answer);
-  }
-  void* noted(void* block) noexcept {
-    if (block != nullptr) [[likely]] {
-      checking_.on_allocate(layer_.core(), block);
-      statistics_.on_allocate(1);
-    }
-    return block;
-  }
-  std::size_t take_batch(std::span<void*> out) noexcept {
-    [[maybe_unused]] const auto guard = layer_.guard();
-    const std::size_t got = layer_.pop_batch(out.data(), out.size());
-    for (void* const block : out.first(got)) checking_.on_allocate(layer_.core(), block);
-    statistics_.on_allocate(got);
-    return got;
-  }
-  outcome put_batch(std::span<void* const> blocks) noexcept {
-    [[maybe_unused]] const auto guard = layer_.guard();
-    statistics_.on_deallocate(blocks.size());
-    return layer_.push_batch(blocks.data(), blocks.size());
-  }
+  static constexpr bool refuses = Environment::checking::refuses;
 
   // ---- the slow half: every 64th call or so --------------------------------------------------------------------------
 
@@ -185,23 +190,10 @@ class pool_body : public pool_chunks<Environment> {
   }
 #endif
   TARN_NOINLINE void* try_allocate_slow() noexcept {
-    void* const block = take_slow();
+    void* const block = calls::take_slow();
     if (block == nullptr) return try_allocate_cold();
     if (layer_.starves()) [[unlikely]] chunks::growth::feed();
     return block;
-  }
-  void* take_slow() noexcept {
-    [[maybe_unused]] const auto guard = layer_.guard();
-    return noted(layer_.pop_slow());
-  }
-
-  /// Whether the hot path holds no lock. Only then may room be made in a step of its own: between two locks another thread
-  /// would push into a list that is full.
-  static constexpr bool unguarded = std::is_same_v<decltype(std::declval<const layer_type&>().guard()), no_guard>;
-
-  outcome roomy(outcome answer) noexcept {
-    if (answer != outcome::crowded) [[likely]] return answer;
-    return layer_.make_room();
   }
   /// The first argument is whatever deallocate() has in the first register already: the pool that is an object, or the block
   /// of a static pool. It spares deallocate() a move on every call, with g++ 12 and clang 14 to 19.
@@ -214,32 +206,26 @@ class pool_body : public pool_chunks<Environment> {
   }
   TARN_NOINLINE void settle(void* block, outcome answer) noexcept {
     if (answer == outcome::full) {
-      answer = put_slow(block);
+      answer = calls::put_slow(block);
       if (layer_.starves()) [[unlikely]] chunks::growth::feed();
     }
-    if (answer == outcome::done) return;
     if (answer == outcome::surplus) chunks::give_surplus_back();
-    else checking_.report(layer_.core(), block, answer);
   }
-  outcome put_slow(void* block) noexcept {
-    [[maybe_unused]] const auto guard = layer_.guard();
-    return roomy(layer_.push_slow(block));
-  }
-
   TARN_COLD void* try_allocate_cold() noexcept {
     typename chunks::attempt one;
+    typename calls::incident seen;
+    void* block = nullptr;
     do {
       chunks::be_asked();
       [[maybe_unused]] const auto growing = chunks::growth::growth_guard();
       do {
         chunks::growth::supply(nullptr);
-        if (void* const block = take_slow()) return block;
-      } while (chunks::growth::grow(one));
-    } while (chunks::growth::retry(one));
-    return nullptr;
+        block = calls::take_slow(seen);
+      } while (block == nullptr && chunks::growth::grow(one));
+    } while (block == nullptr && chunks::growth::retry(one));
+    calls::tell(seen);
+    return block;
   }
-
-  TARN_NO_UNIQUE_ADDRESS typename Environment::checking::template part<Environment> checking_;
 };
 
 }  // namespace tarn::detail

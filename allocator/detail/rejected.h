@@ -32,6 +32,8 @@ class rejected {
   bool try_reserve(std::size_t) noexcept { return false; }
   void release() noexcept {}
   std::size_t trim() noexcept { return 0; }
+  void hand_over() noexcept {}
+  std::size_t verify() noexcept { return 0; }
   bool owns(const void*) const noexcept { return false; }
   static constexpr std::size_t block_size() noexcept { return 1; }
   static constexpr std::size_t block_alignment() noexcept { return 1; }

@@ -97,7 +97,7 @@ constexpr rule broken_rule() noexcept {
   else if constexpr (waits<Exhaustion> && !can_wait<Locking>) return rule::r12;
   else if constexpr (asks_others<Exhaustion> && Store::bounded) return rule::r13;
   if constexpr (!Size::at_run_time) {
-    constexpr geometry<Size, block_shape{Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix}> g;
+    constexpr geometry<Size, shape_for<Reuse, Checking>()> g;
     if constexpr (foreseeable<Growth, g.stride()>)
       if (g.extent(Growth{}.next_chunk(0, 0, g.stride()).wanted) > size_limit) return rule::r7;
   }

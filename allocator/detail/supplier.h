@@ -10,6 +10,7 @@
 #include "tarn/allocator/detail/own_memory.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/memory_tools.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn::detail {
@@ -84,6 +85,7 @@ class supplier {
     while (c != nullptr) {
       const memory region = c->region;
       const bool from_fallback = c->from_fallback;
+      memory_tools::hand_out(c->first, g.extent(c->blocks));
       if constexpr (Environment::exhaustion::extra_chunks != 0) {
         if (from_fallback && (extra_.blocks -= c->blocks) == 0) extra_.newest = 0;
       }

@@ -25,14 +25,6 @@ struct no_checking {
   template <class Environment>
   struct part {
     constexpr explicit part(const no_checking&) noexcept {}
-    template <class Core>
-    constexpr void on_allocate(Core&, void*) noexcept {}
-    template <class Core>
-    constexpr detail::outcome on_deallocate(Core&, void*) noexcept {
-      return detail::outcome::done;
-    }
-    template <class Core>
-    constexpr void report(Core&, void*, detail::outcome) noexcept {}
   };
 };
 

@@ -9,7 +9,6 @@
 #define TARN_POLICIES_DETAIL_BATCH_STACK_H_
 
 #include <cstddef>
-#include <cstring>
 
 #include "tarn/policies/detail/config.h"
 
@@ -21,27 +20,34 @@ class batch_stack {
 
   constexpr bool empty() const noexcept { return head_ == nullptr; }
 
-  /// Packs blocks[0..63], of which each holds at least `words` pointers; `words` at least 2.
-  void give(void* const* blocks, std::size_t words) noexcept {
-    copy(word(blocks[0], 0), &head_);
+  /// Packs blocks[0..63].
+  /// \param in  reads and writes the words of free blocks (free_words): at least 2 in each
+  template <class Words>
+  void give(void* const* blocks, const Words& in) noexcept {
+    const std::size_t words = in.count();
+    in.write(blocks[0], 0, head_);
     const std::size_t first = words < batch ? words : batch;
-    for (std::size_t w = 1; w != first; ++w) copy(word(blocks[0], w), blocks + w);
+    for (std::size_t w = 1; w != first; ++w) in.write(blocks[0], w, blocks[w]);
     std::size_t piece = 1;
     std::size_t at = words;
-    for (; at + words <= batch; ++piece, at += words) copy_words(blocks[piece], blocks + at, words);
+    for (; at + words <= batch; ++piece, at += words) write_words(in, blocks[piece], blocks + at, words);
     const std::size_t rest = at < batch ? batch - at : 0;
-    for (std::size_t w = 0; w != rest; ++w) copy(word(blocks[piece], w), blocks + at + w);
+    for (std::size_t w = 0; w != rest; ++w) in.write(blocks[piece], w, blocks[at + w]);
     head_ = blocks[0];
   }
 
-  /// Unpacks the newest batch into out[0..63]. Returns false, and leaves `out` alone, where there is none.
-  bool take(void** out, std::size_t words) noexcept {
+  /// Unpacks the newest batch into out[0..63]. Returns false where there is none; or where an address can't be trusted, and then
+  /// the stack is empty.
+  template <class Words>
+  bool take(void** out, const Words& in) noexcept {
     if (head_ == nullptr) return false;
+    const std::size_t words = in.count();
     out[0] = head_;
-    copy(&head_, word(out[0], 0));
+    head_ = in.read(out[0], 0);
+    if (head_ != nullptr && !in.trusts(head_)) return drop();
     prefetch_for_write(head_);  // the next batch's first piece; null prefetches nothing
     const std::size_t first = words < batch ? words : batch;
-    for (std::size_t w = 1; w != first; ++w) copy(out + w, word(out[0], w));
+    for (std::size_t w = 1; w != first; ++w) out[w] = in.read(out[0], w);
     const std::size_t pieces = (batch + words - 1) / words;
     std::size_t asked = 1;  // pieces whose addresses are known are asked for early, so that their misses overlap
     const auto ask = [&](std::size_t known) {
@@ -51,33 +57,44 @@ class batch_stack {
     std::size_t piece = 1;
     std::size_t at = words;
     for (; at + words <= batch; ++piece, at += words) {
-      copy_words(out + at, out[piece], words);
+      if (!in.trusts(out[piece])) return drop();
+      read_words(in, out[piece], out + at, words);
       ask(at + words);
     }
     const std::size_t rest = at < batch ? batch - at : 0;
-    for (std::size_t w = 0; w != rest; ++w) copy(out + at + w, word(out[piece], w));
+    if (rest != 0 && !in.trusts(out[piece])) return drop();
+    for (std::size_t w = 0; w != rest; ++w) out[at + w] = in.read(out[piece], w);
     return true;
   }
 
  private:
-  static void* word(void* block, std::size_t i) noexcept { return static_cast<std::byte*>(block) + i * sizeof(void*); }
+  bool drop() noexcept {
+    head_ = nullptr;
+    return false;
+  }
 
-  /// One pointer. Word by word, and not a piece at a time: g++ turns a copy of run-time length into `rep movs`, which waits for
-  /// each piece in turn, and one of 16-byte moves into stores that the pops to come can't be forwarded from. A million
-  /// blocks freed in random order and taken again, huge pages: 1.08 to 0.96 of the time of the same written by hand.
-  static void copy(void* to, const void* from) noexcept { std::memcpy(to, from, sizeof(void*)); }
-
-  /// A whole piece, two words at a time: one test for two. A list of 10,000 elements, filled and cleared: 58 to 48 instructions
-  /// and 5.1 to 4.5 ns an element (g++ 12, Xeon with AMX).
-  static void copy_words(void* to, const void* from, std::size_t words) noexcept {
-    auto* const t = static_cast<std::byte*>(to);
-    auto* const f = static_cast<const std::byte*>(from);
+  // A whole piece. Word by word, and not at once: g++ turns a copy of run-time length into `rep movs`, which waits for each piece
+  // in turn, and one of 16-byte moves into stores that the pops to come can't be forwarded from. A million blocks freed in
+  // random order and taken again, huge pages: 1.08 to 0.96 of the time of the same written by hand. Two words at a time: one
+  // test for two. A list of 10,000 elements, filled and cleared: 58 to 48 instructions and 5.1 to 4.5 ns an element (g++ 12,
+  // Xeon with AMX).
+  template <class Words>
+  static void write_words(const Words& in, void* block, void* const* from, std::size_t words) noexcept {
     std::size_t w = 0;
     for (; w + 2 <= words; w += 2) {
-      copy(t + w * sizeof(void*), f + w * sizeof(void*));
-      copy(t + (w + 1) * sizeof(void*), f + (w + 1) * sizeof(void*));
+      in.write(block, w, from[w]);
+      in.write(block, w + 1, from[w + 1]);
     }
-    if (w != words) copy(t + w * sizeof(void*), f + w * sizeof(void*));
+    if (w != words) in.write(block, w, from[w]);
+  }
+  template <class Words>
+  static void read_words(const Words& in, void* block, void** to, std::size_t words) noexcept {
+    std::size_t w = 0;
+    for (; w + 2 <= words; w += 2) {
+      to[w] = in.read(block, w);
+      to[w + 1] = in.read(block, w + 1);
+    }
+    if (w != words) to[w] = in.read(block, w);
   }
 
   void* head_ = nullptr;

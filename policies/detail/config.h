@@ -69,6 +69,13 @@ inline void keep_argument([[maybe_unused]] const void* argument) noexcept {
 #endif
 }
 
+/// Whatever was written so far is written, also to an object that ends here.
+inline void keep_stores([[maybe_unused]] const void* object) noexcept {
+#if defined(__GNUC__)
+  asm volatile("" : : "r"(object) : "memory");
+#endif
+}
+
 }  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_DETAIL_CONFIG_H_

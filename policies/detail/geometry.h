@@ -2,6 +2,7 @@
 //
 //   |<-- offset -->|<------- payload ------->|<- suffix ->|<- pad ->|     offset: the prefix, rounded up to the alignment
 //   ^ slot         ^ block                                          ^ next slot = slot + stride
+//   | links |                                                             of a free block, where its payload is left alone
 #ifndef TARN_POLICIES_DETAIL_GEOMETRY_H_
 #define TARN_POLICIES_DETAIL_GEOMETRY_H_
 
@@ -21,7 +22,19 @@ struct block_shape {
   std::size_t min_alignment = 1;  // of those links
   std::size_t prefix = 0;         // in front of the payload
   std::size_t suffix = 0;         // behind it
+  std::size_t links = 0;          // of the prefix: where what the list keeps in a free block lies; 0: in the payload
 };
+
+/// \tparam Checking  may keep lists out of the payload of free blocks: `keeps_payload`
+template <class Reuse, class Checking>
+constexpr block_shape shape_for() noexcept {
+  if constexpr (requires { requires Checking::keeps_payload; }) {
+    const std::size_t links = round_up(Reuse::min_block, alignof(void*));
+    return {1, std::max(Reuse::min_alignment, alignof(void*)), links + Checking::prefix, Checking::suffix, links};
+  } else {
+    return {Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix, 0};
+  }
+}
 
 inline constexpr std::size_t cache_line = 64;  // bytes
 
@@ -50,8 +63,14 @@ class geometry {
   }
   constexpr std::size_t stride() const noexcept { return round_up(offset() + payload() + Shape.suffix, alignment()); }
 
-  /// Whole pointers that fit into a free block.
-  constexpr std::size_t words() const noexcept { return payload() / sizeof(void*); }
+  /// Where a list may keep something in a free block, and how many pointers have room there.
+  void* links(void* block) const noexcept {
+    return Shape.links == 0 ? block : static_cast<std::byte*>(block) - offset();
+  }
+  void* block_with(void* links) const noexcept {
+    return Shape.links == 0 ? links : static_cast<std::byte*>(links) + offset();
+  }
+  constexpr std::size_t words() const noexcept { return (Shape.links == 0 ? payload() : Shape.links) / sizeof(void*); }
 
   /// The alignment at which a chunk serves its blocks best: none lies across more cache lines than it must.
   constexpr std::size_t chunk_alignment() const noexcept {
@@ -81,6 +100,20 @@ class geometry {
     }
     return distance % stride() == 0 && distance / stride() < most ? slots + distance / stride() : size_max;
   }
+
+  /// The slot in which a byte lies, `distance` bytes behind the first slot.
+  constexpr std::size_t slot_around(std::size_t distance) const noexcept {
+    std::size_t slots = 0;
+    if (coloured()) {
+      const std::size_t run = (stride() << run_shift()) + cache_line;
+      slots = distance / run << run_shift();
+      distance = std::min(distance % run, (stride() << run_shift()) - 1);
+    }
+    return slots + distance / stride();
+  }
+
+  /// As extent(), for a number of slots that there are: 1 at least.
+  constexpr std::size_t bytes_of(std::size_t n) const noexcept { return distance(n - 1) + stride(); }
 
   /// Bytes that `n` slots take, or size_max where there can't be so many.
   constexpr std::size_t extent(std::size_t n) const noexcept {

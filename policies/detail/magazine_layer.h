@@ -224,7 +224,7 @@ class magazine_layer {
       s.exchange();
       return true;
     }
-    if (s.spare != nullptr) write_each(*s.spare);
+    if (s.spare != nullptr) write_each(*s.spare, core_.geometry());
     [[maybe_unused]] const auto lock = core_guard();
     magazine* const fresh = depot_.take_empty(s.wanted);
     note_shortage();

@@ -13,10 +13,8 @@ enum class outcome : unsigned char {
   crowded,      // done, and the slow half must make room before the next
   surplus,      // done, and more chunks are empty than the retention policy keeps
   full,         // not done: the fast half can't take it, the slow half must
-  foreign,      // a fault: no block of this pool
-  interior,     // a fault: not the start of a block
-  double_free,  // a fault: the block is free already
-  overrun,      // a fault: the bytes around the block were written
+  refused,      // not done: a checking policy found misuse
+  damaged,      // done, and a checking policy found misuse on the way
 };
 
 /// A region of bytes as a store gave it; null where it refused.

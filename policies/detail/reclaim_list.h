@@ -17,16 +17,9 @@
 
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/fork_list.h"
+#include "tarn/policies/detail/this_thread_number.h"
 
 namespace tarn::detail {
-
-/// A number that no other thread has, nor ever gets.
-inline std::uint64_t this_thread_number() noexcept {
-  static constinit std::atomic<std::uint64_t> last = 0;
-  static constinit thread_local std::uint64_t mine = 0;
-  if (mine == 0) mine = last.fetch_add(1, std::memory_order_relaxed) + 1;
-  return mine;
-}
 
 /// What a pool that was asked gave back. Busy: another thread is at its store.
 struct trimmed {

@@ -33,6 +33,8 @@ struct stand_in {
   static constexpr std::size_t max_chunks = 1;
   static constexpr bool one_chunk = true;
   static constexpr bool finds_chunks = false;
+  struct checking {};
+  struct locking {};
 
   /// What a reuse policy sees of the core.
   struct core {

@@ -6,10 +6,13 @@
 #ifndef TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_
 #define TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/direct_layer.h"
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
@@ -19,6 +22,9 @@
 namespace tarn {
 
 namespace detail {
+
+template <class Group>
+TARN_ONE_IN_PROCESS inline constinit std::atomic<std::uint64_t> group_owner = 0;
 
 /// The two mutexes of a group, and how often the calling thread holds both through a group_guard.
 template <class Group, class Mutex>
@@ -86,6 +92,9 @@ struct grouped_locking {
   static constexpr bool may_return_chunks = true;
   static constexpr bool can_wait = !std::is_void_v<Mutex>;
   static constexpr bool needs_identity = false;
+  static constexpr bool one_thread = std::is_void_v<Mutex>;
+  /// The number of the thread that owns the group, for checking policies; 0: none so far.
+  static std::atomic<std::uint64_t>& owner() noexcept { return detail::group_owner<Group>; }
   static constexpr bool ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>;
   template <class T>
   using cell = T;

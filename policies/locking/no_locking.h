@@ -15,6 +15,7 @@ struct no_locking {
   using axis = tarn::axis::locking;
   static constexpr bool may_return_chunks = true;
   static constexpr bool needs_identity = false;
+  static constexpr bool one_thread = true;
   template <class T>
   using cell = T;
   template <class Environment>

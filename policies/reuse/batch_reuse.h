@@ -14,6 +14,7 @@
 #include "tarn/policies/detail/array_front.h"
 #include "tarn/policies/detail/batch_stack.h"
 #include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/reuse/prefetch.h"
 
@@ -61,6 +62,7 @@ struct batch_reuse {
   template <class Environment>
   class list {
     using core_type = typename Environment::core;
+    using words = detail::free_words<core_type>;
 
    public:
     void* pop(core_type&) noexcept {
@@ -74,7 +76,7 @@ struct batch_reuse {
       if (front_.size() == 0) {
         if (front_.closed()) front_.open();
         void** const out = front_.fill(batch);
-        front_.filled(batch, batches_.take(out, core.geometry().words()) ? batch : core.carve(out, batch));
+        front_.filled(batch, batches_.take(out, words(core)) ? batch : core.carve(out, batch));
       }
       return pop(core);
     }
@@ -94,7 +96,7 @@ struct batch_reuse {
     TARN_NOINLINE std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
       std::size_t got = std::min(n, front_.size());
       for (std::size_t i = 0; i < got; ++i) out[i] = front_.pop();
-      while (n - got >= batch && batches_.take(out + got, core.geometry().words())) got += batch;
+      while (n - got >= batch && batches_.take(out + got, words(core))) got += batch;
       if (n != got && batches_.empty()) got += core.carve(out + got, n - got);
       for (; got != n; ++got) {  // part of a batch
         out[got] = pop_slow(core);
@@ -122,7 +124,7 @@ struct batch_reuse {
     void drain(core_type& core, Take take) noexcept {
       while (void* const block = front_.pop()) take(block);
       void* some[batch];
-      while (batches_.take(some, core.geometry().words())) std::for_each_n(some, batch, take);
+      while (batches_.take(some, words(core))) std::for_each_n(some, batch, take);
       forget();
     }
     void restore(core_type& core, void* block) noexcept {
@@ -141,7 +143,7 @@ struct batch_reuse {
       std::size_t dropped = 0;
       const std::size_t keep = front_.capacity() / 2 - 1;  // so that one batch goes from 127 entries of 128, too
       for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch)
-        batches_.give(front_.entries() + left - batch, core.geometry().words());
+        batches_.give(front_.entries() + left - batch, words(core));
       front_.drop_oldest(dropped);
     }
 

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <new>
 #include <utility>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/reuse/prefetch.h"
 
@@ -33,13 +33,13 @@ struct lifo_reuse {
   template <class Environment>
   class list {
     using core_type = typename Environment::core;
-    using link = detail::free_link;
+    using words = detail::free_words<core_type>;
 
    public:
-    void* pop(core_type&) noexcept {
-      link* const block = head_;
+    void* pop(core_type& core) noexcept {
+      void* const block = head_;
       if (block != nullptr) [[likely]] {
-        head_ = block->next;
+        head_ = next(core, block);
         if constexpr (Prefetch == prefetch::on_allocate) detail::prefetch_for_write(head_);
       }
       return block;
@@ -48,9 +48,10 @@ struct lifo_reuse {
       void* const block = pop(core);
       return block != nullptr ? block : carve(core);
     }
-    detail::outcome push(core_type&, void* block) noexcept {
+    detail::outcome push(core_type& core, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
-      head_ = ::new (block) link{head_};
+      words(core).write(block, 0, head_);
+      head_ = block;
       return detail::outcome::done;
     }
     detail::outcome make_room(core_type&) noexcept { return detail::outcome::done; }  // there always is
@@ -67,17 +68,22 @@ struct lifo_reuse {
 
     void adopted(typename Environment::chunk&) noexcept {}
     template <class Take>
-    void drain(core_type&, Take take) noexcept {
-      for (link* block = std::exchange(head_, nullptr); block != nullptr;) {
-        link* const next = block->next;  // the block is whoever takes it's
+    void drain(core_type& core, Take take) noexcept {
+      for (void* block = std::exchange(head_, nullptr); block != nullptr;) {
+        void* const below = next(core, block);  // the block is whoever takes it's
         take(block);
-        block = next;
+        block = below;
       }
     }
     void restore(core_type& core, void* block) noexcept { push(core, block); }
     void forget() noexcept { head_ = nullptr; }
 
    private:
+    static void* next(core_type& core, void* block) noexcept {
+      void* const below = words(core).read(block, 0);
+      return below == nullptr || words(core).trusts(below) ? below : nullptr;
+    }
+
     /// Some blocks at once, of the next KiB at most: linking them costs less than coming here for each. A million of 16 bytes,
     /// growth included: 1.45 to 1.10 of the time of a list written by hand.
     void* carve(core_type& core) noexcept {
@@ -89,7 +95,7 @@ struct lifo_reuse {
       return run[0];
     }
 
-    link* head_ = nullptr;
+    void* head_ = nullptr;
   };
 };
 

@@ -83,7 +83,7 @@ struct counting {
   };
 };
 
-std::vector<detail::outcome> reports;
+std::vector<misuse_kind> reports;
 
 struct suspicious {
   using axis = tarn::axis::checking;
@@ -105,17 +105,23 @@ struct suspicious {
   struct part {
     explicit part(const suspicious&) noexcept {}
     template <class Core>
-    void on_allocate(Core& core, void* block) noexcept {
+    detail::outcome on_allocate(Core& core, void* block) noexcept {
       if (core.find(block) == nullptr) std::abort();
       live.insert(block);
+      return detail::outcome::done;
     }
+    template <class Core>
+    void describe_allocate(Core&, void*, detail::incident&) noexcept {}
     template <class Core>
     detail::outcome on_deallocate(Core& core, void* block) noexcept {
-      if (core.find(block) == nullptr) return detail::outcome::foreign;
-      return live.erase(block) == 1 ? detail::outcome::done : detail::outcome::double_free;
+      return core.find(block) != nullptr && live.erase(block) == 1 ? detail::outcome::done : detail::outcome::refused;
     }
     template <class Core>
-    void report(Core&, void*, detail::outcome verdict) noexcept { reports.push_back(verdict); }
+    void describe_deallocate(Core& core, void* block, detail::incident& one) noexcept {
+      if (core.find(block) == nullptr) one.note(misuse_kind::foreign_pointer, block);
+      else if (!live.contains(block)) one.note(misuse_kind::double_free, block);
+    }
+    void report(const misuse& what) noexcept { reports.push_back(what.kind); }
     std::set<void*> live;
   };
 };
@@ -138,8 +144,8 @@ BOOST_AUTO_TEST_CASE(statistics_and_checking) {
     pool.deallocate(&local);
     void* two[] = {block, &local};
     pool.deallocate_batch(two);
-    const std::vector expected{detail::outcome::double_free, detail::outcome::foreign, detail::outcome::double_free,
-                               detail::outcome::foreign};
+    const std::vector expected{misuse_kind::double_free, misuse_kind::foreign_pointer, misuse_kind::double_free,
+                               misuse_kind::foreign_pointer};
     BOOST_TEST((reports == expected));
     BOOST_TEST(pool.statistics().live == 150u);
 

@@ -250,10 +250,10 @@ TABLES = {
                 (1, LOCK + "      if (!depot_.has_full()) {",
                  "if (!depot_.has_full()) {\n" + LOCK), (1, "      take_full(s);\n", LOCK + "take_full(s);\n")],
             "blocks_written_in_the_depot": SMALL + [
-                (1, "    if (s.spare != nullptr) write_each(*s.spare);\n", "magazine* const given = s.spare;\n    {\n"),
+                (1, "    if (s.spare != nullptr) write_each(*s.spare, core_.geometry());\n", "magazine* const given = s.spare;\n    {\n"),
                 (1, "    s.use(fresh, false);\n    s.used(Largest, core_.capacity());\n    return true;",
                  "    s.use(fresh, false);\n    s.used(Largest, core_.capacity());\n    }\n"
-                 "    if (given != nullptr) write_each(*given);\n    return true;")],
+                 "    if (given != nullptr) write_each(*given, core_.geometry());\n    return true;")],
             "empty_magazine_lost": SMALL + [(1, "if (s.current != nullptr) depot_.give_empty(s.current);", "")],
             "full_spare_overwritten": SMALL + [(1, "if (s.spare != nullptr) depot_.give_full(s.spare);", "")],
             "full_magazine_stays": SMALL + [(1, "if (m != nullptr) list = m->next;\n    return m;", "return m;")],

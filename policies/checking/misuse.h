@@ -1,0 +1,131 @@
+// What checking policies report: a misuse of a pool, and who is told.
+//
+//   tarn: double free: pool "orders" <64 bytes>@0x5581a0 block 0x5581c0 (#3 of chunk 0x558100) allocated seq 7 thread 1; freed seq 9 thread 2
+//
+// The default handler writes that line to the standard error output and aborts, except for a leak. One that returns is allowed:
+// the call was a no-op then, and the pool is as it was.
+#ifndef TARN_POLICIES_CHECKING_MISUSE_H_
+#define TARN_POLICIES_CHECKING_MISUSE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <span>
+
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn {
+
+enum class misuse_kind : unsigned char {
+  double_free,         // the block is free already
+  foreign_pointer,     // no block of this pool
+  other_pool,          // a block of another pool
+  interior_pointer,    // not the start of a block
+  ended_pool,          // the pool was destroyed
+  write_past_end,      // bytes behind a block were written
+  write_in_front,      // bytes in front of a block were written
+  write_after_free,    // a free block was written
+  wrong_size,          // a sized free of another size, or of a stricter alignment
+  wrong_thread,        // a pool without a lock, used by a thread that isn't its owner
+  corrupt_free_list,   // what the pool keeps of its free blocks was written
+  leak,                // blocks were in use when the pool ended
+  broken_store,        // the store gave memory that breaks its contract
+};
+
+/// A misuse, as far as it is known. What isn't is null, 0 or `unknown`. What it points to is good for as long as the handler runs.
+struct misuse {
+  static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
+
+  misuse_kind kind = misuse_kind::foreign_pointer;
+  const char* pool_name = "";      // as the checking policy was given it; never null
+  const void* pool = nullptr;
+  std::size_t block_size = 0;      // bytes
+  const void* address = nullptr;   // that was given back, or the block that is damaged
+  const void* block = nullptr;     // the start of the block that it lies in
+  const void* chunk = nullptr;     // the first block of its chunk
+  std::size_t number = unknown;    // of the block in its chunk
+  std::uint64_t allocated = 0;     // sequence number of the operation in its pool
+  std::uint64_t allocated_by = 0;  // number of the thread
+  std::uint64_t freed = 0;
+  std::uint64_t freed_by = 0;
+  const char* file = nullptr;      // where the block was asked for
+  unsigned line = 0;
+  std::uint64_t thread = 0;        // that called; 0: not asked for
+  std::uint64_t owner = 0;         // thread that owns the pool
+  std::ptrdiff_t offset = 0;       // bytes from the block's start to the first that is damaged
+  std::size_t damaged = 0;         // bytes that are, as far as was looked
+  unsigned char value = 0;         // of the first
+  std::size_t size = 0;            // bytes that a sized free named, or that the store gave
+  std::size_t alignment = 0;       // bytes, likewise
+  const void* other_pool = nullptr;
+  const char* other_name = "";     // never null
+  std::size_t leaked = 0;          // blocks
+  std::span<const void* const> leaks = {};  // the first of them
+};
+
+/// Told of every misuse, with no lock held. It may use pools, also this one; it may be called by several threads at once.
+using misuse_handler = void (*)(const misuse&) noexcept;
+
+/// Writes the line, without a newline, and a null character. Returns its length, cut to bytes - 1.
+inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) noexcept;
+
+/// Writes the line to the standard error output, at once. Allocates nothing, takes no lock.
+inline void print_misuse(const misuse& what) noexcept;
+
+/// The default.
+inline void print_and_abort(const misuse& what) noexcept {
+  print_misuse(what);
+  if (what.kind != misuse_kind::leak) std::abort();
+}
+
+namespace detail {
+TARN_ONE_IN_PROCESS inline constinit std::atomic<misuse_handler> misuse_handler_now = print_and_abort;
+
+/// The last misuse that an operation came across, until nothing is held any more and it can be told. Costs a byte until then.
+class incident {
+ public:
+  incident() noexcept {}  // the misuse is made when there is one
+  incident(const incident&) = delete;
+  incident& operator=(const incident&) = delete;
+
+  bool seen() const noexcept { return seen_; }
+  /// Precondition: seen().
+  misuse& what() noexcept { return what_; }
+
+  /// Notes a misuse, in the place of one before. Returns where its details go.
+  misuse& note(misuse_kind kind, const void* address) noexcept {
+    seen_ = true;
+    ::new (&what_) misuse{};
+    what_.kind = kind;
+    what_.address = address;
+    return what_;
+  }
+  /// The same, for a call that is refused.
+  outcome refuse(misuse_kind kind, const void* address) noexcept {
+    note(kind, address);
+    return outcome::refused;
+  }
+
+ private:
+  bool seen_ = false;
+  union {
+    misuse what_;
+  };
+};
+
+TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now.load(std::memory_order_acquire)(what); }
+}  // namespace detail
+
+/// Sets the handler of the process; null: the default. Returns the one before.
+inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
+  return detail::misuse_handler_now.exchange(handler != nullptr ? handler : print_and_abort, std::memory_order_acq_rel);
+}
+
+}  // namespace tarn
+
+#include "tarn/policies/detail/misuse_text.h"  // to_text, print_misuse
+
+#endif  // TARN_POLICIES_CHECKING_MISUSE_H_

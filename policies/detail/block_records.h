@@ -1,0 +1,82 @@
+// What a checking policy knows of each block of a chunk: a record for each, in the chunk's column, outside the blocks.
+#ifndef TARN_POLICIES_DETAIL_BLOCK_RECORDS_H_
+#define TARN_POLICIES_DETAIL_BLOCK_RECORDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/this_thread_number.h"
+
+namespace tarn::detail {
+
+/// In use or not: a byte. A bit would be an eighth of that, but it is read, changed and written back in every call, and each call
+/// waits for the one before: a pair of calls took 2.9 ns longer than without checks, and takes 1.1 (64-byte blocks, Xeon).
+struct live_mark {
+  bool in_use() const noexcept { return state == used; }
+  bool was_handed_out() const noexcept { return state != never_used; }
+  void take(std::uint64_t&) noexcept { state = used; }
+  void give(std::uint64_t&) noexcept { state = idle; }
+  void tell(misuse&) const noexcept {}
+
+  enum : unsigned char { never_used, used, idle } state;
+};
+
+/// Its last allocation and its last free: which operation of the pool each was, and whose.
+struct life_record {
+  bool in_use() const noexcept { return allocated > freed; }
+  bool was_handed_out() const noexcept { return allocated != 0; }
+  void take(std::uint64_t& sequence) noexcept {
+    allocated = ++sequence;
+    allocated_by = this_thread_number();
+  }
+  void give(std::uint64_t& sequence) noexcept {
+    freed = ++sequence;
+    freed_by = this_thread_number();
+  }
+  void tell(misuse& what) const noexcept {
+    what.allocated = allocated;
+    what.allocated_by = allocated_by;
+    what.freed = freed;
+    what.freed_by = freed_by;
+  }
+
+  std::uint64_t allocated;
+  std::uint64_t freed;
+  std::uint64_t allocated_by;
+  std::uint64_t freed_by;
+};
+
+/// The column. Records are made when their block is first handed out, so that a chunk of a million blocks costs what one costs.
+template <class Record>
+class block_records {
+ public:
+  template <class Geometry>
+  static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
+    return multiply(blocks, sizeof(Record));
+  }
+  template <class Geometry>
+  void open(std::byte* column, std::size_t, const Geometry&) noexcept {
+    records_ = reinterpret_cast<Record*>(column);
+    ready_ = 0;
+  }
+
+  bool in_use(std::size_t i) const noexcept { return i < ready_ && records_[i].in_use(); }
+  /// The record of a block, or null where it was never handed out.
+  Record* find(std::size_t i) const noexcept { return i < ready_ ? records_ + i : nullptr; }
+  Record& get(std::size_t i) noexcept {
+    while (ready_ <= i) [[unlikely]] ::new (static_cast<void*>(records_ + ready_++)) Record{};
+    return records_[i];
+  }
+  std::size_t ready() const noexcept { return ready_; }
+
+ private:
+  Record* records_ = nullptr;
+  std::size_t ready_ = 0;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_BLOCK_RECORDS_H_

@@ -1,0 +1,76 @@
+// How a reuse policy reads and writes the pointers that it keeps in free blocks.
+//
+// Where a checking policy says so they are encoded, and no address is followed before it was looked at: a program that wrote into
+// a free block can neither lead the list astray nor have it hand out what is no block.
+#ifndef TARN_POLICIES_DETAIL_FREE_WORDS_H_
+#define TARN_POLICIES_DETAIL_FREE_WORDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/memory_tools.h"
+#include "tarn/policies/detail/secret.h"
+
+namespace tarn::detail {
+
+/// A checking policy that has links encoded.
+template <class Checking>
+concept hides_links = requires { requires Checking::hides_links; };
+
+/// The words of any free block of a core.
+template <class Core>
+class free_words {
+  static constexpr bool hidden = hides_links<typename Core::environment::checking>;
+
+ public:
+  explicit free_words(Core& core) noexcept : core_(core) {}
+
+  /// Pointers that a free block holds.
+  std::size_t count() const noexcept { return core_.geometry().words(); }
+
+  /// Word `i` of a free block. By memcpy: no object of the user's is there any more, and none of ours yet.
+  void* read(void* block, std::size_t i) const noexcept {
+    std::byte* const place = at(block, i);
+    [[maybe_unused]] const memory_tools::window look(place, sizeof(void*));
+    std::uintptr_t word;
+    std::memcpy(&word, place, sizeof word);
+    if constexpr (hidden) word ^= mask(place);
+    return reinterpret_cast<void*>(word);
+  }
+  void write(void* block, std::size_t i, void* value) const noexcept {
+    std::byte* const place = at(block, i);
+    [[maybe_unused]] const memory_tools::window look(place, sizeof(void*));
+    auto word = reinterpret_cast<std::uintptr_t>(value);
+    if constexpr (hidden) word ^= mask(place);
+    std::memcpy(place, &word, sizeof word);
+  }
+
+  /// Whether an address that was read may be followed; not null. Where not, the list must be dropped; the pool mends it.
+  bool trusts(void* block) const noexcept {
+    if constexpr (hidden) {
+      if (core_.is_free(block)) [[likely]] return true;
+      core_.distrust(block);
+      return false;
+    } else {
+      return true;
+    }
+  }
+
+ private:
+  std::byte* at(void* block, std::size_t i) const noexcept {
+    return static_cast<std::byte*>(core_.geometry().links(block)) + i * sizeof(void*);
+  }
+  /// Differs from word to word, so that one copied from another block is found, too.
+  static std::uintptr_t mask(const std::byte* place) noexcept {
+    return address_of(place) * static_cast<std::uintptr_t>(0x9E3779B97F4A7C15u) ^ secret();
+  }
+
+  Core& core_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_FREE_WORDS_H_
