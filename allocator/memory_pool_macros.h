@@ -28,6 +28,7 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/construct.h"
+#include "tarn/allocator/detail/inspector.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/locking.h"
@@ -82,12 +83,21 @@ struct class_operators {
   static void deallocate(void* block, std::size_t bytes) noexcept {
     if (block == nullptr) return;
     if (is_pooled(bytes)) [[likely]] return pool().deallocate(block);
+    if (inspector::is_misused(pool(), block, bytes)) return;
     ::operator delete(block);
   }
   static void deallocate(void* block, std::size_t bytes, std::align_val_t alignment) noexcept {
     if (block == nullptr) return;
     if (is_pooled(bytes, alignment)) [[likely]] return pool().deallocate(block);
+    if (inspector::is_misused(pool(), block, bytes)) return;
     ::operator delete(block, alignment);
+  }
+  // Arrays come from the global operators, which the compiler calls by itself; this is here to tell what is none.
+  static void deallocate_array(void* block) noexcept {
+    if (!inspector::is_misused(pool(), block, 0)) ::operator delete[](block);
+  }
+  static void deallocate_array(void* block, std::align_val_t alignment) noexcept {
+    if (!inspector::is_misused(pool(), block, 0)) ::operator delete[](block, alignment);
   }
   // After a constructor that threw in `new (std::nothrow)`: nobody says the size, so the pool is asked.
   static void deallocate_unsized(void* block) noexcept {
@@ -155,6 +165,17 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
   }                                                                                                                              \
   static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {         \
     memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                     \
+  }                                                                                                                              \
+                                                                                                                                 \
+  static void operator delete[](void* tarn_array_) noexcept { memory_pool_operators::deallocate_array(tarn_array_); }             \
+  static void operator delete[](void* tarn_array_, const ::std::nothrow_t&) noexcept {                                           \
+    memory_pool_operators::deallocate_array(tarn_array_);                                                                        \
+  }                                                                                                                              \
+  static void operator delete[](void* tarn_array_, ::std::align_val_t tarn_alignment_) noexcept {                                \
+    memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                       \
+  }                                                                                                                              \
+  static void operator delete[](void* tarn_array_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {       \
+    memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                       \
   }                                                                                                                              \
                                                                                                                                  \
   static void* operator new(::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept { return tarn_place_.get(); }  \

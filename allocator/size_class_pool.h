@@ -40,7 +40,7 @@ class size_class_pool : public detail::class_body_of<Policies...> {
 
   size_class_pool(const size_class_pool&) = delete;
   size_class_pool& operator=(const size_class_pool&) = delete;
-  ~size_class_pool() { this->release(); }
+  ~size_class_pool() { this->close(); }
 };
 
 }  // namespace tarn

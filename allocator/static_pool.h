@@ -10,6 +10,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "tarn/allocator/detail/type_name.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/config.h"
 
@@ -68,6 +69,16 @@ constexpr auto choose_static(std::type_identity<rejected> r) noexcept {
 template <class Tag, class Pool>
 using static_body_of = typename decltype(choose_static<Tag>(std::type_identity<Pool>{}))::type;
 
+/// The policies' default values. One that reports misuse names the tag.
+template <class Tag>
+struct values_of_tag {
+  template <class P>
+  constexpr P get() const noexcept {
+    if constexpr (checking_policy<P> && requires { P{""}; }) return P{name_of_type<Tag>::text.data()};
+    else return P{};
+  }
+};
+
 /// The pool itself. Keyed by the composition: in whatever order the policies were named, it is one pool. Not inline, so that an
 /// explicit instantiation declaration leaves it to one library (shared_pool.h).
 template <class Tag, class Pool>
@@ -75,7 +86,7 @@ struct static_body {
   static constinit static_body_of<Tag, Pool> body;
 };
 template <class Tag, class Pool>
-constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{values<>{}};
+constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{values_of_tag<Tag>{}};
 
 }  // namespace detail
 

@@ -33,6 +33,7 @@ class block_calls : public pool_chunks<Environment> {
   using chunks::geometry;
   using chunks::layer_;
   using chunks::statistics_;
+  using chunks::supplier_;
 
   template <class Values>
   constexpr explicit block_calls(const Values& values) noexcept
@@ -69,6 +70,7 @@ class plain_calls : public block_calls<Environment> {
 
   struct incident {};
   static constexpr void tell(incident) noexcept {}
+  static constexpr void tell_of_store() noexcept {}
   static constexpr bool admits_caller() noexcept { return true; }
   static constexpr bool admits(void*) noexcept { return true; }
 
@@ -139,11 +141,15 @@ class checked_calls : public block_calls<Environment> {
   // As in pool_chunks, for the thread that may.
 #if TARN_EXCEPTIONS
   void reserve(std::size_t blocks) {
-    if (!admits_caller()) throw std::bad_alloc();
-    calls::reserve(blocks);
+    if (!try_reserve(blocks)) throw std::bad_alloc();
   }
 #endif
-  bool try_reserve(std::size_t blocks) noexcept { return admits_caller() && calls::try_reserve(blocks); }
+  bool try_reserve(std::size_t blocks) noexcept {
+    if (!admits_caller()) return false;
+    const bool could = calls::try_reserve(blocks);
+    if (!could) tell_of_store();
+    return could;
+  }
   void release() noexcept
     requires(Environment::may_return_chunks)
   {
@@ -158,6 +164,19 @@ class checked_calls : public block_calls<Environment> {
  protected:
   void tell(incident& one) noexcept {
     if (one.seen()) [[unlikely]] report(one);
+  }
+  /// After the store was asked, with nothing held.
+  void tell_of_store() noexcept {
+    const auto broken = [this] {
+      [[maybe_unused]] const auto growing = layer_.grow_guard();
+      return calls::supplier_.take_broken();
+    }();
+    if (!broken.region) return;
+    incident one;
+    misuse& what = one.note(misuse_kind::broken_store, broken.region.start);
+    what.size = broken.region.bytes;
+    what.alignment = broken.alignment;
+    report(one);
   }
 
   /// Whether the calling thread may use the pool. Where not, that was reported.
@@ -192,6 +211,12 @@ class checked_calls : public block_calls<Environment> {
     what.alignment = alignment;
     report(one);
     return false;
+  }
+  /// Reports delete of an object of `bytes`, or, 0, of an array.
+  TARN_COLD void refuse_delete(void* block, std::size_t bytes) noexcept {
+    incident one;
+    one.note(bytes == 0 ? misuse_kind::array_delete : misuse_kind::wrong_size, block).size = bytes;
+    report(one);
   }
   /// The pool ends: what is still in use is reported.
   void end() noexcept {

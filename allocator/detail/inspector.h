@@ -2,6 +2,9 @@
 #ifndef TARN_ALLOCATOR_DETAIL_INSPECTOR_H_
 #define TARN_ALLOCATOR_DETAIL_INSPECTOR_H_
 
+#include <cstddef>
+#include <type_traits>
+
 #include "tarn/allocator/detail/core.h"
 #include "tarn/allocator/detail/pool_body.h"
 #include "tarn/allocator/detail/pool_chunks.h"
@@ -18,12 +21,34 @@ struct inspector {
     return pool.layer_.core();
   }
 
+  /// Whether a call can be refused.
+  template <class Pool>
+  static constexpr bool can_refuse() noexcept {
+    if constexpr (std::is_base_of_v<rejected, Pool>) return false;
+    else return Pool::refuses;
+  }
+
   /// Whether the pool would take the block back. Where not, its checking policy has reported that.
   template <class Environment>
   static bool admits(pool_body<Environment>& pool, void* block) noexcept {
     return pool.admits(block);
   }
   static constexpr bool admits(rejected&, void*) noexcept { return true; }
+
+  /// Whether a block of the pool is about to be given to the global operator delete: as an object of so many bytes, or, 0, as an
+  /// array. It was reported then. Only where misuse is looked for.
+  template <class Environment>
+  static bool is_misused([[maybe_unused]] pool_body<Environment>& pool, [[maybe_unused]] void* block,
+                         [[maybe_unused]] std::size_t bytes) noexcept {
+    if constexpr (Environment::checking::refuses) {
+      if (!pool.owns(block)) return false;
+      pool.refuse_delete(block, bytes);
+      return true;
+    } else {
+      return false;
+    }
+  }
+  static constexpr bool is_misused(rejected&, void*, std::size_t) noexcept { return false; }
 
   /// Whether a block, free or in use, starts at the address. Other threads may use the pool.
   template <class Environment>

@@ -15,12 +15,13 @@ namespace tarn::detail {
 /// A list of regions, linked through a record in front of each.
 class own_memory {
  public:
-  /// At least `bytes`, aligned to a cache line, or null where the store refuses. `second`: it is the second of two.
-  template <class Source>
-  memory fetch(Source& from, std::size_t bytes, bool second = false) noexcept {
+  /// At least `bytes`, aligned to a cache line, or null where the store refuses, or what it gives isn't sound(region, alignment).
+  /// `second`: it is the second of two.
+  template <class Source, class Sound>
+  memory fetch(Source& from, std::size_t bytes, Sound sound, bool second = false) noexcept {
     if (bytes > size_limit - cache_line) return {};
     const memory all = from.acquire(cache_line + bytes, cache_line);
-    if (!all) return {};
+    if (!all || !sound(all, cache_line)) return {};
     first_ = ::new (all.start) record{first_, all, second};
     return {static_cast<std::byte*>(all.start) + cache_line, all.bytes - cache_line};
   }
@@ -48,8 +49,8 @@ class own_memory {
 
 /// Of a pool that needs none.
 struct no_own_memory {
-  template <class Source>
-  static memory fetch(Source&, std::size_t, bool = false) noexcept {
+  template <class Source, class Sound>
+  static memory fetch(Source&, std::size_t, Sound, bool = false) noexcept {
     return {};
   }
   template <class Source, class Second>

@@ -32,6 +32,7 @@ class pool_body : public calls_of<Environment> {
   using chunks = pool_chunks<Environment>;
   using typename chunks::layer_type;
   using typename chunks::growth::size_policy;
+  friend struct inspector;
 
  public:
   template <class Values>
@@ -224,6 +225,7 @@ class pool_body : public calls_of<Environment> {
       } while (block == nullptr && chunks::growth::grow(one));
     } while (block == nullptr && chunks::growth::retry(one));
     calls::tell(seen);
+    calls::tell_of_store();
     return block;
   }
 };

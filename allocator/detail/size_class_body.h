@@ -17,6 +17,7 @@
 #include "tarn/allocator/detail/class_chunks.h"
 #include "tarn/allocator/detail/class_lookup.h"
 #include "tarn/allocator/detail/construct.h"
+#include "tarn/allocator/detail/inspector.h"
 #include "tarn/allocator/detail/large_blocks.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/config.h"
@@ -63,7 +64,7 @@ class size_class_body {
     const std::size_t i = lookup::at_once(bytes, alignment);
     if (i == none) [[unlikely]]
       return deallocate_slow(block, bytes, alignment);
-    members_[i].load(std::memory_order_acquire)->pool.deallocate(block);
+    give(i, block, bytes);
   }
 
   // ---- blocks with a region of their own, whatever their size: as try_allocate() and deallocate() -----------------------
@@ -96,16 +97,8 @@ class size_class_body {
 
   /// Gives everything back to the store: every block ends, also those in use. Precondition: no other thread uses the pool.
   void release() noexcept {
-    large_.release_all(chunks_);
-    for (std::size_t i = 0; i != Classes::count; ++i) {
-      member* const m = members_[i].exchange(nullptr, std::memory_order_relaxed);
-      if (m == nullptr) continue;
-      const memory place = m->place;
-      m->~member();
-      unplace(place);
-    }
-    making_.leave();
-    chunks_.release_all();
+    each_pool([](std::size_t, Pool& p) { p.release(); });  // so that their end finds no block in use
+    close();
   }
   /// Gives the wholly free chunks of every class back to the store. Returns their bytes.
   std::size_t trim() noexcept {
@@ -128,6 +121,21 @@ class size_class_body {
   static constexpr std::size_t class_size(std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     const std::size_t i = lookup::find(bytes, alignment);
     return i == none ? 0 : Classes::size(i);
+  }
+
+ protected:
+  /// What the destructor of one that is an object does: checking policies are told of blocks that are in use.
+  void close() noexcept {
+    large_.release_all(chunks_);
+    for (std::size_t i = 0; i != Classes::count; ++i) {
+      member* const m = members_[i].exchange(nullptr, std::memory_order_relaxed);
+      if (m == nullptr) continue;
+      const memory place = m->place;
+      m->~member();
+      unplace(place);
+    }
+    making_.leave();
+    chunks_.release_all();
   }
 
  private:
@@ -156,7 +164,24 @@ class size_class_body {
   TARN_NOINLINE void deallocate_slow(void* block, std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t i = lookup::find(bytes, alignment);
     if (i == none) return deallocate_large(block);
-    members_[i].load(std::memory_order_acquire)->pool.deallocate(block);
+    give(i, block, bytes);
+  }
+  void give(std::size_t i, void* block, [[maybe_unused]] std::size_t bytes) noexcept {
+    member* const m = members_[i].load(std::memory_order_acquire);
+    if constexpr (inspector::can_refuse<Pool>()) {
+      if (m == nullptr) [[unlikely]] return refuse_size(i, block, bytes);
+    }
+    m->pool.deallocate(block);
+  }
+  /// There never was a block of that class.
+  TARN_COLD void refuse_size(std::size_t i, void* block, std::size_t bytes) noexcept {
+    misuse what;
+    what.kind = misuse_kind::wrong_size;
+    what.pool = this;
+    what.block_size = Classes::size(i);
+    what.address = block;
+    what.size = bytes;
+    report_misuse(what);
   }
 #if TARN_EXCEPTIONS
   TARN_NOINLINE void* allocate_slow_or_throw(std::size_t bytes, std::size_t alignment) {

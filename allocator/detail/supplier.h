@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "tarn/allocator/detail/own_memory.h"
 #include "tarn/policies/detail/arithmetic.h"
@@ -102,9 +103,10 @@ class supplier {
   /// At least `bytes` for the pool itself, or null. They stay until drop_own().
   memory fetch_own(std::size_t bytes) noexcept {
     memory got;
-    if constexpr (!Environment::store::bounded) got = own_.fetch(source_, bytes);  // it would give all that it has
+    const auto sound = [this](memory region, std::size_t alignment) { return is_aligned(region, alignment); };
+    if constexpr (!Environment::store::bounded) got = own_.fetch(source_, bytes, sound);  // it would give all that it has
     if constexpr (Environment::exhaustion::extra_chunks != 0)
-      if (!got) got = own_.fetch(exhaustion_, bytes, true);
+      if (!got) got = own_.fetch(exhaustion_, bytes, sound, true);
     return got;
   }
   void drop_own() noexcept { own_.drop(source_, exhaustion_); }
@@ -120,6 +122,18 @@ class supplier {
 
   auto pages() const noexcept { return source_.report(); }
 
+  /// A region that the store should not have given, and how it should have been aligned.
+  struct broken_region {
+    memory region;
+    std::size_t alignment = 0;
+  };
+  /// The last of them, since this was asked before.
+  broken_region take_broken() noexcept
+    requires(Environment::checking::refuses)
+  {
+    return std::exchange(broken_, {});
+  }
+
   /// Blocks that a bounded store, still untouched, will give.
   template <class Core>
   std::size_t capacity_of_store(const Core& core) const noexcept {
@@ -134,14 +148,46 @@ class supplier {
     while (request.wanted != 0) {
       const std::size_t bytes = layout::bytes(request.wanted, g);
       if (bytes <= size_limit) {
-        if (const memory region = from.acquire(bytes, Environment::chunk_alignment(g)))
+        if (const memory region = from.acquire(bytes, Environment::chunk_alignment(g))) {
+          if (!is_sound(region, layer)) return nullptr;
           return layer.core().make_chunk(region, layout::blocks_in(region.bytes, request.at_most, g));
+        }
       }
       if (request.wanted <= request.at_least) break;
       request.wanted = std::max(request.wanted / 2, request.at_least);
     }
     return nullptr;
   }
+
+  /// Whether a region is what was asked for, where somebody checks. One that isn't is left alone: it may be another's.
+  template <class Layer>
+  bool is_sound(memory region, Layer& layer) noexcept {
+    if constexpr (Environment::checking::refuses) {
+      const geometry_type& g = layer.core().geometry();
+      if (!is_aligned(region, Environment::chunk_alignment(g))) return false;
+      const auto* const start = static_cast<const std::byte*>(region.start);
+      const std::size_t first = layout::first_offset(layout::blocks_in(region.bytes, size_limit, g), g);
+      [[maybe_unused]] const auto guard = layer.core_guard();
+      if (layer.core().find(start) == nullptr && layer.core().find(start + first) == nullptr &&
+          layer.core().find(start + region.bytes - 1) == nullptr)
+        return true;
+      broken_ = {region, Environment::chunk_alignment(g)};
+      return false;
+    } else {
+      return true;
+    }
+  }
+  bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
+    if constexpr (Environment::checking::refuses) {
+      if (address_of(region.start) % alignment != 0) {
+        broken_ = {region, alignment};
+        return false;
+      }
+    }
+    return true;
+  }
+
+  struct none_is_looked_for {};
 
   TARN_NO_UNIQUE_ADDRESS source source_;
   TARN_NO_UNIQUE_ADDRESS exhaustion exhaustion_;
@@ -153,6 +199,7 @@ class supplier {
 
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::exhaustion::extra_chunks != 0, extra_counts, no_counts> extra_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::keeps_memory, own_memory, no_own_memory> own_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::checking::refuses, broken_region, none_is_looked_for> broken_;
 };
 
 }  // namespace tarn::detail

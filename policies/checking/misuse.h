@@ -29,6 +29,7 @@ enum class misuse_kind : unsigned char {
   write_in_front,      // bytes in front of a block were written
   write_after_free,    // a free block was written
   wrong_size,          // a sized free of another size, or of a stricter alignment
+  array_delete,        // delete[] of one object
   wrong_thread,        // a pool without a lock, used by a thread that isn't its owner
   corrupt_free_list,   // what the pool keeps of its free blocks was written
   leak,                // blocks were in use when the pool ended

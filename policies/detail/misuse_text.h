@@ -70,6 +70,7 @@ inline const char* name_of(misuse_kind kind) noexcept {
     case misuse_kind::write_in_front: return "write in front";
     case misuse_kind::write_after_free: return "write after free";
     case misuse_kind::wrong_size: return "wrong size";
+    case misuse_kind::array_delete: return "array delete";
     case misuse_kind::wrong_thread: return "wrong thread";
     case misuse_kind::corrupt_free_list: return "corrupt free list";
     case misuse_kind::leak: return "leak";
@@ -80,6 +81,10 @@ inline const char* name_of(misuse_kind kind) noexcept {
 
 inline void write_pool(line_writer& line, const char* name, const void* pool) noexcept {
   line << "pool \"" << name << "\"@" << pool;
+}
+
+inline bool is_aligned(const misuse& what) noexcept {
+  return what.alignment == 0 || reinterpret_cast<std::uintptr_t>(what.address) % what.alignment == 0;
 }
 
 /// What the kind has to say, behind the block.
@@ -112,6 +117,7 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
       if (what.alignment > 1) line << " aligned to " << std::uint64_t{what.alignment};
       line << "; is the destructor of a base class not virtual?";
       break;
+    case misuse_kind::array_delete: line << ": it is one object; write delete, without []"; break;
     case misuse_kind::wrong_thread:
       line << ": owner thread " << what.owner << ", called by thread " << what.thread;
       break;
@@ -122,8 +128,10 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
       if (!what.leaks.empty() && what.leaks.size() < what.leaked) line << " ...";
       break;
     case misuse_kind::broken_store:
-      line << ": " << std::uint64_t{what.size} << " bytes at " << what.address << ", which should be aligned to "
-           << std::uint64_t{what.alignment};
+      line << ": it gave " << std::uint64_t{what.size} << " bytes at " << what.address
+           << (detail::is_aligned(what) ? ", which are in a chunk already"
+                                        : ", which are not aligned to ");
+      if (!detail::is_aligned(what)) line << std::uint64_t{what.alignment};
       break;
     default: break;
   }
