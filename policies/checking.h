@@ -7,6 +7,7 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking/checked.h"
+#include "tarn/policies/checking/deferred_checking.h"
 #include "tarn/policies/checking/hardened.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/checking/no_checking.h"
@@ -33,6 +34,7 @@ namespace tarn {
 ///                                 in_use(slot) says that no one has the block; on_astray(core, address, incident): it was none
 ///   keeps_payload                 lists lie in front of free blocks, whose payload is the policy's
 ///   shuffles                      blocks that were never handed out come in no order
+///   checks_leaving                the reuse policy looks at what leaves its front, and the pool reports what is no block, by report()
 ///   belongs_to(pool)              called by the pool's constructor
 ///   admits_caller(incident)       whether this thread may use the pool; called first, with nothing held
 ///   on_end(core, incident, span)  the pool ends
@@ -56,7 +58,8 @@ concept checking_policy = policy_on<P, axis::checking> && requires {
   { part.report(what) } noexcept -> std::same_as<void>;
 }) && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
-static_assert(checking_policy<no_checking> && checking_policy<hardened> && checking_policy<checked>);
+static_assert(checking_policy<no_checking> && checking_policy<hardened> && checking_policy<checked> &&
+              checking_policy<deferred_checking>);
 
 }  // namespace tarn
 

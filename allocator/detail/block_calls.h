@@ -71,6 +71,30 @@ class plain_calls : public block_calls<Environment> {
   struct incident {};
   static constexpr void tell(incident) noexcept {}
   static constexpr void tell_of_store() noexcept {}
+
+ public:
+  std::size_t trim() noexcept
+    requires(Environment::may_return_chunks)
+  {
+    const std::size_t bytes = calls::trim();
+    tell_of_leaving();
+    return bytes;
+  }
+
+ protected:
+  /// After blocks may have left a front, with nothing held.
+  void tell_of_leaving() noexcept {
+    if constexpr (Environment::checks_leaving) {
+      detail::incident one;
+      {
+        [[maybe_unused]] const auto guard = layer_.core_guard();
+        if (!layer_.core().take_left_wrong(one)) return;
+      }
+      one.what().pool = this;
+      one.what().block_size = calls::geometry().block_size();
+      checking_.report(one.what());
+    }
+  }
   static constexpr bool admits_caller() noexcept { return true; }
   static constexpr bool admits(void*) noexcept { return true; }
 
@@ -165,6 +189,7 @@ class checked_calls : public block_calls<Environment> {
   void tell(incident& one) noexcept {
     if (one.seen()) [[unlikely]] report(one);
   }
+  static constexpr void tell_of_leaving() noexcept {}
   /// After the store was asked, with nothing held.
   void tell_of_store() noexcept {
     const auto broken = [this] {

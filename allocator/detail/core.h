@@ -11,6 +11,7 @@
 
 #include "tarn/allocator/detail/chunk.h"
 #include "tarn/allocator/detail/chunk_map.h"
+#include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/memory_tools.h"
@@ -25,6 +26,7 @@ class core {
  public:
   using environment = Environment;
   static constexpr bool returns_chunks = Environment::retention::returns_chunks;
+  static constexpr bool checks_leaving = Environment::checks_leaving;
   using geometry_type = typename Environment::geometry;
   using chunk = typename Environment::chunk;
   using layout = typename Environment::layout;
@@ -174,6 +176,22 @@ class core {
   {
     return distrusted_.address;
   }
+  /// For the reuse policy that sees what leaves its front: that is no block, or free already.
+  void leaves_wrong(const void* address, misuse_kind kind) noexcept
+    requires(checks_leaving)
+  {
+    left_wrong_.address = address;
+    left_wrong_.kind = kind;
+  }
+  /// The last of them, since this was asked before. Returns whether there was one.
+  bool take_left_wrong(incident& one) noexcept
+    requires(checks_leaving)
+  {
+    const void* const address = std::exchange(left_wrong_.address, nullptr);
+    if (address != nullptr) one.note(left_wrong_.kind, address);
+    return address != nullptr;
+  }
+
   /// Makes the list anew, of what the checking policy knows as free, where all of that is in the list. Else what it lost stays lost.
   template <bool HoldsAll>
   void mend() noexcept
@@ -243,6 +261,11 @@ class core {
   };
   struct no_distrust {};
   struct no_shuffler {};
+  struct left_wrong {
+    const void* address = nullptr;
+    misuse_kind kind = {};
+  };
+  struct none_left_wrong {};
 
   /// What takes free blocks out of the list: links them, or links and counts those of each chunk. No lambdas: g++ 12 warns where
   /// a parameter of one has the name of something that the program declares later.
@@ -366,6 +389,7 @@ class core {
   TARN_NO_UNIQUE_ADDRESS retention_part retention_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<hides_links<typename Environment::checking>, distrust_of_links, no_distrust> distrusted_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::shuffles, shuffler, no_shuffler> shuffle_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<checks_leaving, left_wrong, none_left_wrong> left_wrong_;
 };
 
 }  // namespace tarn::detail

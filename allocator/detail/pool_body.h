@@ -125,6 +125,7 @@ class pool_body : public calls_of<Environment> {
         for (void* const block : some) deallocate(block);
       } else {
         if (calls::put_batch(some) == outcome::surplus) chunks::give_surplus_back();
+        calls::tell_of_leaving();
         if constexpr (Environment::hears_frees) supplier_.freed(some.size());
       }
     }
@@ -169,6 +170,7 @@ class pool_body : public calls_of<Environment> {
   /// What the destructor of a pool that is an object does.
   void close() noexcept {
     if constexpr (refuses) calls::end();
+    if constexpr (Environment::checks_leaving) calls::trim();  // so that all that is in a front leaves it
     chunks::be_left_alone();
     chunks::return_all();
     if constexpr (refuses) keep_stores(this);  // who looks into a pool that has ended finds that it has
@@ -194,6 +196,7 @@ class pool_body : public calls_of<Environment> {
     void* const block = calls::take_slow();
     if (block == nullptr) return try_allocate_cold();
     if (layer_.starves()) [[unlikely]] chunks::growth::feed();
+    calls::tell_of_leaving();
     return block;
   }
   /// The first argument is whatever deallocate() has in the first register already: the pool that is an object, or the block
@@ -201,6 +204,7 @@ class pool_body : public calls_of<Environment> {
   TARN_NOINLINE static void make_room(const void* first, pool_body& body) noexcept {
     keep_argument(first);
     const outcome answer = body.layer_.make_room();
+    body.tell_of_leaving();
     if constexpr (Environment::retention::returns_chunks) {
       if (answer == outcome::surplus) [[unlikely]] body.give_surplus_back();
     }
@@ -210,6 +214,7 @@ class pool_body : public calls_of<Environment> {
       answer = calls::put_slow(block);
       if (layer_.starves()) [[unlikely]] chunks::growth::feed();
     }
+    calls::tell_of_leaving();
     if (answer == outcome::surplus) chunks::give_surplus_back();
   }
   TARN_COLD void* try_allocate_cold() noexcept {

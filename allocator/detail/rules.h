@@ -75,7 +75,11 @@ concept asks_others = requires { requires Exhaustion::reclaims; };
 template <class Exhaustion>
 concept sizes_its_store = requires { requires Exhaustion::store_is_sized_by_geometry; };
 
-enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13 };
+/// A checking policy looks at blocks when they leave the front.
+template <class Checking>
+concept looks_at_leaving = requires { requires Checking::checks_leaving; };
+
+enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14 };
 
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking>
 constexpr rule broken_rule() noexcept {
@@ -94,6 +98,7 @@ constexpr rule broken_rule() noexcept {
   }
   if constexpr (Retention::returns_chunks && !Locking::may_return_chunks) return rule::r9;
   else if constexpr (Retention::returns_chunks && !Reuse::sees_empty_chunks) return rule::r8;
+  else if constexpr (looks_at_leaving<Checking> && !Reuse::sees_empty_chunks) return rule::r14;
   else if constexpr (waits<Exhaustion> && !can_wait<Locking>) return rule::r12;
   else if constexpr (asks_others<Exhaustion> && Store::bounded) return rule::r13;
   if constexpr (!Size::at_run_time) {
@@ -143,6 +148,9 @@ struct rule_complaint {
   static_assert(Broken != rule::r13,
                 "tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store), to "
                 "which no other pool's memory can go; use retry_with, or fall_back_to<heap_store>");
+  static_assert(Broken != rule::r14,
+                "tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in when it leaves "
+                "the front; drop the reuse policy, or use hardened");
 };
 
 }  // namespace tarn::detail

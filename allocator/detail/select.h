@@ -120,7 +120,8 @@ using if_on = std::conditional_t<policy_on<P, Axis>, P, void>;
 template <class Axis, class Default, class... Ps>
 using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<axis::locking, Ps>, Axis>::type...,
                                  typename implied_by<if_on<axis::store, Ps>, Axis>::type...,
-                                 typename implied_by<if_on<axis::retention, Ps>, Axis>::type..., Default>::type;
+                                 typename implied_by<if_on<axis::retention, Ps>, Axis>::type...,
+                                 typename implied_by<if_on<axis::checking, Ps>, Axis>::type..., Default>::type;
 
 template <class P>
 concept bounded_store = policy_on<P, axis::store> && P::bounded;

@@ -38,6 +38,10 @@ class block_bitmap {
   void forget() noexcept { free_ = ready_ = page_ = 0; }
 
   std::size_t free() const noexcept { return free_; }
+  bool is_free(std::size_t block) const noexcept {
+    const std::size_t w = block / word_blocks;
+    return w < ready_ && (words_[w] >> block % word_blocks & 1) != 0;
+  }
   void prefetch(std::size_t w) const noexcept { prefetch_for_write(words_ + w); }
 
   /// The blocks of word `w` that have a bit in `mask` are free from now on: `n` of them.

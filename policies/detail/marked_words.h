@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/block_bitmap.h"
 
@@ -26,9 +27,13 @@ class block_places {
 
   explicit block_places(Core& core) noexcept : core_(core) {}
 
+  /// Any address, where the core checks what leaves; else a block.
   place of(const void* block) noexcept {
     if (address_of(block) - first_ >= bytes_) {
       last_ = core_.find(block);
+      if constexpr (Core::checks_leaving) {
+        if (last_ == nullptr) return bytes_ = 0, place{};
+      }
       first_ = address_of(last_->first) + core_.geometry().offset();
       bytes_ = core_.geometry().extent(last_->blocks);
     }
@@ -43,7 +48,7 @@ class block_places {
 };
 
 /// Calls mark(chunk, word, mask, blocks) for the blocks' bits: one call for neighbours in one word, which makes frees in order a
-/// sixth faster. A group of blocks is looked up first and marked then; meanwhile the words of the bitmaps arrive: frees in random
+/// sixth faster. Where the core checks what leaves, what is no block, or free already, isn't marked but given to leaves_wrong(). A group of blocks is looked up first and marked then; meanwhile the words of the bitmaps arrive: frees in random
 /// order take 12.5 instead of 15 to 20 ns (Xeon with 2 MiB of L2).
 template <class Core, class Mark>
 void each_marked_word(Core& core, void* const* blocks, std::size_t n, Mark mark) noexcept {
@@ -63,9 +68,24 @@ void each_marked_word(Core& core, void* const* blocks, std::size_t n, Mark mark)
     typename places::place at[group];
     for (std::size_t i = 0; i != some; ++i) {
       at[i] = find.of(blocks[i]);
+      if constexpr (Core::checks_leaving) {
+        if (at[i].c == nullptr || at[i].slot >= at[i].c->carved) {
+          core.leaves_wrong(blocks[i], at[i].c == nullptr ? misuse_kind::foreign_pointer : misuse_kind::interior_pointer);
+          at[i].c = nullptr;
+          continue;
+        }
+      }
       at[i].c->bitmap.prefetch(at[i].word());
     }
     for (std::size_t i = 0; i != some; ++i) {
+      if constexpr (Core::checks_leaving) {
+        if (at[i].c == nullptr) continue;
+        const bool again = at[i].c == c && at[i].word() == word && (mask & at[i].bit()) != 0;
+        if (again || at[i].c->bitmap.is_free(at[i].slot)) {
+          core.leaves_wrong(blocks[i], misuse_kind::double_free);
+          continue;
+        }
+      }
       if (at[i].c != c || at[i].word() != word) {
         commit();
         c = at[i].c;

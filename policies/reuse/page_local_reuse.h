@@ -205,8 +205,8 @@ struct page_local_reuse {
     outcome flush(core_type& core, std::size_t keep) noexcept {
       const std::size_t n = front_.size() - std::min(keep, front_.size());
       outcome answer = outcome::done;
-      outside_ -= n;
       detail::each_marked_word(core, front_.entries() + front_.size() - n, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t blocks) {
+        outside_ -= blocks;
         c.bitmap.mark(word, mask, blocks);
         shelve(c);
         if (c.shelf == 0 && core.chunk_emptied() == outcome::surplus) answer = outcome::surplus;
