@@ -108,7 +108,7 @@ class object_pool {
   /// Costs the pool nothing until it is called, and then O(blocks + free blocks × log free blocks).
   template <class F>
   void for_each(F f) {
-    detail::inspector::core(blocks_).each_live([&](void* block) { f(*std::launder(static_cast<T*>(block))); });
+    detail::inspector::each_live(blocks_, [&](void* block) { f(*std::launder(static_cast<T*>(block))); });
   }
   /// Destroys every object. Precondition: no other thread uses the pool.
   void clear() noexcept {

@@ -27,9 +27,9 @@
 namespace tarn {
 
 namespace detail {
-/// A checking policy that writes all of a free block.
+/// A checking policy that writes all of a free block, or keeps blocks for itself.
 template <class P>
-concept fills_free_blocks = requires { requires P::fills; };
+concept keeps_no_content = requires { requires P::fills; } || requires { requires P::samples; };
 }  // namespace detail
 
 /// \tparam T         default-constructible, with a member function reset() that makes it fit for its next user
@@ -47,8 +47,8 @@ class recycling_pool {
       "one, or use object_pool");
 
   static_assert(
-      !(detail::fills_free_blocks<Policies> || ...),
-      "tarn: [O4] recycling_pool was given a checking policy that fills free blocks, in which its idle objects lie; use hardened, "
+      !(detail::keeps_no_content<Policies> || ...),
+      "tarn: [O4] recycling_pool was given a checking policy that leaves no content in free blocks, in which its idle objects lie; use hardened, "
       "or object_pool");
 
   enum class state : unsigned char { unmade, idle, out };  // zero first: fresh memory says `unmade`

@@ -11,6 +11,7 @@
 #include "tarn/policies/checking/hardened.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/checking/no_checking.h"
+#include "tarn/policies/checking/sampled_guard_pages.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/stand_in.h"
 
@@ -35,6 +36,8 @@ namespace tarn {
 ///   keeps_payload                 lists lie in front of free blocks, whose payload is the policy's
 ///   shuffles                      blocks that were never handed out come in no order
 ///   checks_leaving                the reuse policy looks at what leaves its front, and the pool reports what is no block, by report()
+///   samples                       some blocks are the policy's own: due(), owns(), take(), give(), each_sampled(), drop_sampled() and
+///                                 report_sampled(), as sampled_guard_pages has them
 ///   belongs_to(pool)              called by the pool's constructor
 ///   admits_caller(incident)       whether this thread may use the pool; called first, with nothing held
 ///   on_end(core, incident, span)  the pool ends
@@ -59,7 +62,8 @@ concept checking_policy = policy_on<P, axis::checking> && requires {
 }) && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
 static_assert(checking_policy<no_checking> && checking_policy<hardened> && checking_policy<checked> &&
-              checking_policy<deferred_checking>);
+              checking_policy<deferred_checking> && checking_policy<sampled_guard_pages<>> &&
+              checking_policy<sampled_guard_pages<5000, hardened>>);
 
 }  // namespace tarn
 

@@ -23,6 +23,7 @@ namespace tarn {
 ///                               thread-safe. Gives at least `bytes` (more is welcome), aligned; null: refused. It must
 ///                               not use the pool it serves
 ///   release(region, alignment)  takes back a region exactly as it was given
+///   end()                       where there is one: the pool ends, after all regions were given back
 template <class P>
 concept store_policy = policy_on<P, axis::store> && requires {
   { P::bounded } -> std::convertible_to<bool>;

@@ -49,8 +49,8 @@ class block_calls : public pool_chunks<Environment> {
     if (answer != outcome::crowded) [[likely]] return answer;
     return layer_.make_room();
   }
-  void open(void* block) noexcept { memory_tools::hand_out(block, geometry().payload()); }
-  void close(void* block) noexcept { memory_tools::close(block, geometry().payload()); }
+  void open(void* block) noexcept { memory_tools::hand_out(block, geometry().block_size()); }
+  void close(void* block) noexcept { memory_tools::close(block, geometry().block_size()); }
 
   TARN_NO_UNIQUE_ADDRESS typename Environment::checking::template part<Environment> checking_;
 };

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <new>
 
+#include "tarn/allocator/detail/inspector.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/config.h"
@@ -148,6 +149,7 @@ class tagged_chunks {
   std::size_t trim() noexcept { return granules_.trim(); }
   void release_all() noexcept {
     granules_.release();
+    inspector::end_stores(granules_);
     if constexpr (serves_large) large_.release_all();
   }
 

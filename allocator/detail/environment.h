@@ -63,6 +63,7 @@ struct environment {
   static constexpr bool reports_pages = requires { requires Store::reports_pages; };
   static constexpr bool can_verify = requires { requires Checking::can_verify; };
   static constexpr bool checks_leaving = requires { requires Checking::checks_leaving; };
+  static constexpr bool samples = requires { requires Checking::samples; };
   static constexpr bool shuffles = requires { requires Checking::shuffles; };
   static constexpr bool counts = Statistics::template part<environment>::counts;
 

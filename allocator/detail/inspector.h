@@ -21,6 +21,22 @@ struct inspector {
     return pool.layer_.core();
   }
 
+  /// Calls visit(block) for every block in use, as core::each_live() does. Precondition: no other thread uses the pool.
+  template <class Environment, class Visit>
+  static void each_live(pool_body<Environment>& pool, Visit visit) {
+    core(pool).each_live(visit);
+    if constexpr (Environment::samples) pool.checking_.each_sampled(visit);
+  }
+  template <class Visit>
+  static void each_live(rejected&, Visit) noexcept {}
+
+  /// After release(): the pool ends, though nobody destroys it.
+  template <class Environment>
+  static void end_stores(pool_chunks<Environment>& pool) noexcept {
+    pool.supplier_.end();
+  }
+  static constexpr void end_stores(rejected&) noexcept {}
+
   /// Whether a call can be refused.
   template <class Pool>
   static constexpr bool can_refuse() noexcept {

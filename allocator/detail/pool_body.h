@@ -21,14 +21,15 @@
 
 #include "tarn/allocator/detail/block_calls.h"
 #include "tarn/allocator/detail/pool_chunks.h"
+#include "tarn/allocator/detail/sampled_calls.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn::detail {
 
 template <class Environment>
-class pool_body : public calls_of<Environment> {
-  using calls = calls_of<Environment>;
+class pool_body : public all_calls_of<Environment> {
+  using calls = all_calls_of<Environment>;
   using chunks = pool_chunks<Environment>;
   using typename chunks::layer_type;
   using typename chunks::growth::size_policy;
@@ -45,6 +46,9 @@ class pool_body : public calls_of<Environment> {
     if constexpr (refuses) {
       if (!calls::admits_caller()) [[unlikely]] throw std::bad_alloc();
     }
+    if constexpr (Environment::samples) {
+      if (void* const block = calls::take_sampled()) [[unlikely]] return block;
+    }
     void* const block = calls::take();
     if (block != nullptr) [[likely]]
       return block;
@@ -56,6 +60,9 @@ class pool_body : public calls_of<Environment> {
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate() noexcept {
     if constexpr (refuses) {
       if (!calls::admits_caller()) [[unlikely]] return nullptr;
+    }
+    if constexpr (Environment::samples) {
+      if (void* const block = calls::take_sampled()) [[unlikely]] return block;
     }
     void* const block = calls::take();
     if (block != nullptr) [[likely]]
@@ -69,6 +76,9 @@ class pool_body : public calls_of<Environment> {
   void deallocate(void* block) noexcept {
     if constexpr (refuses) {
       if (block == nullptr || !calls::admits_caller()) [[unlikely]] return;
+    }
+    if constexpr (Environment::samples) {
+      if (calls::is_sampled(block)) [[unlikely]] return calls::put_sampled(block);
     }
     const outcome answer = calls::put(block);
     if constexpr (Environment::hears_frees) supplier_.freed(1);
@@ -121,7 +131,7 @@ class pool_body : public calls_of<Environment> {
     for (constexpr std::size_t group = 64; !blocks.empty();) {  // so that no lock is held for long
       const auto some = blocks.first(std::min(group, blocks.size()));
       blocks = blocks.subspan(some.size());
-      if constexpr (refuses) {
+      if constexpr (refuses || Environment::samples) {
         for (void* const block : some) deallocate(block);
       } else {
         if (calls::put_batch(some) == outcome::surplus) chunks::give_surplus_back();
@@ -170,9 +180,11 @@ class pool_body : public calls_of<Environment> {
   /// What the destructor of a pool that is an object does.
   void close() noexcept {
     if constexpr (refuses) calls::end();
+    if constexpr (Environment::samples) calls::drop_sampled();
     if constexpr (Environment::checks_leaving) calls::trim();  // so that all that is in a front leaves it
     chunks::be_left_alone();
     chunks::return_all();
+    supplier_.end();
     if constexpr (refuses) keep_stores(this);  // who looks into a pool that has ended finds that it has
   }
 

@@ -110,6 +110,11 @@ class supplier {
     return got;
   }
   void drop_own() noexcept { own_.drop(source_, exhaustion_); }
+  /// The pool ends: what its stores kept from everybody is the program's again.
+  void end() noexcept {
+    if constexpr (requires { source_.end(); }) source_.end();
+    if constexpr (requires { exhaustion_.end(); }) exhaustion_.end();
+  }
 
   /// With nothing held: whether to look again.
   bool retry(std::size_t bytes, attempt& one) noexcept {

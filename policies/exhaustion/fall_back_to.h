@@ -57,6 +57,9 @@ class fall_back_to {
     }
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept { return source_.acquire(bytes, alignment); }
     void release(detail::memory region, std::size_t alignment) noexcept { source_.release(region, alignment); }
+    void end() noexcept {
+      if constexpr (requires { source_.end(); }) source_.end();
+    }
 
    private:
     TARN_NO_UNIQUE_ADDRESS typename Store::template source<Environment> source_;

@@ -10,6 +10,7 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/memory_tools.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth/no_growth.h"
 
@@ -41,9 +42,15 @@ class buffer_store {
       const std::size_t rest = room(alignment);
       if (rest == 0 || rest < bytes) return {};
       given_ = true;
-      return {bytes_.data() + skip(alignment), rest};
+      std::byte* const start = bytes_.data() + skip(alignment);
+      detail::memory_tools::hand_out(start, rest);
+      return {start, rest};
     }
-    void release(detail::memory, std::size_t) noexcept { given_ = false; }
+    void release(detail::memory region, std::size_t) noexcept {
+      detail::memory_tools::close(region.start, region.bytes);
+      given_ = false;
+    }
+    void end() noexcept { detail::memory_tools::open(bytes_.data(), bytes_.size()); }
 
    private:
     std::size_t skip(std::size_t alignment) const noexcept {

@@ -9,6 +9,7 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/memory_tools.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth/no_growth.h"
 
@@ -36,9 +37,14 @@ struct static_array_store {
     detail::memory acquire(std::size_t bytes, std::size_t) noexcept {
       if (given_ || bytes > size) return {};
       given_ = true;
+      detail::memory_tools::hand_out(array_.bytes, size);
       return {array_.bytes, size};
     }
-    void release(detail::memory, std::size_t) noexcept { given_ = false; }
+    void release(detail::memory, std::size_t) noexcept {
+      detail::memory_tools::close(array_.bytes, size);
+      given_ = false;
+    }
+    void end() noexcept { detail::memory_tools::open(array_.bytes, size); }
 
    private:
     static constexpr typename Environment::geometry geometry{};

@@ -14,6 +14,22 @@ namespace {
 using tarn::detail::batch_stack;
 constexpr std::size_t batch = batch_stack::batch;
 
+/// The words of blocks of so many, in clear; every address is followed.
+struct plain_words {
+  std::size_t words;
+
+  std::size_t count() const noexcept { return words; }
+  void* read(void* block, std::size_t i) const noexcept {
+    void* value;
+    std::memcpy(&value, static_cast<std::byte*>(block) + i * sizeof value, sizeof value);
+    return value;
+  }
+  void write(void* block, std::size_t i, void* value) const noexcept {
+    std::memcpy(static_cast<std::byte*>(block) + i * sizeof value, &value, sizeof value);
+  }
+  bool trusts(void*) const noexcept { return true; }
+};
+
 struct blocks {
   blocks(std::size_t words, std::size_t batches) : stride((words + 1) * sizeof(void*)), bytes(stride * batch * batches, std::byte{0xEE}) {
     for (std::size_t i = 0; i < batch * batches; ++i) addresses.push_back(bytes.data() + i * stride);
@@ -29,15 +45,15 @@ BOOST_AUTO_TEST_CASE(what_is_given_is_taken_newest_batch_first) {
     std::reverse(all.addresses.begin() + 70, all.addresses.begin() + 130);
     batch_stack stack;
     BOOST_TEST(stack.empty());
-    for (std::size_t b = 0; b < 3; ++b) stack.give(all.addresses.data() + b * batch, words);
+    for (std::size_t b = 0; b < 3; ++b) stack.give(all.addresses.data() + b * batch, plain_words{words});
     for (std::size_t b = 3; b-- != 0;) {
       std::array<void*, batch> out{};
-      BOOST_TEST(stack.take(out.data(), words));
+      BOOST_TEST(stack.take(out.data(), plain_words{words}));
       BOOST_TEST(std::equal(out.begin(), out.end(), all.addresses.begin() + static_cast<std::ptrdiff_t>(b * batch)));
     }
     BOOST_TEST(stack.empty());
     std::array<void*, batch> out{};
-    BOOST_TEST(!stack.take(out.data(), words));
+    BOOST_TEST(!stack.take(out.data(), plain_words{words}));
     BOOST_TEST(out[0] == nullptr);
   }
 }
@@ -46,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_batch_stays_inside_its_words) {
   for (std::size_t words = 2; words <= 70; ++words) {
     blocks all(words, 1);
     batch_stack stack;
-    stack.give(all.addresses.data(), words);
+    stack.give(all.addresses.data(), plain_words{words});
     for (void* const block : all.addresses)
       for (std::size_t i = words * sizeof(void*); i < all.stride; ++i)
         BOOST_REQUIRE((static_cast<std::byte*>(block)[i] == std::byte{0xEE}));
@@ -57,7 +73,7 @@ BOOST_AUTO_TEST_CASE(only_as_many_blocks_are_touched_as_64_pointers_need) {
   for (const std::size_t words : {2u, 3u, 8u, 32u, 64u}) {
     blocks all(words, 1);
     batch_stack stack;
-    stack.give(all.addresses.data(), words);
+    stack.give(all.addresses.data(), plain_words{words});
     std::size_t touched = 0;
     for (void* const block : all.addresses) {
       const auto* const bytes = static_cast<std::byte*>(block);

@@ -1,0 +1,78 @@
+// What a pool does about blocks that a checking policy keeps for itself, of which it takes a few: they never meet the list.
+#ifndef TARN_ALLOCATOR_DETAIL_SAMPLED_CALLS_H_
+#define TARN_ALLOCATOR_DETAIL_SAMPLED_CALLS_H_
+
+#include <cstddef>
+#include <type_traits>
+
+#include "tarn/allocator/detail/block_calls.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/config.h"
+
+namespace tarn::detail {
+
+template <class Environment>
+class sampled_calls : public calls_of<Environment> {
+  using calls = calls_of<Environment>;
+  friend struct inspector;
+
+ public:
+  /// As in pool_chunks; sampled blocks end, too.
+  void release() noexcept
+    requires(Environment::may_return_chunks)
+  {
+    drop_sampled();
+    calls::release();
+  }
+  bool owns(const void* address) const noexcept { return calls::checking_.owns(address) || calls::owns(address); }
+
+ protected:
+  using calls::calls;
+
+  bool admits(void* block) noexcept {
+    if (!is_sampled(block)) return calls::admits(block);
+    const bool is_live = [&] {
+      [[maybe_unused]] const auto guard = calls::layer_.core_guard();
+      return calls::checking_.is_live(block);
+    }();
+    if (!is_live) put_sampled(block);  // which tells what it is
+    return is_live;
+  }
+
+  /// A block, where this call is due for one; else null.
+  void* take_sampled() noexcept {
+    if (!calls::checking_.due()) [[likely]] return nullptr;
+    return take_due();
+  }
+  bool is_sampled(const void* block) const noexcept { return calls::checking_.owns(block); }
+  TARN_COLD void put_sampled(void* block) noexcept {
+    incident one;
+    {
+      [[maybe_unused]] const auto guard = calls::layer_.core_guard();
+      if (calls::checking_.give(block, one)) calls::statistics_.on_deallocate(1);
+    }
+    if (!one.seen()) return;
+    one.what().pool = this;
+    one.what().block_size = calls::geometry().block_size();
+    calls::checking_.report_sampled(one.what());
+  }
+  void drop_sampled() noexcept {
+    [[maybe_unused]] const auto guard = calls::layer_.core_guard();
+    calls::checking_.drop_sampled();
+  }
+
+ private:
+  TARN_COLD void* take_due() noexcept {
+    [[maybe_unused]] const auto guard = calls::layer_.core_guard();
+    void* const block = calls::checking_.take(calls::geometry().block_size(), calls::geometry().block_alignment());
+    if (block != nullptr) calls::statistics_.on_allocate(1);
+    return block;
+  }
+};
+
+template <class Environment>
+using all_calls_of = std::conditional_t<Environment::samples, sampled_calls<Environment>, calls_of<Environment>>;
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_SAMPLED_CALLS_H_
