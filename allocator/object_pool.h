@@ -9,6 +9,7 @@
 #define TARN_ALLOCATOR_OBJECT_POOL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -16,6 +17,7 @@
 
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/inspector.h"
+#include "tarn/allocator/handle.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/stl_allocator.h"
@@ -45,6 +47,8 @@ class object_pool {
  public:
   using value_type = T;
   using pool_type = pool<size_of<T>, Policies...>;
+
+  static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
 
   /// Ends an object where it came from. For smart pointers.
   class deleter {
@@ -87,6 +91,31 @@ class object_pool {
     if (!detail::inspector::admits(blocks_, block)) return;  // no destructor runs on what is none of ours
     std::destroy_at(object);
     blocks_.deallocate(block);
+  }
+
+  // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>) --------------------
+
+  /// Returns a handle of an object of this pool; an empty one for anything else.
+  [[nodiscard]] handle<T> handle_to(T* object) noexcept
+    requires(has_generations)
+  {
+    const std::uint64_t generation = detail::inspector::generation_of(blocks_, object);
+    return generation == 0 ? handle<T>() : handle<T>(object, generation);
+  }
+  /// Returns the object, or null where it was destroyed, or the handle is empty or another pool's. It stays for as long as no
+  /// other thread destroys it. In O(1).
+  [[nodiscard]] T* get(handle<T> which) noexcept
+    requires(has_generations)
+  {
+    return which && detail::inspector::generation_of(blocks_, which.place_) == which.generation_ ? which.place_ : nullptr;
+  }
+  /// Ends the object. Returns false, and does nothing, where get() returns null.
+  bool destroy(handle<T> which) noexcept
+    requires(has_generations)
+  {
+    T* const object = get(which);
+    destroy(object);
+    return object != nullptr;
   }
 
 #if TARN_EXCEPTIONS

@@ -38,6 +38,13 @@ TARN_BENCH_COLUMN(tarn_returning_pages, tarn::return_empty_chunks<>, tarn::page_
 TARN_BENCH_COLUMN(tarn_returning_small, tarn::return_empty_chunks<>, tarn::page_store<>,
                   tarn::geometric_growth<tarn::natural, (16 << 10) / Bytes * 15 / 16>);
 TARN_BENCH_COLUMN(tarn_cached_returning, tarn::return_empty_chunks<>, tarn::thread_cached<>);
+TARN_BENCH_COLUMN(tarn_array, tarn::static_array_store<4096>);
+TARN_BENCH_COLUMN(tarn_array_hardened, tarn::static_array_store<4096>, tarn::hardened);
+TARN_BENCH_COLUMN(tarn_array_checked, tarn::static_array_store<4096>, tarn::checked);
+TARN_BENCH_COLUMN(tarn_hardened, tarn::hardened);
+TARN_BENCH_COLUMN(tarn_checked, tarn::checked);
+TARN_BENCH_COLUMN(tarn_deferred, tarn::deferred_checking);
+TARN_BENCH_COLUMN(tarn_sampled, tarn::sampled_guard_pages<5000>);
 TARN_BENCH_COLUMN(tarn_mutex, tarn::mutex_locking<>);
 TARN_BENCH_COLUMN(tarn_grouped, tarn::grouped_locking<struct own_group>);
 TARN_BENCH_COLUMN(tarn_grouped_mutex, tarn::grouped_locking<struct shared_group, std::mutex>);

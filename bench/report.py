@@ -156,15 +156,18 @@ def check(tables, path):
         lines = [line.split("#")[0].split() for line in file]
     for pattern, base_pattern, sense, limit in filter(None, lines):
         for figure, divisor in results.spread_out(pattern, base_pattern):
+            minus = divisor.startswith("-") and divisor != "-"
+            other = divisor.lstrip("-")
             value = results.look_up(tables, figure)
-            base = 1 if divisor == "-" else results.look_up(tables, divisor)
-            name = figure if divisor == "-" else f"{figure} / {short(divisor, figure)}"
+            base = 1 if not other else results.look_up(tables, other)
+            name = figure if not other else f"{figure} {'-' if minus else '/'} {short(other, figure)}"
             if value is None or not base:
                 print(f"not measured  {name}")
                 continue
-            met = value / base <= float(limit) if sense == "<=" else value / base >= float(limit)
+            found = value - base if minus else value / base
+            met = found <= float(limit) if sense == "<=" else found >= float(limit)
             missed += not met
-            print(f"{'met   ' if met else 'MISSED'}  {name:58} {value / base:<10.3g} {sense} {limit}")
+            print(f"{'met   ' if met else 'MISSED'}  {name:58} {found:<10.3g} {sense} {limit}")
     return missed
 
 

@@ -38,6 +38,7 @@ namespace tarn {
 ///   checks_leaving                the reuse policy looks at what leaves its front, and the pool reports what is no block, by report()
 ///   samples                       some blocks are the policy's own: due(), owns(), take(), give(), each_sampled(), drop_sampled() and
 ///                                 report_sampled(), as sampled_guard_pages has them
+///   has_generations               it has generation_of(core, block): a number that this use of the block has, and no other; 0: none
 ///   belongs_to(pool)              called by the pool's constructor
 ///   admits_caller(incident)       whether this thread may use the pool; called first, with nothing held
 ///   on_end(core, incident, span)  the pool ends

@@ -253,7 +253,9 @@ class checked_calls : public block_calls<Environment> {
     }
   }
 
-  std::size_t verify() noexcept {
+  std::size_t verify() noexcept
+    requires(Environment::can_verify)
+  {
     const void* from = nullptr;
     for (std::size_t found = 0;; ++found) {
       incident one;
@@ -335,6 +337,7 @@ class checked_calls : public block_calls<Environment> {
       checking_.describe_deallocate(layer_.core(), block, one);
     }
     if (!one.seen()) one.note(misuse_kind::double_free, block);
+    if (one.what().kind == misuse_kind::ended_pool) layer_.end();  // the guard entered lists again that the pool had left
     report(one);
     return outcome::refused;
   }

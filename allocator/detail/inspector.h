@@ -3,6 +3,7 @@
 #define TARN_ALLOCATOR_DETAIL_INSPECTOR_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "tarn/allocator/detail/core.h"
@@ -36,6 +37,18 @@ struct inspector {
     pool.supplier_.end();
   }
   static constexpr void end_stores(rejected&) noexcept {}
+
+  /// Which use of a block this is; 0: none. Any address is a fair question. Other threads may use the pool.
+  template <class Environment>
+  static std::uint64_t generation_of(pool_body<Environment>& pool, const void* block) noexcept {
+    [[maybe_unused]] const auto guard = pool.layer_.core_guard();
+    return pool.checking_.generation_of(pool.layer_.core(), block);
+  }
+  template <class Environment>
+  static constexpr bool has_generations(const pool_body<Environment>*) noexcept {
+    return Environment::has_generations;
+  }
+  static constexpr bool has_generations(const void*) noexcept { return false; }
 
   /// Whether a call can be refused.
   template <class Pool>

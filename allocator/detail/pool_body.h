@@ -132,7 +132,7 @@ class pool_body : public all_calls_of<Environment> {
       const auto some = blocks.first(std::min(group, blocks.size()));
       blocks = blocks.subspan(some.size());
       if constexpr (refuses || Environment::samples) {
-        for (void* const block : some) deallocate(block);
+        for (std::size_t i = some.size(); i-- != 0;) deallocate(some[i]);  // the first of the batch is handed out first
       } else {
         if (calls::put_batch(some) == outcome::surplus) chunks::give_surplus_back();
         calls::tell_of_leaving();

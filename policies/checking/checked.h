@@ -37,6 +37,7 @@ struct checked_with {
   static constexpr bool guards = true;
   static constexpr bool fills = true;
   static constexpr bool can_verify = true;
+  static constexpr bool has_generations = true;
   static constexpr bool knows_owner = true;
   static constexpr std::size_t prefix = detail::guard_words::bytes;
   static constexpr std::size_t suffix = detail::guard_words::bytes;

@@ -8,6 +8,7 @@
 #define TARN_POLICIES_CHECKING_HARDENED_H_
 
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking/misuse.h"
@@ -23,13 +24,17 @@ struct shuffled {};
 /// For hardened_with: 16 guard bytes on both sides of every block, looked at when it is given back and when it is handed out again.
 struct guard_bytes {};
 
-/// \tparam Options  shuffled, guard_bytes
+/// For hardened_with: a count of each block's uses, so that object_pool can give handles. 4 bytes for each block instead of one.
+struct generations {};
+
+/// \tparam Options  shuffled, guard_bytes, generations
 template <class... Options>
 struct hardened_with {
   using axis = tarn::axis::checking;
-  static constexpr bool arguments_hold = (detail::one_of<Options, shuffled, guard_bytes> && ...);
+  static constexpr bool arguments_hold = (detail::one_of<Options, shuffled, guard_bytes, generations> && ...);
   struct complaint {
-    static_assert(arguments_hold, "tarn: [H1] hardened_with was given something that is none of its options; they are shuffled and guard_bytes");
+    static_assert(arguments_hold, "tarn: [H1] hardened_with was given something that is none of its options; they are shuffled, "
+                                  "guard_bytes and generations");
   };
 
   static constexpr bool refuses = true;
@@ -42,7 +47,8 @@ struct hardened_with {
   static constexpr bool knows_owner = false;
   static constexpr std::size_t prefix = guards ? detail::guard_words::bytes : 0;
   static constexpr std::size_t suffix = prefix;
-  using record = detail::live_mark;
+  static constexpr bool has_generations = detail::one_of<generations, Options...>;
+  using record = std::conditional_t<has_generations, detail::generation_mark, detail::live_mark>;
 
   template <class Environment>
   using per_chunk = detail::block_records<record>;

@@ -1,8 +1,8 @@
 // decides    one block in N, at random, lies on pages of its own between pages that can't be accessed, and can't be accessed either
 //            once it is given back: a write over an end, and any use after the free, faults on that very instruction. The other
 //            blocks are checked as another policy does
-// costs      a countdown for each block; for one in N two system calls, 1.4 us in all. 128 KiB of addresses for each pool, of which
-//            64 KiB become memory
+// costs      a countdown for each block; for one in N two system calls, 1.4 us in all. 140 KiB of addresses for each pool, of which
+//            up to 68 KiB become memory
 // conflicts  recycling_pool; blocks of batches aren't sampled
 // use when   a program runs in many processes or for long, and what hardened can't see must be found there
 #ifndef TARN_POLICIES_CHECKING_SAMPLED_GUARD_PAGES_H_
@@ -76,7 +76,7 @@ struct sampled_guard_pages : Then {
       slots_.each_live([&](const detail::slot_view& view) { visit(const_cast<std::byte*>(view.block)); });
     }
     /// Every sampled block ends.
-    void drop_sampled() noexcept { slots_.end(); }
+    void drop_sampled() noexcept { slots_.end(); }  // precondition: no other thread uses the pool
 
     void report_sampled(misuse& what) noexcept {
       what.pool_name = name_;

@@ -8,6 +8,7 @@
 #ifndef TARN_POLICIES_DETAIL_BLOCK_BITMAP_H_
 #define TARN_POLICIES_DETAIL_BLOCK_BITMAP_H_
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -55,36 +56,45 @@ class block_bitmap {
   }
 
   /// Takes up to `n` free blocks: calls visit(block's number), ascending within a page. It stays with a page until that is used
-  /// up, then goes on with the lowest. Returns how many.
+  /// up, then goes on with the lowest. Returns how many. Where somebody wrote over the bitmap it may name blocks that aren't free,
+  /// and lose some, but goes nowhere else.
   template <class Visit>
   std::size_t take(std::size_t n, Visit visit) noexcept {
     std::size_t got = 0;
-    while (got != n && got != free_) {
-      if (pages_[page_] == 0) page_ = lowest_page();
+    while (got < n && got < free_) {
+      if (pages_[page_] == 0 && !find_page()) {
+        free_ = got;
+        break;
+      }
       word& page = pages_[page_];
       const std::size_t w = (page_ << page_shift_) + lowest(page);
-      word bits = words_[w];
-      do {
-        visit(w * word_blocks + lowest(bits));
-        bits &= bits - 1;
-        ++got;
-      } while (bits != 0 && got != n);
-      words_[w] = bits;
+      word bits = 0;
+      if (w < ready_) [[likely]] {
+        bits = words_[w];
+        for (; bits != 0 && got != n; bits &= bits - 1, ++got) visit(w * word_blocks + lowest(bits));
+        words_[w] = bits;
+      }
       if (bits == 0) page &= page - 1;
       if (page == 0) sets_[page_ / word_blocks] &= ~(word{1} << page_ % word_blocks);
     }
-    free_ -= got;
+    free_ -= std::min(got, free_);
     return got;
   }
 
  private:
   static std::size_t lowest(word bits) noexcept { return static_cast<std::size_t>(std::countr_zero(bits)); }
 
-  /// Precondition: there is a free block.
-  std::size_t lowest_page() const noexcept {
-    std::size_t set = 0;
-    while (sets_[set] == 0) ++set;
-    return set * word_blocks + lowest(sets_[set]);
+  /// Goes to the lowest page with a free block. Returns whether there is one.
+  bool find_page() noexcept {
+    const std::size_t pages = ready_ == 0 ? 0 : ((ready_ - 1) >> page_shift_) + 1;
+    for (std::size_t set = 0; set * word_blocks < pages; ++set) {
+      if (sets_[set] == 0) continue;
+      const std::size_t found = set * word_blocks + lowest(sets_[set]);
+      if (found >= pages) break;
+      page_ = found;
+      return true;
+    }
+    return false;
   }
   /// Words are cleared when a block of theirs is given back for the first time, so that a chunk of a million blocks costs what
   /// one costs.

@@ -48,7 +48,7 @@ class block_checks {
       if (!words_around(core, block).stand(kept())) [[unlikely]] return outcome::refused;
     }
     records(*at.c).get(at.slot).give(sequence_);
-    if constexpr (Spec::fills) free_fill::write(static_cast<std::byte*>(block), core.geometry().block_size());
+    if constexpr (Spec::fills) free_fill::write(static_cast<std::byte*>(block), core.geometry().payload());
     return outcome::done;
   }
   void describe_deallocate(core_type& core, void* block, incident& one) noexcept {
@@ -80,6 +80,14 @@ class block_checks {
       if constexpr (Spec::fills) look_inside(core, at, block, one);
     }
     records(*at.c).get(at.slot).take(sequence_);
+  }
+
+  /// Which use of the block this is; 0: it isn't in use, or no block.
+  static std::uint64_t generation_of(core_type& core, const void* block) noexcept
+    requires(Spec::has_generations)
+  {
+    const place at = find(core, block);
+    return at.c != nullptr && records(*at.c).in_use(at.slot) ? records(*at.c).find(at.slot)->generation() : 0;
   }
 
   /// The free list holds an address that is no free block.
@@ -138,7 +146,7 @@ class block_checks {
     core.each_chunk([&](chunk& c) {
       for (std::size_t i = 0; i != records(c).ready() && !one.seen(); ++i) {
         std::byte* const block = block_at(core, c, i);
-        if (address_of(block) <= address_of(from)) continue;
+        if (address_of(block) <= address_of(from) || !records(c).get(i).was_handed_out()) continue;
         from = block;
         const place at{&c, i};
         look_around(core, at, block, one);
@@ -183,17 +191,17 @@ class block_checks {
   // ---- bytes ---------------------------------------------------------------------------------------------------------------
 
   std::uintptr_t kept() const noexcept { return address_of(pool_); }
-  static guard_words words_around(core_type& core, const void* block) noexcept { return {block, core.geometry().block_size()}; }
+  static guard_words words_around(core_type& core, const void* block) noexcept { return {block, core.geometry().payload()}; }
   bool is_as_left(core_type& core, const void* block) const noexcept {
     if (!words_around(core, block).stand(kept())) [[unlikely]] return false;
-    if constexpr (Spec::fills) return free_fill::stands(static_cast<const std::byte*>(block), core.geometry().block_size());
+    if constexpr (Spec::fills) return free_fill::stands(static_cast<const std::byte*>(block), core.geometry().payload());
     return true;
   }
 
   /// Damage is noted, and mended, so that it is told once.
   void look_around(core_type& core, const place& at, void* block, incident& one) noexcept {
     const guard_words words = words_around(core, block);
-    const auto size = static_cast<std::ptrdiff_t>(core.geometry().block_size());
+    const auto size = static_cast<std::ptrdiff_t>(core.geometry().payload());
     if (const damage front = words.in_front(kept()))
       note_damage(core, at, misuse_kind::write_in_front, front, -static_cast<std::ptrdiff_t>(guard_words::bytes), one);
     if (const damage behind = words.behind()) note_damage(core, at, misuse_kind::write_past_end, behind, size, one);
@@ -201,7 +209,7 @@ class block_checks {
   }
   void look_inside(core_type& core, const place& at, void* block, incident& one) noexcept {
     auto* const start = static_cast<std::byte*>(block);
-    const std::size_t size = core.geometry().block_size();
+    const std::size_t size = core.geometry().payload();
     [[maybe_unused]] const memory_tools::window look(start, size);
     if (const damage inside = free_fill::find(start, size)) note_damage(core, at, misuse_kind::write_after_free, inside, 0, one);
     free_fill::write(start, size);

@@ -24,10 +24,23 @@ struct live_mark {
   enum : unsigned char { never_used, used, idle } state;
 };
 
+/// In use or not, and how often it was: odd while it is in use. A handle of 2^31 uses ago is taken for one of now.
+struct generation_mark {
+  bool in_use() const noexcept { return (count & 1) != 0; }
+  bool was_handed_out() const noexcept { return count != 0; }
+  std::uint64_t generation() const noexcept { return count; }
+  void take(std::uint64_t&) noexcept { ++count; }
+  void give(std::uint64_t&) noexcept { count += count + 1 == 0 ? 3 : 1; }  // never 0 again: that is a new block
+  void tell(misuse&) const noexcept {}
+
+  std::uint32_t count;
+};
+
 /// Its last allocation and its last free: which operation of the pool each was, and whose.
 struct life_record {
   bool in_use() const noexcept { return allocated > freed; }
   bool was_handed_out() const noexcept { return allocated != 0; }
+  std::uint64_t generation() const noexcept { return allocated; }
   void take(std::uint64_t& sequence) noexcept {
     allocated = ++sequence;
     allocated_by = this_thread_number();

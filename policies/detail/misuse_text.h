@@ -142,7 +142,7 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
 inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) noexcept {
   if (bytes == 0) return 0;
   detail::line_writer line(text, bytes);
-  line << "tarn: " << detail::name_of(what.kind) << ": pool \"" << what.pool_name << "\" <" << std::uint64_t{what.block_size}
+  line << "tarn" << ": " << detail::name_of(what.kind) << ": pool \"" << what.pool_name << "\" <" << std::uint64_t{what.block_size}
        << " bytes>@" << what.pool;
   const bool has_block = what.address != nullptr && what.kind != misuse_kind::broken_store;
   if (has_block) line << " block " << what.address;

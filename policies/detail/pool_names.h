@@ -23,7 +23,7 @@ class pool_names {
     for (entry& e : entries_) {
       const void* none = nullptr;
       if (e.pool.load(std::memory_order_relaxed) == nullptr &&
-          e.pool.compare_exchange_strong(none, pool, std::memory_order_relaxed)) {
+          e.pool.compare_exchange_strong(none, pool, std::memory_order_acquire, std::memory_order_relaxed)) {
         e.name.store(name, std::memory_order_release);
         return;
       }

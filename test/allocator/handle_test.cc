@@ -1,0 +1,127 @@
+// Handles of objects: what a stale one named is gone, and stays gone when its place is used again.
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <random>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "tarn/allocator/object_pool.h"
+#include "tarn/test/support/check.h"
+
+namespace tarn::test {
+namespace {
+
+struct order {
+  explicit order(int n) : number(n) { ++alive; }
+  ~order() { --alive; }
+  order(const order&) = delete;
+  order& operator=(const order&) = delete;
+  int number;
+  static inline int alive = 0;
+};
+
+using counted = hardened_with<generations>;
+using pools = std::tuple<object_pool<order, counted>, object_pool<order, checked>, object_pool<order, counted, static_array_store<64>>,
+                         object_pool<order, checked, lifo_reuse<>>, object_pool<order, counted, page_local_reuse<>>,
+                         object_pool<order, hardened_with<generations, guard_bytes, shuffled>, mutex_locking<>>,
+                         object_pool<order, counted, thread_cached<>>, object_pool<order, checked, lock_free>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_handle_is_good_until_its_object_ends, Pool, pools) {
+  Pool pool;
+  order* const first = pool.construct(1);
+  const handle<order> h = pool.handle_to(first);
+  BOOST_TEST(bool(h));
+  BOOST_TEST(pool.get(h) == first);
+  BOOST_TEST(pool.destroy(h));
+  BOOST_TEST(order::alive == 0);
+  BOOST_TEST(pool.get(h) == nullptr);
+  BOOST_TEST(!pool.destroy(h));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_stale_handle_is_refused_after_its_place_was_used_again, Pool, pools) {
+  Pool pool;
+  std::vector<handle<order>> stale;
+  std::size_t again = 0;
+  const order* first = nullptr;
+  for (int i = 0; i != 1000; ++i) {
+    order* const o = pool.construct(i);
+    if (first == nullptr) first = o;
+    again += o == first;
+    for (const handle<order> h : stale) BOOST_REQUIRE(pool.get(h) == nullptr);
+    const handle<order> h = pool.handle_to(o);
+    BOOST_REQUIRE(pool.get(h) == o);
+    BOOST_REQUIRE(pool.destroy(h));
+    if (i % 20 == 0) stale.push_back(h);
+  }
+  BOOST_TEST(again > 10u);  // else nothing was shown
+  BOOST_TEST(order::alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_no_object_of_the_pool_has_no_handle, Pool, pools) {
+  Pool pool;
+  Pool other;
+  order* const mine = pool.construct(1);
+  order* const its = other.construct(2);
+  order local(3);
+  BOOST_TEST(!pool.handle_to(its));
+  BOOST_TEST(!pool.handle_to(&local));
+  BOOST_TEST(!pool.handle_to(nullptr));
+  BOOST_TEST(pool.get(other.handle_to(its)) == nullptr);
+  BOOST_TEST(!pool.destroy(other.handle_to(its)));
+  BOOST_TEST(pool.get(handle<order>()) == nullptr);
+  BOOST_TEST(order::alive == 3);
+  pool.destroy(mine);
+  BOOST_TEST(!pool.handle_to(mine));
+  other.destroy(its);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(handles_of_many_objects_agree_with_a_model, Pool, pools) {
+  struct known {
+    handle<order> h;
+    order* object;
+    bool alive;
+  };
+  Pool pool;
+  std::vector<known> all;
+  std::mt19937 random(5);
+  std::size_t looked = 0;
+  for (int i = 0; i != 20'000; ++i) {
+    const bool room = order::alive < 60;
+    if (room && random() % 2 == 0) {
+      order* const o = pool.construct(i);
+      all.push_back({pool.handle_to(o), o, true});
+    } else if (!all.empty()) {
+      known& one = all[random() % all.size()];
+      BOOST_REQUIRE(pool.get(one.h) == (one.alive ? one.object : nullptr));
+      BOOST_REQUIRE(pool.destroy(one.h) == one.alive);
+      one.alive = false;
+      ++looked;
+    }
+  }
+  BOOST_TEST(looked > 5000u);
+  for (const known& one : all) BOOST_REQUIRE(pool.get(one.h) == (one.alive ? one.object : nullptr));
+  pool.clear();
+  BOOST_TEST(order::alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_handle_equals_another) {
+  BOOST_TEST((handle<order>() == handle<order>()));
+  object_pool<order, counted> pool;
+  const auto a = pool.handle_to(pool.construct(1));
+  const auto b = pool.handle_to(pool.construct(2));
+  BOOST_TEST(!(a == b));
+  BOOST_TEST((a == pool.handle_to(pool.get(a))));
+  BOOST_TEST(sizeof a == 16u);
+}
+
+BOOST_AUTO_TEST_CASE(without_generations_there_are_no_handles) {
+  const auto gives_handles = []<class Pool>(std::type_identity<Pool>) { return requires(Pool& p, order* o) { p.handle_to(o); }; };
+  BOOST_TEST(!gives_handles(std::type_identity<object_pool<order>>()));
+  BOOST_TEST(!gives_handles(std::type_identity<object_pool<order, hardened>>()));
+  BOOST_TEST(gives_handles(std::type_identity<object_pool<order, checked>>()));
+}
+
+}  // namespace
+}  // namespace tarn::test

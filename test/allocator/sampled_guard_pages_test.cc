@@ -1,0 +1,251 @@
+// Sampled guard pages on top of pools: sampled blocks are blocks like others, and misuse of them faults on the instruction or is
+// reported. (guarded_slots_test has the mechanism, byte by byte.)
+#include <boost/test/unit_test.hpp>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/static_pool.h"
+#include "tarn/test/support/check.h"
+
+namespace tarn::test {
+namespace {
+
+std::vector<misuse> told;
+
+struct recording {
+  recording() {
+    told.clear();
+    set_misuse_handler([](const misuse& what) noexcept { told.push_back(what); });
+  }
+  ~recording() { set_misuse_handler(nullptr); }
+};
+
+template <class Then>
+using each = sampled_guard_pages<1, Then>;
+using pools = std::tuple<pool<static_size<64>, each<no_checking>>, pool<static_size<64>, each<hardened>>,
+                         pool<static_size<60, 4>, each<checked>, counting_statistics>,
+                         pool<static_size<64>, each<no_checking>, mutex_locking<>, counting_statistics>,
+                         pool<static_size<64>, each<hardened>, thread_cached<>>, pool<static_size<64>, each<no_checking>, lock_free>,
+                         pool<static_size<64>, each<no_checking>, static_array_store<100>>,
+                         pool<static_size<64>, each<deferred_checking>, return_empty_chunks<>>,
+                         pool<static_size<5000>, each<no_checking>>>;
+
+/// Whether the address is readable.
+bool is_accessible(const void* address) {
+  int ends[2];
+  BOOST_REQUIRE(pipe(ends) == 0);
+  const bool could = write(ends[1], address, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return could;
+}
+
+/// How a child ends that runs `act`: the signal, or 0.
+template <class Act>
+int signal_of(Act act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const int s : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(s, SIG_DFL);
+    act();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_are_blocks_wherever_they_lie, Pool, pools) {
+  const recording here;
+  {
+    Pool pool;
+    std::set<void*> blocks;
+    for (int round = 0; round != 20; ++round) {
+      for (int i = 0; i != 60; ++i) {
+        void* const block = pool.try_allocate();
+        BOOST_REQUIRE(block != nullptr);
+        BOOST_REQUIRE(blocks.insert(block).second);
+        BOOST_REQUIRE(pool.owns(block));
+        BOOST_REQUIRE(detail::address_of(block) % pool.block_alignment() == 0);
+        std::memset(block, round, pool.block_size());
+      }
+      if constexpr (requires { pool.statistics(); }) BOOST_REQUIRE(pool.statistics().in_use == 60u);
+      for (void* const block : blocks) {
+        const auto* const bytes = static_cast<const unsigned char*>(block);
+        for (std::size_t i = 0; i != pool.block_size(); ++i) BOOST_REQUIRE(bytes[i] == round);
+        pool.deallocate(block);
+      }
+      blocks.clear();
+      if constexpr (requires { pool.statistics(); }) BOOST_REQUIRE(pool.statistics().in_use == 0u);
+    }
+  }
+  BOOST_TEST(told.empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_sampled_block_is_gone_when_it_is_free, Pool, pools) {
+  const recording here;
+  Pool pool;
+  void* const block = pool.try_allocate();
+  BOOST_TEST(is_accessible(block));
+  pool.deallocate(block);
+  BOOST_TEST(!is_accessible(block));
+
+  pool.deallocate(block);
+  BOOST_REQUIRE(told.size() == 1u);
+  BOOST_TEST((told[0].kind == misuse_kind::double_free));
+  BOOST_TEST(told[0].allocated != 0u);
+  BOOST_TEST(told[0].freed > told[0].allocated);
+
+  void* const other = pool.try_allocate();
+  pool.deallocate(static_cast<std::byte*>(other) + 8);
+  BOOST_REQUIRE(told.size() == 2u);
+  BOOST_TEST((told[1].kind == misuse_kind::interior_pointer));
+  pool.deallocate(other);
+  BOOST_TEST(told.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(misuse_faults_on_the_instruction, Pool, pools) {
+  std::size_t behind = 0, in_front = 0;
+  for (int i = 0; i != 8; ++i) {
+    Pool pool;
+    for (int skip = 0; skip != i; ++skip) pool.deallocate(pool.try_allocate());  // blocks lie at either end in turn
+    auto* const block = static_cast<volatile char*>(pool.try_allocate());
+    behind += signal_of([&] { block[pool.block_size() + 4096] = 1; }) == SIGSEGV;  // past what alignment leaves
+    in_front += signal_of([&] { block[-4097] = 1; }) == SIGSEGV;
+    pool.deallocate(const_cast<char*>(block));
+    BOOST_TEST(signal_of([&] { block[0] = 1; }) == SIGSEGV);
+    BOOST_TEST(signal_of([&] { static_cast<void>(block[pool.block_size() - 1]); }) == SIGSEGV);
+  }
+  BOOST_TEST(behind == 8u);
+  BOOST_TEST(in_front == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(the_next_byte_faults_at_one_end_or_the_other) {
+  int caught = 0;
+  for (int i = 0; i != 8; ++i) {
+    pool<static_size<64>, each<no_checking>> pool;
+    for (int skip = 0; skip != i; ++skip) pool.deallocate(pool.try_allocate());
+    auto* const block = static_cast<volatile char*>(pool.try_allocate());
+    const bool behind = signal_of([&] { block[64] = 1; }) == SIGSEGV;
+    const bool in_front = signal_of([&] { block[-1] = 1; }) == SIGSEGV;
+    BOOST_TEST(behind != in_front);
+    caught += behind;
+    pool.deallocate(const_cast<char*>(block));
+  }
+  BOOST_TEST(caught > 0);
+  BOOST_TEST(caught < 8);
+}
+
+BOOST_AUTO_TEST_CASE(a_write_that_stays_on_the_page_is_reported_at_the_free) {
+  const recording here;
+  pool<static_size<64>, each<hardened>> pool{each<hardened>{{"sampled"}}};
+  std::size_t behind = 0, in_front = 0;
+  for (int i = 0; i != 16; ++i) {
+    auto* const block = static_cast<unsigned char*>(pool.try_allocate());
+    const bool at_the_right = (detail::address_of(block) & 4095) != 0;
+    if (at_the_right) block[-3] = 7;
+    else block[66] = 7;
+    pool.deallocate(block);
+    BOOST_REQUIRE(told.size() == 1u);
+    BOOST_TEST((told[0].kind == (at_the_right ? misuse_kind::write_in_front : misuse_kind::write_past_end)));
+    BOOST_TEST(told[0].offset == (at_the_right ? -3 : 66));
+    BOOST_TEST(told[0].value == 7u);
+    BOOST_TEST(told[0].pool_name == "sampled");
+    (at_the_right ? in_front : behind) += 1;
+    told.clear();
+  }
+  BOOST_TEST(behind > 3u);
+  BOOST_TEST(in_front > 3u);
+}
+
+BOOST_AUTO_TEST_CASE(one_in_so_many_is_sampled) {
+  pool<static_size<64>, sampled_guard_pages<50>> pool;
+  std::size_t sampled = 0;
+  for (int i = 0; i != 100'000; ++i) {
+    void* const block = pool.try_allocate();
+    pool.deallocate(block);
+    sampled += !is_accessible(block);
+    if (i == 2000) i = 98'000;  // a pipe takes its time
+  }
+  BOOST_TEST(sampled > 20u);
+  BOOST_TEST(sampled < 200u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(release_ends_sampled_blocks_too, Pool, pools) {
+  if constexpr (requires(Pool& p) { p.release(); }) {
+    const recording here;
+    Pool pool;
+    void* const block = pool.try_allocate();
+    pool.release();
+    BOOST_TEST(!pool.owns(block));
+    void* const other = pool.try_allocate();
+    BOOST_TEST(other != nullptr);
+    pool.deallocate(other);
+    BOOST_TEST(told.empty());
+  }
+}
+
+struct named {
+  std::string name = "a name that doesn't fit into the string itself";
+  named() { ++alive; }
+  ~named() { --alive; }
+  static inline int alive = 0;
+};
+
+BOOST_AUTO_TEST_CASE(object_pools_know_their_sampled_objects) {
+  const recording here;
+  {
+    object_pool<named, sampled_guard_pages<3, hardened>> pool;
+    for (int i = 0; i != 100; ++i) static_cast<void>(pool.construct());
+    int seen = 0;
+    pool.for_each([&](named& n) { seen += n.name.size() > 40; });
+    BOOST_TEST(seen == 100);
+    named* const one = pool.construct();
+    pool.destroy(one);
+    pool.destroy(one);
+    BOOST_TEST(named::alive == 100);
+    BOOST_TEST(told.size() == 1u);
+  }
+  BOOST_TEST(named::alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_static_pool_can_sample) {
+  auto& pool = static_pool<struct sampled_tag, static_size<64>, sampled_guard_pages<1>, mutex_locking<>>::instance();
+  void* const block = pool.allocate();
+  pool.deallocate(block);
+  BOOST_TEST(!is_accessible(block));
+}
+
+BOOST_AUTO_TEST_CASE(threads_share_a_pool_that_samples) {
+  const recording here;
+  {
+    pool<static_size<64>, sampled_guard_pages<20, hardened>, mutex_locking<>> pool;
+    std::vector<std::thread> threads;
+    for (int t = 0; t != 4; ++t)
+      threads.emplace_back([&pool, t] {
+        for (int i = 0; i != 20'000; ++i) {
+          void* const block = pool.try_allocate();
+          std::memset(block, t, 64);
+          pool.deallocate(block);
+        }
+      });
+    for (std::thread& t : threads) t.join();
+  }
+  BOOST_TEST(told.empty());
+}
+
+}  // namespace
+}  // namespace tarn::test
