@@ -1,0 +1,185 @@
+// A pool of a row of pools.h behind virtual functions, with the memory behind it, and what its policies promise.
+#ifndef TARN_TEST_FUZZ_MADE_POOL_H_
+#define TARN_TEST_FUZZ_MADE_POOL_H_
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tarn/test/fuzz/input.h"
+#include "tarn/test/fuzz/pools.h"
+#include "tarn/test/fuzz/scheduled_store.h"
+#include "tarn/test/support/any_pool.h"
+#include "tarn/test/support/rig.h"
+#include "tarn/test/support/upstream.h"
+
+namespace tarn::test {
+
+/// What follows from a pool's policies.
+struct promises {
+  bool never_ends = false;      // growth has no end
+  bool is_bounded = false;      // its capacity is what it is from the start
+  bool returns_chunks = false;  // also on its own
+  bool keeps_blocks = false;    // with each thread
+  bool is_shared = false;       // by threads
+  bool reclaims = false;        // it may be asked to trim
+};
+
+template <class Pool>
+struct promises_of;
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class... Rest>
+struct promises_of<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Rest...>> {
+  static constexpr bool reclaims = requires { requires Exhaustion::reclaims; };
+  static constexpr bool takes_turns = std::same_as<Locking, no_locking> || std::same_as<Locking, grouped_locking<crew>>;
+  static constexpr promises value{
+      .never_ends = !Store::bounded && Growth{}.next_chunk(1, std::size_t{1} << 24, 64).wanted != 0,
+      .is_bounded = Store::bounded && Exhaustion::extra_chunks == 0,
+      .returns_chunks = Retention::returns_chunks,
+      .keeps_blocks = detail::keeps_blocks<Locking>,
+      .is_shared = !takes_turns,
+      .reclaims = reclaims};
+  static constexpr bool is_bounded_first = Store::bounded;
+
+  /// The same over stores that fail when they are told to.
+  template <class E>
+  struct second {
+    using type = E;
+  };
+  template <class S, class G>
+  struct second<fall_back_to<S, G>> {
+    using type = fall_back_to<scheduled_store, G>;
+  };
+  using over_schedule =
+      basic_pool<Size, Locking, Growth, scheduled_store, Reuse, Retention, typename second<Exhaustion>::type, Rest...>;
+};
+
+/// The pool is made last and ends first.
+struct made_pool {
+  made_pool() = default;
+  made_pool(const made_pool&) = delete;
+  made_pool& operator=(const made_pool&) = delete;
+
+  test::upstream upstream;        // of a pool over a resource
+  std::vector<std::byte> buffer;  // of a pool over one
+  scheduled_memory first;         // of a pool over scheduled stores
+  scheduled_memory second;
+  promises says;
+  std::unique_ptr<any_pool> pool;
+
+  /// What failed on purpose.
+  std::size_t injected() const { return first.upstream.failures() + second.upstream.failures(); }
+
+  /// Ends the pool. Nothing of what it took stays, or was given back otherwise than it was taken.
+  void end() {
+    pool.reset();
+    for (const test::upstream* const memory : {&upstream, &first.upstream, &second.upstream}) {
+      must(memory->bytes() == 0, "memory that a pool didn't give back");
+      must(memory->faults() == 0, "memory that was given back otherwise than it was taken");
+    }
+  }
+};
+
+/// Block size and alignment from the input.
+inline dynamic_size size_from(input& in) {
+  const std::size_t bytes = 1 + in.below(256);
+  return dynamic_size{bytes, in.power_of_two(9)};
+}
+
+template <class Pool, class... Given>
+void make(made_pool& m, input& in, const Given&... given) {
+  if constexpr (facts<Pool>::size::at_run_time) m.pool = std::make_unique<erased<Pool>>(size_from(in), given...);
+  else m.pool = std::make_unique<erased<Pool>>(given...);
+}
+
+/// A row of pools.h as it is.
+template <class Row>
+struct as_it_is {
+  static constexpr bool exists = true;
+  static void make(made_pool& m, input& in) {
+    using store = typename facts<Row>::store;
+    m.says = promises_of<Row>::value;
+    if constexpr (std::same_as<store, buffer_store>) {
+      m.buffer.resize(in.below(16 * 1024));
+      const std::size_t skipped = in.below(64);  // a start that isn't aligned
+      test::make<Row>(m, in, buffer_store{std::span(m.buffer).subspan(std::min(skipped, m.buffer.size()))});
+    } else if constexpr (std::same_as<store, resource_store>) {
+      test::make<Row>(m, in, resource_store{&m.upstream});
+    } else {
+      test::make<Row>(m, in);
+    }
+  }
+};
+
+/// A row over stores that fail. Not of a bounded store: it has no calls that could.
+template <class Row>
+struct over_schedule {
+  static constexpr bool exists = !promises_of<Row>::is_bounded_first;
+  static void make(made_pool& m, input& in) {
+    using row = typename promises_of<Row>::over_schedule;
+    m.says = promises_of<row>::value;
+    m.first.grain = m.second.grain = whole_pages(static_cast<Row*>(nullptr)) ? 4096 : 1;
+    if constexpr (has_second(static_cast<row*>(nullptr)))
+      test::make<row>(m, in, scheduled_store(&m.first), second_of(static_cast<row*>(nullptr), &m.second));
+    else test::make<row>(m, in, scheduled_store(&m.first));
+  }
+
+ private:
+  static constexpr bool whole_pages(Row*) {
+    using store = typename facts<Row>::store;
+    return !std::same_as<store, heap_store> && !std::same_as<store, resource_store>;
+  }
+  template <class Z, class L, class G, class S, class R, class T, class E, class... Rest>
+  static constexpr bool has_second(basic_pool<Z, L, G, S, R, T, E, Rest...>*) {
+    return E::extra_chunks != 0;
+  }
+  template <class Z, class L, class G, class S, class R, class T, class E, class... Rest>
+  static E second_of(basic_pool<Z, L, G, S, R, T, E, Rest...>*, scheduled_memory* from) {
+    return E(scheduled_store(from));
+  }
+};
+
+/// The pool of a row that the input names.
+template <template <class> class How>
+class pools_of {
+ public:
+  static void make(made_pool& m, input& in) {
+    constexpr auto all = makers(static_cast<fuzzed_pools*>(nullptr));
+    all[row(in.byte() % most, all.size())](m, in);
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+
+  /// As in linear hashing (Litwin, 1980): another row takes numbers over from one only, and what was saved goes on to name the
+  /// pools that it was saved for.
+  static constexpr std::size_t row(std::size_t number, std::size_t rows) {
+    for (std::size_t half = most / 2; number >= rows; half /= 2)
+      if (number >= half) number -= half;
+    return number;
+  }
+
+  using maker = void (*)(made_pool&, input&);
+  template <class... Row>
+  static constexpr auto makers(std::tuple<Row...>*) {
+    std::array<maker, (... + How<Row>::exists)> all{};
+    static_assert(all.size() <= most);
+    std::size_t n = 0;
+    ((How<Row>::exists ? void(all[n++] = &maker_of<Row>) : void()), ...);
+    return all;
+  }
+  template <class Row>
+  static void maker_of(made_pool& m, input& in) {
+    if constexpr (How<Row>::exists) How<Row>::make(m, in);
+  }
+};
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_FUZZ_MADE_POOL_H_
