@@ -8,7 +8,7 @@
 //   settle       full: [guard: push_slow; crowded: make_room]   surplus: [grow_guard: give back]
 //   refused      reported, with nothing held
 //
-// take and put stand in block_calls.h; what happens to chunks, and the order of locks, in pool_chunks.h.
+// take and put stand in plain_calls.h and checked_calls.h; what happens to chunks, and the order of locks, in pool_chunks.h.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_BODY_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_BODY_H_
 
@@ -19,7 +19,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tarn/allocator/detail/block_calls.h"
 #include "tarn/allocator/detail/pool_chunks.h"
 #include "tarn/allocator/detail/sampled_calls.h"
 #include "tarn/policies/detail/config.h"

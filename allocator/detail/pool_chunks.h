@@ -43,7 +43,8 @@ class pool_chunks : protected pool_growth<Environment> {
 
 #if TARN_EXCEPTIONS
   /// Gets chunks until capacity() is at least `blocks`.
-  /// Throws: std::bad_alloc where the store or the growth policy refuses; the pool is as it was.
+  /// Throws: std::bad_alloc where the store or the growth policy refuses; the pool is as it was, but for empty chunks, which
+  /// reclaim_and_retry may have given back.
   void reserve(std::size_t blocks) {
     if (!try_reserve(blocks)) throw std::bad_alloc();
   }

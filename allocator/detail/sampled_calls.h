@@ -5,11 +5,16 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/allocator/detail/block_calls.h"
+#include "tarn/allocator/detail/checked_calls.h"
+#include "tarn/allocator/detail/plain_calls.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/config.h"
 
 namespace tarn::detail {
+
+/// One of the two, whichever the checking policy needs.
+template <class Environment>
+using calls_of = std::conditional_t<Environment::checking::refuses, checked_calls<Environment>, plain_calls<Environment>>;
 
 template <class Environment>
 class sampled_calls : public calls_of<Environment> {
