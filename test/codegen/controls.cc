@@ -28,20 +28,39 @@ struct counting {
   };
 };
 
-// A second branch, in allocate() and in deallocate().
+// A second branch, in allocate() and in deallocate(), without a lock.
+struct doubtful {
+  using axis = tarn::axis::statistics;
+  template <class Environment>
+  struct part : counting<std::size_t>::part<Environment> {
+    constexpr explicit part(const doubtful&) noexcept : counting<std::size_t>::part<Environment>({}) {}
+    void on_allocate(std::size_t n) noexcept { look(n); }
+    void on_deallocate(std::size_t n) noexcept { look(n); }
+    void look(std::size_t n) noexcept {
+      if (n == this->live) __builtin_trap();
+    }
+  };
+};
+
+// The same from a policy that refuses.
 struct wary : tarn::no_checking {
   static constexpr bool refuses = true;
   template <class Environment>
   struct part : tarn::no_checking::part<Environment> {
     using tarn::no_checking::part<Environment>::part;
     template <class Core>
-    void on_allocate(Core&, void* block) noexcept {
-      if (block == forbidden) __builtin_trap();
+    tarn::detail::outcome on_allocate(Core&, void* block) noexcept {
+      return block == forbidden ? tarn::detail::outcome::refused : tarn::detail::outcome::done;
     }
     template <class Core>
     tarn::detail::outcome on_deallocate(Core&, void* block) noexcept {
-      return block == forbidden ? tarn::detail::outcome::foreign : tarn::detail::outcome::done;
+      return block == forbidden ? tarn::detail::outcome::refused : tarn::detail::outcome::done;
     }
+    template <class Core>
+    void describe_allocate(Core&, void*, tarn::detail::incident&) noexcept {}
+    template <class Core>
+    void describe_deallocate(Core&, void*, tarn::detail::incident&) noexcept {}
+    void report(tarn::misuse&) noexcept {}
     void* forbidden = nullptr;
   };
 };
@@ -56,4 +75,4 @@ OBJECT(control_atomic, block, counting<std::atomic<std::size_t>>)
 OBJECT(control_mutex, block, tarn::mutex_locking<>)
 OBJECT(control_branch, block, wary)
 OBJECT(control_cached_counter, block, tarn::thread_cached<>, counting<std::size_t>)
-OBJECT(control_cached_branch, block, tarn::thread_cached<>, wary)
+OBJECT(control_cached_branch, block, tarn::thread_cached<>, doubtful)

@@ -3,27 +3,23 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/protocol.h"
 
-struct mute_checking : tarn::no_checking {
+template <class Verdict>
+struct checking_of : tarn::no_checking {
+  static constexpr bool refuses = true;
   template <class Environment>
-  struct part : tarn::no_checking::part<Environment> {
-    using tarn::no_checking::part<Environment>::part;
-    template <class Core>
-    constexpr void on_deallocate(Core&, void*) noexcept {}
-  };
-};
-struct frank_checking : tarn::no_checking {
-  template <class Environment>
-  struct part : tarn::no_checking::part<Environment> {
-    using tarn::no_checking::part<Environment>::part;
-    template <class Core>
-    constexpr tarn::detail::outcome on_deallocate(Core&, void*) noexcept {
-      return tarn::detail::outcome::done;
-    }
+  struct part {
+    using core = typename Environment::core;
+    constexpr explicit part(const checking_of&) noexcept {}
+    tarn::detail::outcome on_allocate(core&, void*) noexcept { return tarn::detail::outcome::done; }
+    Verdict on_deallocate(core&, void*) noexcept { return Verdict(); }
+    void describe_allocate(core&, void*, tarn::detail::incident&) noexcept {}
+    void describe_deallocate(core&, void*, tarn::detail::incident&) noexcept {}
+    void report(tarn::misuse&) noexcept {}
   };
 };
 
 #ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, frank_checking> right;
+tarn::pool<tarn::static_size<64>, checking_of<tarn::detail::outcome>> right;
 #else
-tarn::pool<tarn::static_size<64>, mute_checking> wrong;
+tarn::pool<tarn::static_size<64>, checking_of<void>> wrong;
 #endif

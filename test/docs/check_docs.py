@@ -99,7 +99,7 @@ def first_cells(text, title):
 def messages_in(header):
     """Every string that starts with "tarn: ", its adjacent pieces joined."""
     piece = r'"(?:[^"\\\n]|\\.)*"'
-    found = re.findall(rf'("tarn: (?:[^"\\\n]|\\.)*"(?:\s*{piece})*)', header)
+    found = re.findall(rf'("tarn: (?:[^"\\\n]|\\.)+"(?:\s*{piece})*)', header)
     return ["".join(text[1:-1] for text in re.findall(piece, one)) for one in found]
 
 

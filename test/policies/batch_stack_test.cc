@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "tarn/policies/detail/batch_stack.h"
@@ -81,6 +83,63 @@ BOOST_AUTO_TEST_CASE(only_as_many_blocks_are_touched_as_64_pointers_need) {
     }
     BOOST_TEST(touched == (batch + words - 1) / words);
   }
+}
+
+/// The words of known blocks. Addresses of others aren't trusted, and must not be read from.
+struct wary_words : plain_words {
+  std::set<void*>* known;
+  std::size_t* astray;  // reads of what is no known block
+
+  void* read(void* block, std::size_t i) const noexcept {
+    if (known->contains(block)) return plain_words::read(block, i);
+    ++*astray;
+    return nullptr;
+  }
+  bool trusts(void* block) const noexcept { return known->contains(block); }
+};
+
+BOOST_AUTO_TEST_CASE(an_address_that_is_not_trusted_is_not_followed) {
+  std::size_t dropped = 0;
+  std::size_t taken = 0;
+  for (std::size_t words = 2; words <= 70; ++words)
+    for (std::size_t changed = 0; changed != batch; ++changed) {  // of the stream of 64 pointers: the link, then blocks 1 to 63
+      blocks all(words, 2);
+      std::set<void*> known(all.addresses.begin(), all.addresses.end());
+      std::size_t astray = 0;
+      const wary_words in{{words}, &known, &astray};
+      batch_stack stack;
+      stack.give(all.addresses.data(), in);
+      void** const upper = all.addresses.data() + batch;
+      stack.give(upper, in);
+      std::byte no_block[8];
+      in.write(upper[changed / words], changed % words, no_block);
+
+      const std::size_t pieces = (batch + words - 1) / words;
+      const bool leads_on = changed < pieces;  // the link, or a block in which a further piece lies
+      std::array<void*, batch> out{};
+      const bool had_one = stack.take(out.data(), in);
+      BOOST_TEST(had_one == !leads_on);
+      BOOST_TEST(astray == 0u);
+      if (leads_on) {
+        ++dropped;
+        BOOST_TEST(stack.empty());
+        BOOST_TEST(!stack.take(out.data(), in));
+        stack.give(all.addresses.data(), in);  // and goes on from there
+        BOOST_TEST(stack.take(out.data(), in));
+        BOOST_TEST(std::equal(out.begin(), out.end(), all.addresses.begin()));
+        BOOST_TEST(stack.empty());
+      } else {  // whoever hands the block out looks at it
+        ++taken;
+        BOOST_TEST(out[changed] == no_block);
+        out[changed] = upper[changed];
+        BOOST_TEST(std::equal(out.begin(), out.end(), upper));
+        BOOST_TEST(stack.take(out.data(), in));
+      }
+      BOOST_TEST(astray == 0u);
+    }
+  std::printf("%zu batches dropped, %zu taken\n", dropped, taken);
+  BOOST_TEST(dropped >= 250u);
+  BOOST_TEST(taken >= 3000u);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/stand_in.h"
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/process.h"
 #include "tarn/test/schedule/scheduled.h"
@@ -29,6 +30,7 @@ class heap_core {
     capacity_ = blocks;
     for (std::size_t i = blocks; i != 0; --i) free_[size_++] = &memory_[i - 1];
   }
+  detail::stand_in::geometry geometry() const noexcept { return {}; }
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t pop_batch(void** out, std::size_t n) noexcept {
     check();

@@ -16,6 +16,7 @@ namespace {
 
 using tarn::detail::chunk_request;
 using tarn::detail::free_link;
+using tarn::detail::incident;
 using tarn::detail::memory;
 using tarn::detail::outcome;
 constexpr int none = -1;
@@ -166,6 +167,14 @@ struct exhaustion_archetype : with_extra_chunks<Lacking != 0> {
   };
 };
 
+/// What the checking archetype was called for, in all pools.
+struct {
+  int handed_out = 0;
+  int taken_back = 0;
+  const void* reported = nullptr;
+} checked;
+int no_block = 0;
+
 template <int Lacking>
 struct checking_archetype : with_refuses<Lacking != 0>,
                             with_finds_chunks<Lacking != 1>,
@@ -178,17 +187,32 @@ struct checking_archetype : with_refuses<Lacking != 0>,
     explicit part(const checking_archetype&) noexcept
       requires(Lacking != 5)
     {}
-    void on_allocate(typename Environment::core&, void*) noexcept
+    outcome on_allocate(typename Environment::core&, void*) noexcept
       requires(Lacking != 6)
-    {}
-    outcome on_deallocate(typename Environment::core&, void*) noexcept
-      requires(Lacking != 7)
     {
+      ++checked.handed_out;
       return outcome::done;
     }
-    void report(typename Environment::core&, void*, outcome) noexcept
+    outcome on_deallocate(typename Environment::core&, void* block) noexcept
+      requires(Lacking != 7)
+    {
+      if (block == &no_block) return outcome::refused;
+      ++checked.taken_back;
+      return outcome::done;
+    }
+    void describe_allocate(typename Environment::core&, void*, incident&) noexcept
       requires(Lacking != 8)
     {}
+    void describe_deallocate(typename Environment::core&, void* block, incident& one) noexcept
+      requires(Lacking != 9)
+    {
+      one.note(tarn::misuse_kind::foreign_pointer, block);
+    }
+    void report(tarn::misuse& what) noexcept
+      requires(Lacking != 10)
+    {
+      checked.reported = what.address;
+    }
   };
 };
 
@@ -433,7 +457,7 @@ AXIS(store, 5)
 AXIS(reuse, 15)
 AXIS(retention, 5)
 AXIS(exhaustion, 6)
-AXIS(checking, 9)
+AXIS(checking, 11)
 AXIS(statistics, 6)
 
 #undef AXIS
@@ -458,7 +482,14 @@ BOOST_AUTO_TEST_CASE(make_a_pool_that_works) {
   BOOST_TEST(pool.statistics() == 120);
   pool.deallocate_batch(batch);
   for (void* const block : batch) blocks.erase(block);
+  BOOST_TEST(checked.handed_out == 120);
+  BOOST_TEST(checked.taken_back == 25);
   for (void* const block : blocks) pool.deallocate(block);
+  BOOST_TEST(checked.taken_back == 120);
+  BOOST_TEST(checked.reported == nullptr);
+  pool.deallocate(&no_block);
+  BOOST_TEST(checked.taken_back == 120);
+  BOOST_TEST(checked.reported == &no_block);
   BOOST_TEST(pool.statistics() == 0);
   BOOST_TEST(pool.trim() != 0);
   BOOST_TEST(pool.capacity() == 0);
@@ -496,6 +527,22 @@ struct deaf_layer : tarn::no_locking {  // its guards are no use to a pool that 
 struct bottomless : tarn::heap_store {  // bounded, without room()
   static constexpr bool bounded = true;
 };
+template <class Answer>
+struct checking_that_answers : tarn::no_checking {  // on_deallocate() does, with no_checking's constants
+  static constexpr bool refuses = true;
+  template <class Environment>
+  struct part {
+    constexpr explicit part(const checking_that_answers&) noexcept {}
+    outcome on_allocate(typename Environment::core&, void*) noexcept { return outcome::done; }
+    Answer on_deallocate(typename Environment::core&, void*) noexcept { return Answer(); }
+    void describe_allocate(typename Environment::core&, void*, incident&) noexcept {}
+    void describe_deallocate(typename Environment::core&, void*, incident&) noexcept {}
+    void report(tarn::misuse&) noexcept {}
+  };
+};
+struct forgetful : tarn::no_checking {  // refuses, and no hook says what
+  static constexpr bool refuses = true;
+};
 struct size_of_int : tarn::static_size<64> {
   static constexpr int bytes() noexcept { return 64; }
 };
@@ -509,6 +556,8 @@ BOOST_AUTO_TEST_CASE(are_refused_for_near_misses) {
   static_assert(!tarn::growth_policy<growth_with_value>);
   static_assert(!tarn::locking_policy<deaf_layer> && !tarn::store_policy<bottomless>);
   static_assert(!tarn::store_policy<wrong_result> && !tarn::size_policy<size_of_int>);
+  static_assert(tarn::checking_policy<checking_that_answers<outcome>> && !tarn::checking_policy<checking_that_answers<bool>>);
+  static_assert(!tarn::checking_policy<forgetful>);
   static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
   static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
 }

@@ -33,6 +33,7 @@ void for_each_layout(F f) {
 
 using plain = geometry<dynamic_size, block_shape{8, 8, 0, 0}>;
 using framed = geometry<dynamic_size, block_shape{16, 8, 24, 5}>;  // as a checking policy would
+using kept = geometry<dynamic_size, block_shape{1, 8, 32, 16, 16}>;  // one that keeps lists out of the payload
 
 BOOST_AUTO_TEST_SUITE(arithmetic)
 
@@ -64,7 +65,8 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(blocks)
 
 template <class Geometry>
-void check_blocks(const Geometry& g, const dynamic_size& size, std::size_t min_block, std::size_t prefix, std::size_t suffix) {
+void check_blocks(const Geometry& g, const dynamic_size& size, std::size_t min_block, std::size_t prefix, std::size_t suffix,
+                  std::size_t links = 0) {
   BOOST_TEST(g.block_size() == size.bytes());
   BOOST_TEST(g.block_alignment() == size.alignment());
   BOOST_TEST(g.alignment() % size.alignment() == 0);
@@ -77,13 +79,36 @@ void check_blocks(const Geometry& g, const dynamic_size& size, std::size_t min_b
   BOOST_TEST(g.stride() - (g.offset() + g.payload() + suffix) < g.alignment());  // no more padding than needed
   BOOST_TEST(g.chunk_alignment() % g.alignment() == 0);
   BOOST_TEST(is_power_of_two(g.chunk_alignment()));
-  BOOST_TEST(g.words() == g.payload() / sizeof(void*));
+  BOOST_TEST(g.words() == (links == 0 ? g.payload() : links) / sizeof(void*));
 }
 BOOST_AUTO_TEST_CASE(have_their_size_and_alignment) {
   for_each_layout([](const dynamic_size& size) { check_blocks(plain(size), size, 8, 0, 0); });
 }
 BOOST_AUTO_TEST_CASE(have_room_for_what_checking_puts_around_them) {
   for_each_layout([](const dynamic_size& size) { check_blocks(framed(size), size, 16, 24, 5); });
+}
+BOOST_AUTO_TEST_CASE(have_room_in_front_for_lists_that_leave_the_payload_alone) {
+  for_each_layout([](const dynamic_size& size) { check_blocks(kept(size), size, 1, 32, 16, 16); });
+}
+BOOST_AUTO_TEST_CASE(hold_lists_in_their_payload) {
+  for_each_layout([](const dynamic_size& size) {
+    alignas(4096) std::byte slot[1];
+    BOOST_TEST(plain(size).links(slot) == slot);
+    BOOST_TEST(plain(size).block_with(slot) == slot);
+    BOOST_TEST(framed(size).links(slot) == slot);
+    BOOST_TEST(framed(size).block_with(slot) == slot);
+  });
+}
+BOOST_AUTO_TEST_CASE(whose_payload_is_left_alone_hold_lists_at_the_start_of_their_slot) {
+  alignas(4096) static std::byte slot[2 * 4096];
+  for_each_layout([](const dynamic_size& size) {
+    const kept g(size);
+    std::byte* const block = slot + g.offset();
+    BOOST_TEST(g.links(block) == slot);
+    BOOST_TEST(g.block_with(slot) == block);
+    BOOST_TEST(reinterpret_cast<std::size_t>(g.links(block)) % alignof(void*) == 0);
+    BOOST_TEST(g.offset() >= g.words() * sizeof(void*) + 16);  // what checking has in front lies between
+  });
 }
 BOOST_AUTO_TEST_CASE(are_disjoint_and_aligned_in_every_chunk) {
   for_each_layout([](const dynamic_size& size) {
@@ -114,6 +139,39 @@ BOOST_AUTO_TEST_CASE(end_where_extent_says) {
     for (const std::size_t n : counts) BOOST_TEST(g.extent(n) == g.distance(n - 1) + g.stride());
   });
 }
+BOOST_AUTO_TEST_CASE(end_where_bytes_of_says) {
+  const auto check = [](const auto& g) {
+    for (const std::size_t n : counts) BOOST_TEST(g.bytes_of(n) == g.extent(n));
+  };
+  for_each_layout([&](const dynamic_size& size) {
+    check(plain(size));
+    check(framed(size));
+    check(kept(size));
+  });
+}
+
+/// Every byte of the first slots, and of far ones the first and the last, lies in its slot; what a colour leaves free is the
+/// last slot's of its run.
+template <class Geometry>
+void check_slots_around(const Geometry& g) {
+  std::size_t wrong = 0;
+  const std::size_t few = std::min<std::size_t>(3, 4096 / g.stride());
+  for (std::size_t i = 0; i != few; ++i)
+    for (std::size_t at = g.distance(i); at != g.distance(i + 1); ++at) wrong += g.slot_around(at) != i;
+  for (std::size_t i = 0; i != std::min<std::size_t>(2000, 4 * colour_run / g.stride() + 4); ++i) {
+    wrong += g.slot_around(g.distance(i)) != i;
+    wrong += g.slot_around(g.distance(i) + g.stride() - 1) != i;
+    wrong += g.slot_around(g.distance(i + 1) - 1) != i;
+  }
+  BOOST_TEST(wrong == 0u);
+}
+BOOST_AUTO_TEST_CASE(have_all_their_bytes_in_their_slot) {
+  for_each_layout([](const dynamic_size& size) {
+    check_slots_around(plain(size));
+    check_slots_around(framed(size));
+    check_slots_around(kept(size));
+  });
+}
 BOOST_AUTO_TEST_CASE(that_cannot_be_have_no_extent) {
   for_each_layout([](const dynamic_size& size) {
     const plain g(size);
@@ -126,13 +184,30 @@ BOOST_AUTO_TEST_CASE(that_cannot_be_have_no_extent) {
   BOOST_TEST(plain(dynamic_size(size_limit - 4096, 1)).extent(2) == size_max);
 }
 
+BOOST_AUTO_TEST_CASE(have_the_shape_that_reuse_and_checking_ask_for) {
+  const auto same = [](const block_shape& a, const block_shape& b) {
+    return a.min_block == b.min_block && a.min_alignment == b.min_alignment && a.prefix == b.prefix && a.suffix == b.suffix &&
+           a.links == b.links;
+  };
+  constexpr std::size_t word = sizeof(void*);
+  using tarn::batch_reuse;
+  using tarn::lifo_reuse;
+  BOOST_TEST(same(shape_for<lifo_reuse<>, tarn::no_checking>(), {word, word, 0, 0, 0}));
+  BOOST_TEST(same(shape_for<batch_reuse<>, tarn::no_checking>(), {2 * word, word, 0, 0, 0}));
+  BOOST_TEST(same(shape_for<batch_reuse<>, tarn::hardened>(), {2 * word, word, 0, 0, 0}));
+  BOOST_TEST(same(shape_for<batch_reuse<>, tarn::hardened_with<tarn::guard_bytes>>(), {2 * word, word, 16, 16, 0}));
+  BOOST_TEST(same(shape_for<lifo_reuse<>, tarn::checked>(), {1, word, word + 16, 16, word}));
+  BOOST_TEST(same(shape_for<batch_reuse<>, tarn::checked>(), {1, word, 2 * word + 16, 16, 2 * word}));
+  BOOST_TEST(same(shape_for<tarn::page_local_reuse<>, tarn::checked>(), {1, word, word + 16, 16, word}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(chunks)
 
-template <class Reuse, class Growth, class Store>
+template <class Reuse, class Growth, class Store, class Checking = tarn::no_checking>
 using environment_of = environment<void, dynamic_size, tarn::no_locking, Growth, Store, Reuse, tarn::keep_chunks,
-                                   tarn::report_exhaustion, tarn::no_checking, tarn::no_statistics>;
+                                   tarn::report_exhaustion, Checking, tarn::no_statistics>;
 
 /// The largest n, at most `at_most`, with bytes(n) <= room, and nothing else.
 template <class Environment>
@@ -173,6 +248,11 @@ BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit) {
 }
 BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit_beside_a_front) {
   check_chunks<environment_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
+}
+BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit_beside_what_is_known_of_each) {
+  check_chunks<environment_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store, tarn::hardened>>();
+  check_chunks<environment_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store, tarn::checked>>();
+  check_chunks<environment_of<tarn::page_local_reuse<>, tarn::no_growth<>, tarn::buffer_store, tarn::checked>>();
 }
 BOOST_AUTO_TEST_CASE(that_are_all_blocks_hold_as_many_as_fit) {
   using buffer = environment_of<tarn::lifo_reuse<>, tarn::no_growth<>, tarn::buffer_store>;

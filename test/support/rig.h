@@ -16,19 +16,22 @@ namespace tarn::test {
 
 template <class Pool>
 struct facts;
-template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class... Rest>
-struct facts<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Rest...>> {
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
+          class Statistics>
+struct facts<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>> {
   using size = Size;
   using locking = Locking;
   using growth = Growth;
   using store = Store;
   using reuse = Reuse;
   /// It asks the store for memory besides its chunks, which release() and the destructor give back.
-  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; } || Reuse::finds_chunks;
+  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; } || Reuse::finds_chunks || Checking::finds_chunks;
   static constexpr bool sees_empty_chunks = Reuse::sees_empty_chunks;
   static constexpr bool returns_chunks = Retention::returns_chunks;
   static constexpr bool keeps_blocks = detail::keeps_blocks<Locking>;
   static constexpr bool may_return_chunks = Locking::may_return_chunks;
+  /// Blocks that were never handed out come in no order.
+  static constexpr bool shuffles = requires { requires Checking::shuffles; };
   static constexpr bool over_resource = std::same_as<Store, resource_store>;
   /// There is a number of blocks after which the pool has no more.
   static constexpr bool ends = Store::bounded || Growth::max_chunks == 1 || std::same_as<Growth, geometric_growth<8, 64, 3, 20000>>;
@@ -52,7 +55,7 @@ class rig : public facts<Pool> {
   using f = facts<Pool>;
 
  public:
-  static constexpr std::size_t buffer_bytes = 900 * 1024 + 13;
+  static constexpr std::size_t buffer_bytes = 1200 * 1024 + 13;
 
   rig() : rig(std::type_identity<typename f::size>{}, std::type_identity<typename f::store>{}) {}
   rig(const rig&) = delete;
