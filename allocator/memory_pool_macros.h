@@ -92,7 +92,7 @@ struct class_operators {
     if (inspector::is_misused(pool(), block, bytes)) return;
     ::operator delete(block, alignment);
   }
-  // Arrays come from the global operators, which the compiler calls by itself; this is here to tell what is none.
+  // Arrays come from the global operators; what is none is told.
   static void deallocate_array(void* block) noexcept {
     if (!inspector::is_misused(pool(), block, 0)) ::operator delete[](block);
   }
@@ -167,6 +167,17 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
     memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                     \
   }                                                                                                                              \
                                                                                                                                  \
+  static void* operator new[](::std::size_t tarn_bytes_) { return ::operator new[](tarn_bytes_); }                               \
+  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) {                                   \
+    return ::operator new[](tarn_bytes_, tarn_alignment_);                                                                       \
+  }                                                                                                                              \
+  static void* operator new[](::std::size_t tarn_bytes_, const ::std::nothrow_t& tarn_nothrow_) noexcept {                       \
+    return ::operator new[](tarn_bytes_, tarn_nothrow_);                                                                         \
+  }                                                                                                                              \
+  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_,                                     \
+                              const ::std::nothrow_t& tarn_nothrow_) noexcept {                                                  \
+    return ::operator new[](tarn_bytes_, tarn_alignment_, tarn_nothrow_);                                                        \
+  }                                                                                                                              \
   static void operator delete[](void* tarn_array_) noexcept { memory_pool_operators::deallocate_array(tarn_array_); }             \
   static void operator delete[](void* tarn_array_, const ::std::nothrow_t&) noexcept {                                           \
     memory_pool_operators::deallocate_array(tarn_array_);                                                                        \
@@ -180,6 +191,10 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
                                                                                                                                  \
   static void* operator new(::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept { return tarn_place_.get(); }  \
   static void operator delete(void*, ::tarn::detail::placement<Class>) noexcept {}                                               \
+  static void* operator new[](::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept {                            \
+    return tarn_place_.get();                                                                                                    \
+  }                                                                                                                              \
+  static void operator delete[](void*, ::tarn::detail::placement<Class>) noexcept {}                                             \
                                                                                                                                  \
   static auto& memory_pool() noexcept { return memory_pool_operators::pool(); }
 

@@ -46,7 +46,7 @@ struct misuse {
   std::size_t block_size = 0;      // bytes
   const void* address = nullptr;   // that was given back, or the block that is damaged
   const void* block = nullptr;     // the start of the block that it lies in
-  const void* chunk = nullptr;     // the first block of its chunk
+  const void* chunk = nullptr;     // slot 0 of its chunk
   std::size_t number = unknown;    // of the block in its chunk
   std::uint64_t allocated = 0;     // sequence number of the operation in its pool
   std::uint64_t allocated_by = 0;  // number of the thread

@@ -1,0 +1,200 @@
+// The composition families of the matrix, for one checking policy. Each policy has a source file of its own: compilers then work
+// side by side.
+#ifndef TARN_TEST_MISUSE_FAMILIES_H_
+#define TARN_TEST_MISUSE_FAMILIES_H_
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/detail/inspector.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/test/misuse/subject.h"
+
+namespace tarn::test {
+
+/// A pool taken apart.
+template <class Pool>
+struct anatomy;
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
+          class Statistics>
+struct anatomy<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>> {
+  using environment = detail::environment<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+  using size = Size;
+  using locking = Locking;
+  using store = Store;
+  using reuse = Reuse;
+  using checking = Checking;
+};
+
+template <class Pool, std::size_t Bytes, std::size_t Alignment>
+class subject_of final : public subject {
+  using parts = anatomy<Pool>;
+  using environment = typename parts::environment;
+  using checking = typename parts::checking;
+  static constexpr std::size_t buffer_bytes = std::is_same_v<typename parts::store, buffer_store> ? std::size_t{256} * 1024 : 1;
+
+ public:
+  explicit subject_of(const char* name) : buffer_(std::make_unique<std::byte[]>(buffer_bytes)) {
+    std::apply([this](const auto&... given) { pool_ = ::new (static_cast<void*>(place_)) Pool(given...); },
+               std::tuple_cat(size_value(), store_value(), checking_value(name)));
+  }
+  ~subject_of() override { end(); }
+  static_assert(!std::is_move_constructible_v<Pool> && !std::is_move_assignable_v<Pool>);  // blocks would lose their pool
+  subject_of(const subject_of&) = delete;
+  subject_of& operator=(const subject_of&) = delete;
+
+  bool owns(const void* address) const noexcept override { return pool_->owns(address); }
+  std::size_t block_size() const noexcept override { return pool_->block_size(); }
+  std::size_t block_alignment() const noexcept override { return pool_->block_alignment(); }
+  std::size_t capacity() const noexcept override { return pool_->capacity(); }
+  bool try_reserve(std::size_t blocks) noexcept override { return pool_->try_reserve(blocks); }
+  void hand_over() noexcept override { pool_->hand_over(); }
+  std::optional<std::size_t> verify() noexcept override { return verify_of(*pool_); }
+
+  void* get() noexcept override { return pool_->try_allocate(); }
+  void give(void* block) noexcept override { pool_->deallocate(block); }
+  void give(void* block, std::size_t bytes, std::size_t alignment) noexcept override { pool_->deallocate(block, bytes, alignment); }
+  void end() noexcept override {
+    if (!std::exchange(ended_, true)) pool_->~Pool();
+  }
+
+  const void* address() const noexcept override { return place_; }
+  const void* block_at(const void* chunk, std::size_t number) const noexcept override {
+    return static_cast<const std::byte*>(chunk) + shape().distance(number) + shape().offset();
+  }
+
+  void drain() noexcept override { detail::inspector::core(*pool_); }
+  std::byte* link_of(void* block) const noexcept override { return static_cast<std::byte*>(shape().links(block)); }
+  void find_mark(void* block) noexcept override {
+    if constexpr (checking::refuses) {
+      auto& core = detail::inspector::core(*pool_);
+      auto& c = *core.find(block);
+      mark_ = static_cast<detail::block_records<typename checking::record>&>(c).find(slot_of(c.first, block));
+    }
+  }
+  void set_mark(bool in_use) noexcept override {
+    if constexpr (checking::refuses) {
+      auto& record = *static_cast<typename checking::record*>(mark_);
+      if constexpr (requires { record.state; })
+        record.state = in_use ? std::remove_reference_t<decltype(record)>::used : std::remove_reference_t<decltype(record)>::idle;
+      else
+        record.freed = in_use ? 0 : record.allocated + 1;
+    }
+  }
+  std::uint64_t* bitmap_word(void* block, std::uint64_t& bit) noexcept override {
+    using layout = typename environment::layout;
+    auto& core = detail::inspector::core(*pool_);
+    const auto& c = *core.find(block);
+    std::byte* const column = static_cast<std::byte*>(c.region.start) + layout::record_bytes() +
+                              layout::template column_bytes<typename layout::locking_column>(c.blocks, core.geometry());
+    const std::size_t i = slot_of(c.first, block);
+    bit = std::uint64_t{1} << i % 64;
+    return reinterpret_cast<std::uint64_t*>(column) + i / 64;
+  }
+
+  std::unique_ptr<subject> another(const char* name) const override { return std::make_unique<subject_of>(name); }
+
+  static std::unique_ptr<subject> make(const char* name) { return std::make_unique<subject_of>(name); }
+
+  static traits of(policy checks) {
+    using locking = typename parts::locking;
+    traits t;
+    t.checks = checks;
+    t.size = Bytes;
+    t.payload = shape().payload();
+    if (requires { requires locking::keeps_blocks; }) t.list = home::magazines;
+    else if (requires { requires locking::own_free_list; }) t.list = home::stack;
+    else if (parts::reuse::sees_empty_chunks) t.list = home::bitmap;
+    else if (parts::reuse::min_block > sizeof(void*)) t.list = home::batches;
+    t.one_thread = requires { requires locking::one_thread; };
+    t.grouped = requires { locking::owner(); };
+    t.bounded = parts::store::bounded;
+    t.over_resource = std::is_same_v<typename parts::store, resource_store>;
+    return t;
+  }
+
+ private:
+  using geometry = typename environment::geometry;
+  static constexpr geometry shape() noexcept {
+    if constexpr (std::is_same_v<typename parts::size, dynamic_size>) return geometry(dynamic_size{Bytes, Alignment});
+    else return geometry();
+  }
+  static std::size_t slot_of(const std::byte* first, const void* block) noexcept {
+    return shape().slot_at(static_cast<std::size_t>(static_cast<const std::byte*>(block) - first) - shape().offset());
+  }
+
+  static auto size_value() noexcept {
+    if constexpr (std::is_same_v<typename parts::size, dynamic_size>) return std::tuple(dynamic_size{Bytes, Alignment});
+    else return std::tuple();
+  }
+  auto store_value() noexcept {
+    if constexpr (std::is_same_v<typename parts::store, buffer_store>)
+      return std::tuple(buffer_store(std::span(buffer_.get(), buffer_bytes)));
+    else if constexpr (std::is_same_v<typename parts::store, resource_store>) return std::tuple(resource_store(&upstream));
+    else return std::tuple();
+  }
+  static auto checking_value(const char* name) noexcept {
+    if constexpr (checking::refuses) return std::tuple(checking{name});
+    else return std::tuple();
+  }
+  template <class P>
+  static std::optional<std::size_t> verify_of(P& pool) noexcept {
+    if constexpr (requires { pool.verify(); }) return pool.verify();
+    else return std::nullopt;
+  }
+
+  std::unique_ptr<std::byte[]> buffer_;
+  alignas(Pool) std::byte place_[sizeof(Pool)];
+  Pool* pool_ = nullptr;
+  void* mark_ = nullptr;
+  bool ended_ = false;
+};
+
+struct crew;  // a group
+
+template <class Checking, std::size_t Bytes, std::size_t Alignment, bool Batches>
+void add_families(std::vector<family>& to, policy checks) {
+  using size = static_size<Bytes, Alignment>;
+  const auto add = [&]<class Pool>(const char* name, std::type_identity<Pool>) {
+    using s = subject_of<Pool, Bytes, Alignment>;
+    to.push_back({name + std::string(", ") + std::to_string(Bytes) + " bytes", s::of(checks), &s::make});
+  };
+  add("static array, lifo", std::type_identity<pool<size, static_array_store<600>, lifo_reuse<>, Checking>>());
+  if constexpr (Batches) add("heap, batch", std::type_identity<pool<size, heap_store, batch_reuse<>, Checking>>());
+  add("heap, lifo", std::type_identity<pool<size, heap_store, lifo_reuse<>, Checking>>());
+  add("heap, page_local", std::type_identity<pool<size, heap_store, page_local_reuse<>, Checking>>());
+  add("return_empty_chunks", std::type_identity<pool<size, return_empty_chunks<>, fixed_growth<100>, Checking>>());
+  add("buffer", std::type_identity<pool<size, buffer_store, Checking>>());
+  add("thread_cached", std::type_identity<pool<size, thread_cached<>, Checking>>());
+  add("lock_free", std::type_identity<pool<size, lock_free, Checking>>());
+  add("mutex", std::type_identity<pool<size, mutex_locking<>, fixed_growth<128>, Checking>>());
+  add("dynamic_size", std::type_identity<pool<dynamic_size, Checking>>());
+  add("page_store", std::type_identity<pool<size, page_store<>, Checking>>());
+  add("resource_store", std::type_identity<pool<size, resource_store, fixed_growth<100>, Checking>>());
+  add("grouped", std::type_identity<pool<size, grouped_locking<crew>, Checking>>());
+}
+
+template <class Checking>
+std::vector<family> families_with(policy checks) {
+  std::vector<family> all;
+  add_families<Checking, 8, 8, false>(all, checks);
+  add_families<Checking, 64, 8, true>(all, checks);
+  add_families<Checking, 256, 64, true>(all, checks);
+  return all;
+}
+
+std::vector<family> families_without_checking();
+std::vector<family> families_hardened();
+std::vector<family> families_with_guard_bytes();
+std::vector<family> families_checked();
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_MISUSE_FAMILIES_H_

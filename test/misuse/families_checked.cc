@@ -1,0 +1,7 @@
+#include "tarn/test/misuse/families.h"
+
+namespace tarn::test {
+
+std::vector<family> families_checked() { return families_with<checked>(policy::checked); }
+
+}  // namespace tarn::test

@@ -1,0 +1,7 @@
+#include "tarn/test/misuse/families.h"
+
+namespace tarn::test {
+
+std::vector<family> families_hardened() { return families_with<hardened>(policy::hardened); }
+
+}  // namespace tarn::test

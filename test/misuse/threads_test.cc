@@ -1,0 +1,190 @@
+// Misuse by several threads at once, and none by one: of two that give the same block back, exactly one is refused; and where
+// nothing is misused, nothing is reported.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+
+namespace tarn::test {
+namespace {
+
+std::atomic<std::size_t> double_frees = 0;
+std::atomic<std::size_t> others = 0;
+std::atomic<const void*> last_address = nullptr;
+
+struct counting {
+  counting() : before(set_misuse_handler(count)) { double_frees = others = 0; }
+  ~counting() { set_misuse_handler(before); }
+  counting(const counting&) = delete;
+  counting& operator=(const counting&) = delete;
+  static void count(const misuse& what) noexcept {
+    ++(what.kind == misuse_kind::double_free ? double_frees : others);
+    last_address = what.address;
+  }
+  misuse_handler before;
+};
+
+/// Both start each round together.
+template <class Pool>
+void free_at_once(const char* name, std::size_t rounds) {
+  const counting handler;
+  Pool pool;
+  void* block = nullptr;
+  std::atomic<std::size_t> round = 0;
+  std::atomic<std::size_t> done = 0;
+  std::size_t wrong = 0;
+  std::thread other([&] {
+    for (std::size_t i = 1; i <= rounds; ++i) {
+      while (round.load(std::memory_order_acquire) != i) std::this_thread::yield();
+      pool.deallocate(block);
+      done.store(i, std::memory_order_release);
+    }
+  });
+  for (std::size_t i = 1; i <= rounds; ++i) {
+    block = pool.try_allocate();
+    wrong += block == nullptr;
+    const std::size_t before = double_frees;
+    round.store(i, std::memory_order_release);
+    if (i % 2 == 0) std::this_thread::yield();  // or the other would always be late
+    pool.deallocate(block);
+    while (done.load(std::memory_order_acquire) != i) std::this_thread::yield();
+    wrong += double_frees != before + 1 || last_address != block;
+  }
+  other.join();
+  std::printf("%s: %zu blocks given back by two threads at once, %zu refusals\n", name, rounds, double_frees.load());
+  BOOST_TEST(wrong == 0u, name);
+  BOOST_TEST(double_frees == rounds, name);
+  BOOST_TEST(others == 0u, name);
+  // None was put into the list twice.
+  std::vector<void*> all(pool.capacity());
+  BOOST_TEST(pool.try_allocate_batch(all) == all.size());
+  std::sort(all.begin(), all.end());
+  BOOST_TEST((std::adjacent_find(all.begin(), all.end()) == all.end()));
+  pool.deallocate_batch(all);
+  BOOST_TEST(others == 0u, name);
+}
+
+#if defined(__has_feature)
+#define TARN_SLOW (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define TARN_SLOW 1
+#else
+#define TARN_SLOW 0
+#endif
+constexpr std::size_t rounds = TARN_SLOW ? 2'000 : 20'000;
+
+BOOST_AUTO_TEST_CASE(two_threads_free_the_same_block) {
+  free_at_once<pool<static_size<64>, mutex_locking<>, hardened>>("mutex, hardened", rounds);
+  free_at_once<pool<static_size<64>, mutex_locking<>, checked>>("mutex, checked", rounds);
+  free_at_once<pool<static_size<64>, thread_cached<>, hardened>>("thread_cached, hardened", rounds);
+  free_at_once<pool<static_size<64>, thread_cached<>, checked>>("thread_cached, checked", rounds);
+  free_at_once<pool<static_size<64>, lock_free, hardened>>("lock_free, hardened", rounds);
+  free_at_once<pool<static_size<64>, lock_free, checked>>("lock_free, checked", rounds);
+}
+
+// ---- nothing is misused ----------------------------------------------------------------------------------------------------
+
+/// Every way to take and to give, in bursts; each block's first and last byte is its own.
+template <class Pool>
+std::size_t use_rightly(Pool& pool, std::size_t operations, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<void*> live;
+  const std::size_t bytes = pool.block_size();
+  std::size_t done = 0;
+  std::array<void*, 32> some;
+  const auto take = [&](void* block) {
+    std::memset(block, static_cast<int>(live.size() & 0xFF), bytes);
+    live.push_back(block);
+  };
+  while (done < operations) {
+    const std::uint64_t dice = random();
+    const std::size_t n = 1 + dice % 128;
+    switch ((dice >> 8) % 8) {
+      case 0: case 1: case 2:
+        if (live.size() > 4000) break;
+        for (std::size_t i = 0; i != n; ++i) take(pool.try_allocate());
+        done += n;
+        break;
+      case 3: {
+        if (live.size() > 4000) break;
+        const std::size_t got = pool.try_allocate_batch(std::span(some).first(n % some.size()));
+        for (std::size_t i = 0; i != got; ++i) take(some[i]);
+        done += got;
+        break;
+      }
+      case 4: case 5: case 6:
+        for (std::size_t i = 0; i != n && !live.empty(); ++i, ++done) {
+          std::swap(live[(dice >> 16) * (i + 1) % live.size()], live.back());
+          if (i % 2 == 0) pool.deallocate(live.back());
+          else pool.deallocate(live.back(), bytes - i % 3, 1);
+          live.pop_back();
+        }
+        break;
+      default: {
+        const std::size_t m = std::min(n, live.size());
+        pool.deallocate_batch(std::span(live).last(m));
+        live.resize(live.size() - m);
+        done += m;
+        if constexpr (requires { pool.trim(); })
+          if (dice >> 60 == 0) pool.trim();
+        if constexpr (requires { pool.verify(); })
+          if (dice >> 58 == 0) pool.verify();
+      }
+    }
+  }
+  pool.deallocate(nullptr);
+  pool.deallocate_batch(live);
+  return done;
+}
+
+template <class Pool>
+std::size_t alone(std::size_t operations) {
+  Pool pool;
+  return use_rightly(pool, operations, 3);
+}
+template <class Pool>
+std::size_t together(std::size_t operations) {
+  Pool pool;
+  std::size_t other = 0;
+  std::thread thread([&] { other = use_rightly(pool, operations / 2, 5); });
+  const std::size_t mine = use_rightly(pool, operations / 2, 7);
+  thread.join();
+  return mine + other;
+}
+
+/// A quarter of the operations in each of four families: two of one thread, two that two threads use.
+template <class Checking>
+void run_clean(const char* name, std::size_t operations) {
+  const counting handler;
+  std::size_t done = alone<pool<static_size<64>, Checking>>(operations / 4);
+  done += alone<pool<static_size<24>, return_empty_chunks<>, fixed_growth<200>, Checking>>(operations / 4);
+  done += together<pool<static_size<64>, mutex_locking<>, lifo_reuse<>, Checking>>(operations / 4);
+  done += together<pool<static_size<256, 64>, thread_cached<>, Checking>>(operations / 4);
+  std::printf("%s: %zu operations, %zu reports\n", name, done, double_frees + others);
+  BOOST_TEST(done >= operations);
+  BOOST_TEST(double_frees + others == 0u, name);
+}
+
+constexpr std::size_t operations = rounds * 500;
+
+BOOST_AUTO_TEST_CASE(nothing_is_reported_where_nothing_is_wrong) {
+  run_clean<hardened>("hardened", operations);
+  run_clean<hardened_with<shuffled, guard_bytes>>("hardened_with<shuffled, guard_bytes>", operations);
+  run_clean<checked>("checked", operations);
+  run_clean<checked_with<shuffled>>("checked_with<shuffled>", operations);
+}
+
+}  // namespace
+}  // namespace tarn::test
