@@ -123,11 +123,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(misuse_faults_on_the_instruction, Pool, pools) {
     Pool pool;
     for (int skip = 0; skip != i; ++skip) pool.deallocate(pool.try_allocate());  // blocks lie at either end in turn
     auto* const block = static_cast<volatile char*>(pool.try_allocate());
-    behind += signal_of([&] { block[pool.block_size() + 4096] = 1; }) == SIGSEGV;  // past what alignment leaves
-    in_front += signal_of([&] { block[-4097] = 1; }) == SIGSEGV;
+    // The first byte of another page on either side, past what alignment leaves.
+    const auto start = static_cast<std::ptrdiff_t>(detail::address_of(const_cast<char*>(block)) & 4095);
+    const auto size = static_cast<std::ptrdiff_t>(pool.block_size());
+    behind += signal_of([&] { block[(start + size + 4095) / 4096 * 4096 - start] = 1; }) == SIGSEGV;
+    in_front += signal_of([&] { block[-start - 1] = 1; }) == SIGSEGV;
     pool.deallocate(const_cast<char*>(block));
     BOOST_TEST(signal_of([&] { block[0] = 1; }) == SIGSEGV);
-    BOOST_TEST(signal_of([&] { static_cast<void>(block[pool.block_size() - 1]); }) == SIGSEGV);
+    BOOST_TEST(signal_of([&] { static_cast<void>(block[size - 1]); }) == SIGSEGV);
   }
   BOOST_TEST(behind == 8u);
   BOOST_TEST(in_front == 8u);

@@ -26,8 +26,13 @@ NIGHTLY = {"clang14": ["--config=opt"], "sanitizers": ["--copt=-O1"]}
 TSAN = ["tsan", "tsan_gcc"]
 SANITIZERS = ["sanitizers", "asan", "ubsan", *TSAN]
 DEFAULT = ["gcc", "clang19", "clang14", "sanitizers", *TSAN, "consumer"]
-# What these run where nobody asks for more: where the threads are.
+# What these run where nobody asks for more: where the threads are; and where what an optimiser does shows most, since clang 19 without
+# optimisation compiles everything once more for the sanitizers.
 PART = {config: ["//test/stress/...", "//test/allocator:reclaim_test", "//test/allocator:exhaustion_test"] for config in TSAN}
+PART["clang19"] = ["//test/allocator:model_test_%d" % shard for shard in range(4)] + [
+    "//test/allocator:%s_test" % test for test in [
+        "coroutine", "handle", "locking", "memory_pool_macros", "memory_resource", "object_pool", "static_pool", "stl_allocator"]
+] + ["//test/misuse/...", "//test/policies/...", "//test/schedule/...", "//test/stress/..."]
 
 NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.
 
