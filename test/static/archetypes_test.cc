@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace {
@@ -255,13 +256,14 @@ struct reuse_archetype : with_min_block<Lacking != 0>,
   template <class Environment>
   struct list {
     using core = typename Environment::core;
-    free_link* head = nullptr;
+    using words = tarn::detail::free_words<core>;
+    void* head = nullptr;
 
-    void* pop(core&) noexcept
+    void* pop(core& c) noexcept
       requires(Lacking != 5)
     {
-      free_link* const block = head;
-      if (block != nullptr) head = block->next;
+      void* const block = head;
+      if (block != nullptr) head = words(c).read(block, 0);
       return block;
     }
     void* pop_slow(core& c) noexcept
@@ -271,10 +273,11 @@ struct reuse_archetype : with_min_block<Lacking != 0>,
       c.carve(&block, 1);
       return block;
     }
-    outcome push(core&, void* block) noexcept
+    outcome push(core& c, void* block) noexcept
       requires(Lacking != 7)
     {
-      head = ::new (block) free_link{head};
+      words(c).write(block, 0, head);
+      head = block;
       return outcome::done;
     }
     outcome make_room(core&) noexcept
@@ -287,25 +290,26 @@ struct reuse_archetype : with_min_block<Lacking != 0>,
     {
       return c.carve(out, n);
     }
-    outcome push_batch(core&, void* const* in, std::size_t n) noexcept
+    outcome push_batch(core& c, void* const* in, std::size_t n) noexcept
       requires(Lacking != 10)
     {
-      while (n != 0) head = ::new (in[--n]) free_link{head};
+      for (; n != 0; head = in[--n]) words(c).write(in[n - 1], 0, head);
       return outcome::done;
     }
     template <class Take>
-    void drain(core&, Take take) noexcept
+    void drain(core& c, Take take) noexcept
       requires(Lacking != 11)
     {
-      for (free_link* block = std::exchange(head, nullptr); block != nullptr;) take(std::exchange(block, block->next));
+      for (void* block = std::exchange(head, nullptr); block != nullptr;) take(std::exchange(block, words(c).read(block, 0)));
     }
     void adopted(typename Environment::chunk&) noexcept
       requires(Lacking != 12)
     {}
-    void restore(core&, void* block) noexcept
+    void restore(core& c, void* block) noexcept
       requires(Lacking != 13)
     {
-      head = ::new (block) free_link{head};
+      words(c).write(block, 0, head);
+      head = block;
     }
     void forget() noexcept
       requires(Lacking != 14)
