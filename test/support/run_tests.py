@@ -28,7 +28,9 @@ SANITIZERS = ["sanitizers", "asan", "ubsan", *TSAN]
 DEFAULT = ["gcc", "clang19", "clang14", "sanitizers", *TSAN, "consumer"]
 # What these run where nobody asks for more: where the threads are; and where what an optimiser does shows most, since clang 19 without
 # optimisation compiles everything once more for the sanitizers.
-PART = {config: ["//test/stress/...", "//test/allocator:reclaim_test", "//test/allocator:exhaustion_test"] for config in TSAN}
+PART = {config: ["//test/stress/...", "//test/allocator:reclaim_test", "//test/allocator:exhaustion_test",
+                 "//test/allocator:sampled_guard_pages_test", "//test/misuse:threads_test", "//test/policies:guarded_slots_test",
+                 "//test/policies:pool_names_test", "//test/policies:secret_test"] for config in TSAN}
 PART["clang19"] = ["//test/allocator:model_test_%d" % shard for shard in range(4)] + [
     "//test/allocator:%s_test" % test for test in [
         "coroutine", "handle", "locking", "memory_pool_macros", "memory_resource", "object_pool", "static_pool", "stl_allocator"]
