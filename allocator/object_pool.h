@@ -21,6 +21,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/stl_allocator.h"
+#include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/detail/config.h"
 
 namespace tarn {
@@ -61,6 +62,36 @@ class object_pool {
   };
   using unique_ptr = std::unique_ptr<T, deleter>;
 
+  /// Makes objects as the pool does, and has the pool note where; see here().
+  class maker {
+   public:
+#if TARN_EXCEPTIONS
+    template <class... Args>
+    [[nodiscard]] T* construct(Args&&... args) const {
+      return noted(pool_.construct(std::forward<Args>(args)...));
+    }
+    template <class... Args>
+    [[nodiscard]] unique_ptr make_unique(Args&&... args) const {
+      return unique_ptr(construct(std::forward<Args>(args)...), deleter(&pool_));
+    }
+#endif
+    template <class... Args>
+    [[nodiscard]] T* try_construct(Args&&... args) const {
+      return noted(pool_.try_construct(std::forward<Args>(args)...));
+    }
+
+   private:
+    friend object_pool;
+    maker(object_pool& pool, call_site where) noexcept : pool_(pool), where_(where) {}
+    T* noted(T* object) const noexcept {
+      if (object != nullptr) pool_.blocks_.note_site(const_cast<const std::remove_cv_t<T>*>(object), where_);
+      return object;
+    }
+
+    object_pool& pool_;
+    call_site where_;
+  };
+
   /// \param given  policy objects, as for the pool
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept : blocks_(given...) {}
@@ -68,6 +99,7 @@ class object_pool {
   object_pool& operator=(const object_pool&) = delete;
   ~object_pool() {
     if constexpr (!std::is_trivially_destructible_v<T>) clear();
+    else if constexpr (detail::inspector::can_refuse<pool_type>()) forget();
   }
 
 #if TARN_EXCEPTIONS
@@ -84,6 +116,10 @@ class object_pool {
     void* const block = blocks_.try_allocate();
     return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
   }
+  /// Returns what makes an object that reports say the calling line of: orders.here().construct(1, 9.5). It costs nothing, and does
+  /// nothing, but with checked_with<sites>.
+  [[nodiscard]] maker here(call_site where = call_site::current()) noexcept { return maker(*this, where); }
+
   /// Ends an object. Null is left alone. Precondition: it came from this pool and was not destroyed since.
   void destroy(T* object) noexcept {
     if (object == nullptr) return;
@@ -162,6 +198,12 @@ class object_pool {
       unkept.keep();
       return object;
     }
+  }
+
+  /// What is left is no leak, whatever its type.
+  void forget() noexcept {
+    if constexpr (requires { blocks_.release(); }) blocks_.release();
+    else clear();
   }
 
   pool_type blocks_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/checking/checked.h"
 #include "tarn/policies/checking/deferred_checking.h"
 #include "tarn/policies/checking/hardened.h"
@@ -36,8 +37,8 @@ namespace tarn {
 ///   keeps_payload                 lists lie in front of free blocks, whose payload is the policy's
 ///   shuffles                      blocks that were never handed out come in no order
 ///   checks_leaving                the reuse policy looks at what leaves its front, and the pool reports what is no block, by report()
-///   samples                       some blocks are the policy's own: due(), owns(), take(), give(), each_sampled(), drop_sampled() and
-///                                 report_sampled(), as sampled_guard_pages has them
+///   samples                       some blocks are the policy's own: due(), owns(), take(), give(), each_sampled(), drop_sampled(),
+///                                 report_sampled() and describe_fault(), as sampled_guard_pages has them
 ///   has_generations               it has generation_of(core, block): a number that this use of the block has, and no other; 0: none
 ///   belongs_to(pool)              called by the pool's constructor
 ///   admits_caller(incident)       whether this thread may use the pool; called first, with nothing held
@@ -45,6 +46,8 @@ namespace tarn {
 ///   can_verify                    it has next_damaged(core, from, incident), for verify(): whether a block behind `from` was written
 ///                                 where it should not; it is `from` then
 ///   hand_over()                   another thread goes on with the pool
+///   tells_reentry                 a call out of the pool's own call, by a signal handler or by its store, is refused, and reported
+///   has_sites                     it has note_site(core, block, call_site), which keeps where the block was asked for
 template <class P>
 concept checking_policy = policy_on<P, axis::checking> && requires {
   { P::refuses } -> std::convertible_to<bool>;

@@ -15,8 +15,10 @@
 
 #include "tarn/allocator/detail/block_calls.h"
 #include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/call_frame.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/this_thread_number.h"
 
 namespace tarn::detail {
 
@@ -50,12 +52,16 @@ class checked_calls : public block_calls<Environment> {
   void release() noexcept
     requires(Environment::may_return_chunks)
   {
-    if (admits_caller()) calls::release();
+    if (!admits_caller()) return;
+    [[maybe_unused]] const auto calling = calls::call_guard();
+    calls::release();
   }
   std::size_t trim() noexcept
     requires(Environment::may_return_chunks)
   {
-    return admits_caller() ? calls::trim() : 0;
+    if (!admits_caller()) return 0;
+    [[maybe_unused]] const auto calling = calls::call_guard();
+    return calls::trim();
   }
 
  protected:
@@ -79,6 +85,7 @@ class checked_calls : public block_calls<Environment> {
 
   /// Whether the calling thread may use the pool. Where not, that was reported.
   bool admits_caller() noexcept {
+    if (!is_outside()) [[unlikely]] return false;
     if constexpr (requires(incident& one) { checking_.admits_caller(one); }) {
       incident one;
       if (!checking_.admits_caller(one)) [[unlikely]] {
@@ -93,7 +100,7 @@ class checked_calls : public block_calls<Environment> {
     if (block == nullptr || !admits_caller()) return false;
     incident one;
     {
-      [[maybe_unused]] const auto guard = layer_.core_guard();
+      [[maybe_unused]] const auto guard = calls::core_guard();
       checking_.describe_deallocate(layer_.core(), block, one);
     }
     tell(one);
@@ -129,11 +136,12 @@ class checked_calls : public block_calls<Environment> {
   std::size_t verify() noexcept
     requires(Environment::can_verify)
   {
+    if (!is_outside()) return 0;
     const void* from = nullptr;
     for (std::size_t found = 0;; ++found) {
       incident one;
       {
-        [[maybe_unused]] const auto guard = layer_.core_guard();
+        [[maybe_unused]] const auto guard = calls::core_guard();
         if (!checking_.next_damaged(layer_.core(), from, one)) return found;
       }
       report(one);
@@ -143,7 +151,7 @@ class checked_calls : public block_calls<Environment> {
   void* take() noexcept {
     void* block;
     {
-      [[maybe_unused]] const auto guard = layer_.guard();
+      [[maybe_unused]] const auto guard = calls::hot_guard();
       block = layer_.pop();
       if (block == nullptr) [[unlikely]] return nullptr;
       [[maybe_unused]] const auto looking = look_guard();
@@ -160,7 +168,7 @@ class checked_calls : public block_calls<Environment> {
   void* take_slow(incident& one) noexcept { return take_carefully(nullptr, one); }
   outcome put(void* block) noexcept {
     {
-      [[maybe_unused]] const auto guard = layer_.guard();
+      [[maybe_unused]] const auto guard = calls::hot_guard();
       if (may_go(block)) [[likely]] {
         statistics_.on_deallocate(1);
         calls::close(block);
@@ -171,7 +179,7 @@ class checked_calls : public block_calls<Environment> {
     return refuse(block);
   }
   outcome put_slow(void* block) noexcept {
-    [[maybe_unused]] const auto guard = layer_.guard();
+    [[maybe_unused]] const auto guard = calls::hot_guard();
     return roomy(layer_.push_slow(block));
   }
   std::size_t take_batch(std::span<void*> out) noexcept {
@@ -188,6 +196,23 @@ class checked_calls : public block_calls<Environment> {
   }
 
  private:
+  /// Whether this thread is in no call of the pool, as far as somebody keeps that. Where it is, that was reported.
+  bool is_outside() noexcept {
+    if constexpr (Environment::tells_reentry) {
+      if (call_frame* const outer = call_frame::in(this)) [[unlikely]] {
+        tell_of_reentry(*outer);
+        return false;
+      }
+    }
+    return true;
+  }
+  TARN_COLD void tell_of_reentry(call_frame& outer) noexcept {
+    if (!outer.is_news()) return;
+    incident one;
+    one.note(misuse_kind::reentry, nullptr).thread = this_thread_number();
+    report(one);
+  }
+
   auto look_guard() const noexcept {
     if constexpr (calls::unguarded) return layer_.core_guard();
     else return no_guard{};
@@ -206,7 +231,7 @@ class checked_calls : public block_calls<Environment> {
   TARN_COLD outcome refuse(void* block) noexcept {
     incident one;
     {
-      [[maybe_unused]] const auto guard = layer_.core_guard();
+      [[maybe_unused]] const auto guard = calls::core_guard();
       checking_.describe_deallocate(layer_.core(), block, one);
     }
     if (!one.seen()) one.note(misuse_kind::double_free, block);
@@ -218,7 +243,7 @@ class checked_calls : public block_calls<Environment> {
   /// A block that the checking policy knows as free; `block`, which came from the list, if it is one. What is none, because somebody
   /// wrote into the pool's memory, is dropped, and the list made anew.
   void* take_carefully(void* block, incident& one) noexcept {
-    [[maybe_unused]] const auto guard = layer_.guard();
+    [[maybe_unused]] const auto guard = calls::hot_guard();
     for (;; block = nullptr) {
       if (block == nullptr) block = layer_.pop_slow();
       [[maybe_unused]] const auto looking = look_guard();

@@ -11,13 +11,13 @@
 
 #include "tarn/allocator/detail/chunk.h"
 #include "tarn/allocator/detail/chunk_map.h"
+#include "tarn/allocator/detail/drained_blocks.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/memory_tools.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/shuffler.h"
-#include "tarn/policies/detail/sorted_links.h"
 
 namespace tarn::detail {
 
@@ -212,7 +212,7 @@ class core {
   /// so that whoever is not among them is in use: O(free blocks × log free blocks + blocks), and no memory.
   template <class Visit>
   void each_live(Visit visit) {
-    const aside free(*this);
+    const blocks_aside<core> free(*this);
     const free_link* next_free = free.first();
     each_chunk([&](chunk& c) {
       std::byte* const first = c.first;
@@ -248,6 +248,7 @@ class core {
 
  private:
   using list = typename Environment::reuse::template list<Environment>;
+  friend class blocks_aside<core>;
 
   struct counted {
     void change(int by) noexcept { number += static_cast<std::size_t>(by); }
@@ -266,55 +267,6 @@ class core {
     misuse_kind kind = {};
   };
   struct none_left_wrong {};
-
-  /// What takes free blocks out of the list: links them, or links and counts those of each chunk. No lambdas: g++ 12 warns where
-  /// a parameter of one has the name of something that the program declares later.
-  struct linker {
-    void operator()(void* block) const noexcept {
-      void* const links = owner.geometry_.links(block);
-      memory_tools::open(links, sizeof(free_link));
-      first = ::new (links) free_link{first};
-    }
-    core& owner;
-    free_link*& first;
-  };
-  struct counter {
-    void operator()(void* block) noexcept {
-      if (last == nullptr || !lies_in(*last, block, owner.geometry_.extent(last->blocks))) last = owner.find(block);
-      linker{owner, last->free}(block);
-      ++last->idle;
-    }
-    core& owner;
-    chunk* last = nullptr;
-  };
-
-  /// The free blocks, taken out of the list, and put back at the end whatever happens. Each chunk's `idle` says meanwhile how
-  /// many of its blocks were carved before.
-  class aside {
-   public:
-    explicit aside(core& owner) noexcept : owner_(owner) {
-      owner.list_.drain(owner, linker{owner, first_});
-      first_ = sort_links(first_);
-      owner_.each_chunk([this](chunk& c) {
-        c.idle = c.carved;
-        owner_.list_.adopted(c);  // drained, the list is as new
-      });
-    }
-    ~aside() {
-      owner_.each_chunk([](chunk& c) { c.idle = 0; });
-      free_link* backwards = nullptr;  // so that the lowest is handed out first
-      while (first_ != nullptr) backwards = std::exchange(first_, std::exchange(first_->next, backwards));
-      owner_.restore(backwards);
-    }
-    aside(const aside&) = delete;
-    aside& operator=(const aside&) = delete;
-
-    const free_link* first() const noexcept { return first_; }
-
-   private:
-    core& owner_;
-    free_link* first_ = nullptr;
-  };
 
   static const auto& checking_column(const chunk& c) noexcept {
     return static_cast<const typename Environment::checking::template per_chunk<Environment>&>(c);
@@ -349,7 +301,7 @@ class core {
   /// As unlink_empty(), after the free blocks of every chunk were counted. Each is looked at once, and linked to those of its chunk:
   /// a second walk through all of them would cost as many cache misses again. Those of chunks that leave are forgotten.
   chunk* unlink_counted() noexcept {
-    list_.drain(*this, counter{*this});
+    list_.drain(*this, block_counter<core>{*this});
     untouched_ = nullptr;
     capacity_ = 0;
     chunks_ = {};

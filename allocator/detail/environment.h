@@ -64,6 +64,8 @@ struct environment {
   static constexpr bool can_verify = requires { requires Checking::can_verify; };
   static constexpr bool checks_leaving = requires { requires Checking::checks_leaving; };
   static constexpr bool samples = requires { requires Checking::samples; };
+  static constexpr bool tells_reentry = requires { requires Checking::tells_reentry; };
+  static constexpr bool has_sites = requires { requires Checking::has_sites; };
   static constexpr bool has_generations = requires { requires Checking::has_generations; } && !samples;
   static constexpr bool shuffles = requires { requires Checking::shuffles; };
   static constexpr bool counts = Statistics::template part<environment>::counts;

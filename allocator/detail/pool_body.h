@@ -21,6 +21,7 @@
 
 #include "tarn/allocator/detail/pool_chunks.h"
 #include "tarn/allocator/detail/sampled_calls.h"
+#include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
 
@@ -140,6 +141,16 @@ class pool_body : public all_calls_of<Environment> {
     }
   }
 
+  /// Says where a block was asked for, which reports of it will say: a line of the program, or a std::source_location. Does nothing
+  /// where the checking policy doesn't keep that. Precondition: the block is in use.
+  void note_site([[maybe_unused]] const void* block, [[maybe_unused]] call_site where = call_site::current()) noexcept {
+    if constexpr (Environment::has_sites) {
+      if (!calls::admits_caller()) return;
+      [[maybe_unused]] const auto guard = chunks::core_guard();
+      calls::checking_.note_site(layer_.core(), block, where);
+    }
+  }
+
   /// Another thread goes on with the pool, and the pools of its group: a checking policy that knows the owner forgets it. Nothing
   /// else happens. Precondition: what this thread did happens before what that one does.
   void hand_over() noexcept {
@@ -214,7 +225,10 @@ class pool_body : public all_calls_of<Environment> {
   /// of a static pool. It spares deallocate() a move on every call, with g++ 12 and clang 14 to 19.
   TARN_NOINLINE static void make_room(const void* first, pool_body& body) noexcept {
     keep_argument(first);
-    const outcome answer = body.layer_.make_room();
+    const outcome answer = [&body] {
+      [[maybe_unused]] const auto calling = body.call_guard();
+      return body.layer_.make_room();
+    }();
     body.tell_of_leaving();
     if constexpr (Environment::retention::returns_chunks) {
       if (answer == outcome::surplus) [[unlikely]] body.give_surplus_back();

@@ -13,6 +13,7 @@
 #include "tarn/allocator/detail/core.h"
 #include "tarn/allocator/detail/environment.h"
 #include "tarn/allocator/detail/supplier.h"
+#include "tarn/policies/detail/call_frame.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim_list.h"
@@ -42,6 +43,17 @@ class pool_growth {
                values.template get<typename Environment::retention>()),
         supplier_(values),
         statistics_(values.template get<typename Environment::statistics>()) {}
+
+  /// The layer's guards; where the checking policy asks for that, they say that this thread is in a call of the pool.
+  auto hot_guard() const noexcept {
+    return in_call([this] { return layer_.guard(); });
+  }
+  auto core_guard() const noexcept {
+    return in_call([this] { return layer_.core_guard(); });
+  }
+  auto call_guard() const noexcept {
+    return in_call([] { return no_guard(); });
+  }
 
   /// Held around the store.
   auto growth_guard() {
@@ -128,7 +140,14 @@ class pool_growth {
   /// A guard, and a note that this thread is at the store: should the store ask for memory, it must not come back here.
   template <class Make>
   auto noted(Make make) {
-    if constexpr (Environment::reclaims) return reclaim_member::at_store<decltype(make())>(asked_through(), make);
+    if constexpr (Environment::reclaims)
+      return in_call([this, make] { return reclaim_member::at_store<decltype(make())>(asked_through(), make); });
+    else
+      return in_call(make);
+  }
+  template <class Make>
+  auto in_call(Make make) const {
+    if constexpr (Environment::tells_reentry) return framed<decltype(make())>(this, make);
     else return make();
   }
 

@@ -33,6 +33,8 @@ class rejected {
   void release() noexcept {}
   std::size_t trim() noexcept { return 0; }
   void hand_over() noexcept {}
+  template <class... Anything>
+  void note_site(const Anything&...) noexcept {}
   std::size_t verify() noexcept { return 0; }
   bool owns(const void*) const noexcept { return false; }
   static constexpr std::size_t block_size() noexcept { return 1; }

@@ -26,10 +26,20 @@ class sampled_calls : public calls_of<Environment> {
   void release() noexcept
     requires(Environment::may_return_chunks)
   {
+    if (!calls::admits_caller()) return;
     drop_sampled();
     calls::release();
   }
   bool owns(const void* address) const noexcept { return calls::checking_.owns(address) || calls::owns(address); }
+
+  /// For a handler of SIGSEGV: which sampled block the address belongs to whose access faulted, and what became of the block. Returns
+  /// false, and leaves `what` alone, where no such block is near. Allocates nothing, takes no lock.
+  bool explain_fault(const void* address, misuse& what) const noexcept {
+    if (!calls::checking_.describe_fault(address, what)) return false;
+    what.pool = this;
+    what.block_size = calls::geometry().block_size();
+    return true;
+  }
 
  protected:
   using calls::calls;
@@ -37,7 +47,7 @@ class sampled_calls : public calls_of<Environment> {
   bool admits(void* block) noexcept {
     if (!is_sampled(block)) return calls::admits(block);
     const bool is_live = [&] {
-      [[maybe_unused]] const auto guard = calls::layer_.core_guard();
+      [[maybe_unused]] const auto guard = calls::core_guard();
       return calls::checking_.is_live(block);
     }();
     if (!is_live) put_sampled(block);  // which tells what it is
@@ -53,7 +63,7 @@ class sampled_calls : public calls_of<Environment> {
   TARN_COLD void put_sampled(void* block) noexcept {
     incident one;
     {
-      [[maybe_unused]] const auto guard = calls::layer_.core_guard();
+      [[maybe_unused]] const auto guard = calls::core_guard();
       if (calls::checking_.give(block, one)) calls::statistics_.on_deallocate(1);
     }
     if (!one.seen()) return;
@@ -62,13 +72,13 @@ class sampled_calls : public calls_of<Environment> {
     calls::checking_.report_sampled(one.what());
   }
   void drop_sampled() noexcept {
-    [[maybe_unused]] const auto guard = calls::layer_.core_guard();
+    [[maybe_unused]] const auto guard = calls::core_guard();
     calls::checking_.drop_sampled();
   }
 
  private:
   TARN_COLD void* take_due() noexcept {
-    [[maybe_unused]] const auto guard = calls::layer_.core_guard();
+    [[maybe_unused]] const auto guard = calls::core_guard();
     void* const block = calls::checking_.take(calls::geometry().block_size(), calls::geometry().block_alignment());
     if (block != nullptr) calls::statistics_.on_allocate(1);
     return block;

@@ -1,6 +1,6 @@
 // decides    all that hardened finds, and writes around a block and into a free one, use by a second thread where nothing is locked,
-//            and blocks still in use when the pool ends. Reports say which operation, of which thread, handed the block out and
-//            took it back
+//            use out of the pool's own call, and blocks still in use when the pool ends. Reports say which operation, of which thread,
+//            handed the block out and took it back
 // costs      32 bytes for each block in front of its chunk, and 40 and more around it; 5 to 15 ns a pair for small blocks, and the
 //            time to write and read all of a large one. Under thread_cached and lock_free each call takes the pool's mutex
 // conflicts  none
@@ -9,6 +9,7 @@
 #define TARN_POLICIES_CHECKING_CHECKED_H_
 
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking/hardened.h"
@@ -20,13 +21,18 @@
 
 namespace tarn {
 
-/// \tparam Options  shuffled
+/// For checked_with: where each block was asked for, as far as that is said: by object_pool's here(), or by note_site(). 16 bytes
+/// more for each block.
+struct sites {};
+
+/// \tparam Options  shuffled, sites
 template <class... Options>
 struct checked_with {
   using axis = tarn::axis::checking;
-  static constexpr bool arguments_hold = (detail::one_of<Options, shuffled> && ...);
+  static constexpr bool arguments_hold = (detail::one_of<Options, shuffled, sites> && ...);
   struct complaint {
-    static_assert(arguments_hold, "tarn: [H2] checked_with was given something that is none of its options; there is shuffled");
+    static_assert(arguments_hold, "tarn: [H2] checked_with was given something that is none of its options; they are shuffled and "
+                                  "sites");
   };
 
   static constexpr bool refuses = true;
@@ -39,9 +45,11 @@ struct checked_with {
   static constexpr bool can_verify = true;
   static constexpr bool has_generations = true;
   static constexpr bool knows_owner = true;
+  static constexpr bool tells_reentry = true;
+  static constexpr bool has_sites = detail::one_of<sites, Options...>;
   static constexpr std::size_t prefix = detail::guard_words::bytes;
   static constexpr std::size_t suffix = detail::guard_words::bytes;
-  using record = detail::life_record;
+  using record = std::conditional_t<has_sites, detail::sited_record, detail::life_record>;
 
   template <class Environment>
   using per_chunk = detail::block_records<record>;

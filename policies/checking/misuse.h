@@ -1,6 +1,6 @@
 // What checking policies report: a misuse of a pool, and who is told.
 //
-//   tarn: double free: pool "orders" <64 bytes>@0x5581a0 block 0x5581c0 (#3 of chunk 0x558100) allocated seq 7 thread 1; freed seq 9 thread 2
+//   tarn: double free: pool "orders" <64 bytes>@0x5581a0 block 0x5581c0 (#3 of chunk 0x558100), allocated seq 7 thread 1; freed seq 9 thread 2
 //
 // The default handler writes that line to the standard error output and aborts, except for a leak. One that returns is allowed:
 // the call was a no-op then, and the pool is as it was.
@@ -34,6 +34,8 @@ enum class misuse_kind : unsigned char {
   corrupt_free_list,   // what the pool keeps of its free blocks was written
   leak,                // blocks were in use when the pool ended
   broken_store,        // the store gave memory that breaks its contract
+  reentry,             // the pool was used out of its own call, by a signal handler or its store
+  page_fault,          // an access that faulted, to a block on pages of its own: see explain_fault()
 };
 
 /// A misuse, as far as it is known. What isn't is null, 0 or `unknown`. What it points to is good for as long as the handler runs.
@@ -48,7 +50,7 @@ struct misuse {
   const void* block = nullptr;     // the start of the block that it lies in
   const void* chunk = nullptr;     // slot 0 of its chunk
   std::size_t number = unknown;    // of the block in its chunk
-  std::uint64_t allocated = 0;     // sequence number of the operation in its pool
+  std::uint64_t allocated = 0;     // sequence number of the operation in its pool; of a leak: of the first block
   std::uint64_t allocated_by = 0;  // number of the thread
   std::uint64_t freed = 0;
   std::uint64_t freed_by = 0;
@@ -56,7 +58,7 @@ struct misuse {
   unsigned line = 0;
   std::uint64_t thread = 0;        // that called; 0: not asked for
   std::uint64_t owner = 0;         // thread that owns the pool
-  std::ptrdiff_t offset = 0;       // bytes from the block's start to the first that is damaged
+  std::ptrdiff_t offset = 0;       // bytes from the block's start to the first that is damaged, or was accessed
   std::size_t damaged = 0;         // bytes that are, as far as was looked
   unsigned char value = 0;         // of the first
   std::size_t size = 0;            // bytes that a sized free named, or that the store gave
@@ -67,7 +69,8 @@ struct misuse {
   std::span<const void* const> leaks = {};  // the first of them
 };
 
-/// Told of every misuse, with no lock held. It may use pools, also this one; it may be called by several threads at once.
+/// Told of every misuse, with no lock held, but for a reentry. It may use pools, also this one, which refuses that after a reentry; it
+/// may be called by several threads at once.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
 /// Writes the line, without a newline, and a null character. Returns its length, cut to bytes - 1.

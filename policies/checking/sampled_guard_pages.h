@@ -61,15 +61,23 @@ struct sampled_guard_pages : Then {
       const detail::slot_verdict verdict = slots_.give(block, {++sequence_, detail::this_thread_number()});
       if (verdict.is == detail::slot_verdict::kind::done) [[likely]] return true;
       misuse& what = one.note(kind_of(verdict), block);
-      what.block = view.block;
-      what.allocated = view.taken.sequence;
-      what.allocated_by = view.taken.thread;
-      what.freed = view.live ? 0 : view.given.sequence;
-      what.freed_by = view.live ? 0 : view.given.thread;
+      tell(view, what);
       what.offset = verdict.offset;
       what.damaged = verdict.damaged;
       what.value = std::to_integer<unsigned char>(verdict.value);
       return verdict.is == detail::slot_verdict::kind::damaged;
+    }
+    /// Where an access to the address would fault: of which block that is.
+    bool describe_fault(const void* address, misuse& what) const noexcept {
+      const detail::slot_view view = slots_.find(address);
+      if (!view || (view.live && view.where == detail::slot_view::place::in_block)) return false;
+      what = {};
+      what.kind = misuse_kind::page_fault;
+      what.pool_name = name_;
+      what.address = view.block;
+      what.offset = view.offset;
+      tell(view, what);
+      return true;
     }
     template <class Visit>
     void each_sampled(Visit visit) {
@@ -84,6 +92,14 @@ struct sampled_guard_pages : Then {
     }
 
    private:
+    static void tell(const detail::slot_view& view, misuse& what) noexcept {
+      what.block = view.block;
+      what.allocated = view.taken.sequence;
+      what.allocated_by = view.taken.thread;
+      if (view.live) return;
+      what.freed = view.given.sequence;
+      what.freed_by = view.given.thread;
+    }
     static misuse_kind kind_of(const detail::slot_verdict& verdict) noexcept {
       using enum detail::slot_verdict::kind;
       switch (verdict.is) {

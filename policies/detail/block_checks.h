@@ -6,11 +6,14 @@
 #ifndef TARN_POLICIES_DETAIL_BLOCK_CHECKS_H_
 #define TARN_POLICIES_DETAIL_BLOCK_CHECKS_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
+#include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/block_records.h"
@@ -90,6 +93,14 @@ class block_checks {
     return at.c != nullptr && records(*at.c).in_use(at.slot) ? records(*at.c).find(at.slot)->generation() : 0;
   }
 
+  /// A block that is in use was asked for there. Any other address is left alone.
+  void note_site(core_type& core, const void* block, call_site where) noexcept
+    requires(Spec::has_sites)
+  {
+    const place at = find(core, block);
+    if (at.c != nullptr && records(*at.c).in_use(at.slot)) records(*at.c).get(at.slot).site = where;
+  }
+
   /// The free list holds an address that is no free block.
   void on_astray(core_type&, const void* address, incident& one) noexcept { one.note(misuse_kind::corrupt_free_list, address); }
 
@@ -124,9 +135,11 @@ class block_checks {
   /// The pool ends. \param leaks  the first blocks that are in use
   void on_end(core_type& core, incident& one, std::span<const void*> leaks) noexcept {
     std::size_t n = 0;
+    const record* first = nullptr;
     core.each_chunk([&](chunk& c) {
       for (std::size_t i = 0; i != records(c).ready(); ++i) {
         if (!records(c).in_use(i)) continue;
+        if (n == 0) first = records(c).find(i);
         if (n < leaks.size()) leaks[n] = block_at(core, c, i);
         ++n;
       }
@@ -137,6 +150,7 @@ class block_checks {
     misuse& what = one.note(misuse_kind::leak, nullptr);
     what.leaked = n;
     if constexpr (Spec::knows_owner) what.leaks = leaks.first(std::min(n, leaks.size()));
+    first->tell(what);
   }
 
   /// Looks at every block from `from` on, which it moves behind the next that was damaged. Returns whether there was one.

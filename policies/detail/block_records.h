@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <new>
 
+#include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/this_thread_number.h"
@@ -53,6 +54,7 @@ struct life_record {
   void tell(misuse& what) const noexcept {
     what.allocated = allocated;
     what.allocated_by = allocated_by;
+    if (in_use()) return;  // the free was of the use before
     what.freed = freed;
     what.freed_by = freed_by;
   }
@@ -61,6 +63,21 @@ struct life_record {
   std::uint64_t freed;
   std::uint64_t allocated_by;
   std::uint64_t freed_by;
+};
+
+/// And where the block was asked for, as far as somebody says.
+struct sited_record : life_record {
+  void take(std::uint64_t& sequence) noexcept {
+    life_record::take(sequence);
+    site = {};
+  }
+  void tell(misuse& what) const noexcept {
+    life_record::tell(what);
+    what.file = site.file;
+    what.line = site.line;
+  }
+
+  call_site site;
 };
 
 /// The column. Records are made when their block is first handed out, so that a chunk of a million blocks costs what one costs.

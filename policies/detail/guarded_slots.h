@@ -25,87 +25,10 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/memory_tools.h"
-
-#if defined(__has_include)
-#if __has_include(<sys/mman.h>) && __has_include(<unistd.h>)
-#include <sys/mman.h>
-#include <unistd.h>
-#define TARN_HAS_MMAP 1
-#endif
-#endif
+#include "tarn/policies/detail/slot_view.h"
+#include "tarn/policies/detail/system_pages.h"
 
 namespace tarn::detail {
-
-/// Pages of the operating system. Where it has no mmap, there are none.
-struct system_pages {
-#if defined(TARN_HAS_MMAP)
-  static std::size_t page_bytes() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-
-  /// Returns addresses that can't be accessed; null: refused. Without MAP_NORESERVE: so Linux counts pages as memory once they
-  /// were written, and doesn't merge them with those beside them that never were. Merging, and tearing apart again when
-  /// they are allowed the next time, would double the time of take() and give(), and tearing can fail.
-  static std::byte* reserve(std::size_t bytes) noexcept {
-    void* const start = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
-  }
-  static bool allow(std::byte* start, std::size_t bytes) noexcept {
-    return ::mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
-  }
-  static void forbid(std::byte* start, std::size_t bytes) noexcept { ::mprotect(start, bytes, PROT_NONE); }
-  /// Gives back the memory; the addresses stay.
-  static void empty(std::byte* start, std::size_t bytes) noexcept { ::madvise(start, bytes, MADV_DONTNEED); }
-  static void release(std::byte* start, std::size_t bytes) noexcept {
-    if (::munmap(start, bytes) == 0) return;
-    // This would tear a mapping in two, and the process has too many already: the addresses are lost, and no memory.
-    forbid(start, bytes);
-    empty(start, bytes);
-  }
-#else
-  static std::size_t page_bytes() noexcept { return 4096; }
-  static std::byte* reserve(std::size_t) noexcept { return nullptr; }
-  static bool allow(std::byte*, std::size_t) noexcept { return false; }
-  static void forbid(std::byte*, std::size_t) noexcept {}
-  static void empty(std::byte*, std::size_t) noexcept {}
-  static void release(std::byte*, std::size_t) noexcept {}
-#endif
-};
-
-/// When and by whom, in numbers of the caller's.
-struct slot_event {
-  std::uint64_t sequence = 0;
-  std::uint64_t thread = 0;
-};
-
-/// What became of a block that was given back.
-struct slot_verdict {
-  enum class kind : unsigned char {
-    done,
-    damaged,      // done, and bytes beside the block had been written; the rest says which
-    foreign,      // not done: no block ever lay there
-    interior,     // not done: not the start of a block
-    double_free,  // not done: the block is free already
-  };
-  kind is = kind::done;
-  std::ptrdiff_t offset = 0;  // from the block's start to the damaged byte next to the block; if on both sides, behind it
-  std::size_t damaged = 0;    // bytes on that side
-  std::byte value{};          // of the byte at `offset`
-};
-
-/// What is known of an address: the slot's last block, and how the address lies to it. False where no block is near.
-struct slot_view {
-  enum class place : unsigned char { in_block, slack_before, slack_behind, guard_before, guard_behind };
-
-  const std::byte* block = nullptr;
-  std::size_t bytes = 0;
-  bool live = false;
-  place where = place::in_block;
-  std::ptrdiff_t offset = 0;  // of the address, from the block's start; the first byte behind the block: `bytes`
-  std::uint32_t slot = 0;
-  slot_event taken;
-  slot_event given;  // if not live
-
-  explicit operator bool() const noexcept { return block != nullptr; }
-};
 
 /// A constant when new, and has no destructor: whatever ends sooner than the process says end(). Not thread-safe, except for
 /// owns() and find(). Where there is no mmap, it never has a block.

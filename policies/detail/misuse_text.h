@@ -75,6 +75,8 @@ inline const char* name_of(misuse_kind kind) noexcept {
     case misuse_kind::corrupt_free_list: return "corrupt free list";
     case misuse_kind::leak: return "leak";
     case misuse_kind::broken_store: return "broken store";
+    case misuse_kind::reentry: return "reentry";
+    case misuse_kind::page_fault: return "page fault";
   }
   return "misuse";
 }
@@ -126,12 +128,22 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
            << std::uint64_t{what.leaked * what.block_size} << " bytes" << (what.leaks.empty() ? "" : ":");
       for (const void* const block : what.leaks) line << " " << block;
       if (!what.leaks.empty() && what.leaks.size() < what.leaked) line << " ...";
+      if (what.allocated != 0 && what.leaked != 1) line << "; the first";
       break;
     case misuse_kind::broken_store:
       line << ": it gave " << std::uint64_t{what.size} << " bytes at " << what.address
            << (detail::is_aligned(what) ? ", which are in a chunk already"
                                         : ", which are not aligned to ");
       if (!detail::is_aligned(what)) line << std::uint64_t{what.alignment};
+      break;
+    case misuse_kind::reentry:
+      line << ": thread " << what.thread << " is in a call of it already; a signal handler, or the pool's own store, uses it";
+      break;
+    case misuse_kind::page_fault:
+      line << ": access at ";
+      bytes_from(what.offset);
+      if (what.freed != 0) line << ", after it was given back";
+      else line << (what.offset < 0 ? ", in front of it" : ", past its end");
       break;
     default: break;
   }

@@ -174,6 +174,72 @@ BOOST_AUTO_TEST_CASE(a_write_that_stays_on_the_page_is_reported_at_the_free) {
   BOOST_TEST(in_front > 3u);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_address_that_faults_is_explained, Pool, pools) {
+  Pool pool;
+  misuse what;
+  int elsewhere = 0;
+  BOOST_TEST(!pool.explain_fault(&elsewhere, what));
+  auto* const block = static_cast<char*>(pool.try_allocate());
+  const auto size = static_cast<std::ptrdiff_t>(pool.block_size());
+  for (const std::ptrdiff_t inside : {std::ptrdiff_t{0}, size - 1}) BOOST_TEST(!pool.explain_fault(block + inside, what));
+  what.line = 77;
+  BOOST_TEST(!pool.explain_fault(nullptr, what));
+  BOOST_TEST(what.line == 77u);
+  const auto explained = [&](std::ptrdiff_t offset, bool freed) {
+    what = {};
+    BOOST_REQUIRE(pool.explain_fault(block + offset, what));
+    BOOST_TEST((what.kind == misuse_kind::page_fault));
+    BOOST_TEST(what.pool == &pool);
+    BOOST_TEST(what.block_size == pool.block_size());
+    BOOST_TEST(what.address == block);
+    BOOST_TEST(what.offset == offset);
+    BOOST_TEST(what.allocated != 0u);
+    BOOST_TEST((what.freed != 0) == freed);
+  };
+  explained(size, false);
+  explained(-1, false);
+  pool.deallocate(block);
+  explained(size, true);
+  explained(0, true);
+  explained(size - 1, true);
+}
+
+pool<static_size<64>, each<hardened>>* faulty = nullptr;
+BOOST_AUTO_TEST_CASE(a_signal_handler_explains_a_fault) {
+  int ends[2];
+  BOOST_REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    pool<static_size<64>, each<hardened>> pool{each<hardened>{{"orders"}}};
+    faulty = &pool;
+    struct sigaction action {};
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = [](int, siginfo_t* info, void*) {
+      misuse what;
+      if (!faulty->explain_fault(info->si_addr, what)) _exit(1);
+      print_misuse(what);
+      _exit(0);
+    };
+    for (const int s : {SIGSEGV, SIGBUS}) sigaction(s, &action, nullptr);
+    auto* const block = static_cast<volatile char*>(pool.try_allocate());
+    pool.deallocate(const_cast<char*>(block));
+    block[9] = 1;
+    _exit(2);
+  }
+  close(ends[1]);
+  char text[1024];
+  const ssize_t length = read(ends[0], text, sizeof text);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  BOOST_TEST(status == 0);
+  const std::string words(text, static_cast<std::size_t>(length));
+  BOOST_TEST(words.starts_with("tarn: page fault: pool \"orders\" <64 bytes>@0x"), words);
+  BOOST_TEST(words.ends_with(": access at +9, after it was given back, allocated seq 1 thread 1; freed seq 2 thread 1\n"), words);
+}
+
 BOOST_AUTO_TEST_CASE(one_in_so_many_is_sampled) {
   pool<static_size<64>, sampled_guard_pages<50>> pool;
   std::size_t sampled = 0;

@@ -1,4 +1,4 @@
-// expect: tarn: [H2] checked_with was given something that is none of its options; there is shuffled
+// expect: tarn: [H2] checked_with was given something that is none of its options; they are shuffled and sites
 // It has guard bytes anyhow.
 #include "tarn/allocator/pool.h"
 

@@ -1,0 +1,29 @@
+// A line of the program that asks for a block, for reports.
+#ifndef TARN_POLICIES_CHECKING_CALL_SITE_H_
+#define TARN_POLICIES_CHECKING_CALL_SITE_H_
+
+namespace tarn {
+
+/// As std::source_location, which clang 14 has not, and which converts to it.
+struct call_site {
+  const char* file = nullptr;  // a string literal, or what lives as long
+  unsigned line = 0;
+
+  constexpr call_site() noexcept = default;
+  constexpr call_site(const char* of_file, unsigned of_line) noexcept : file(of_file), line(of_line) {}
+  template <class Location>
+    requires requires(const Location& where) {
+      where.file_name();
+      where.line();
+    }
+  constexpr call_site(const Location& where) noexcept : file(where.file_name()), line(static_cast<unsigned>(where.line())) {}
+
+  /// The line that calls this; as a default argument, the line that calls the function.
+  static constexpr call_site current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) noexcept {
+    return {file, line};
+  }
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_CHECKING_CALL_SITE_H_

@@ -1,0 +1,68 @@
+// Which pools the calling thread is inside of. A pool that is used out of its own call, by a signal handler that interrupted it or by
+// its own store, would wait for itself, or meet state that is half made.
+#ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
+#define TARN_POLICIES_DETAIL_CALL_FRAME_H_
+
+#include <atomic>
+#include <utility>
+
+namespace tarn::detail {
+
+/// One for each call, on the stack of the thread that is in it; the thread knows the innermost. A signal handler sees those of the
+/// thread that it interrupted, and leaves them as they were.
+class call_frame {
+ public:
+  explicit call_frame(const void* pool) noexcept : pool_(pool), outer_(innermost().load(std::memory_order_relaxed)) {
+    innermost().store(this, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~call_frame() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    innermost().store(outer_, std::memory_order_relaxed);
+  }
+  call_frame(const call_frame&) = delete;
+  call_frame& operator=(const call_frame&) = delete;
+
+  /// The outermost frame of this thread in that pool; null: it is in no call of it.
+  static call_frame* in(const void* pool) noexcept {
+    call_frame* found = nullptr;
+    for (call_frame* one = innermost().load(std::memory_order_relaxed); one != nullptr; one = one->outer_)
+      if (one->pool_ == pool) found = one;
+    return found;
+  }
+
+  /// True the first time. A handler that is told of a call and makes another one isn't told of that.
+  bool is_news() noexcept { return !std::exchange(told_, true); }
+
+ private:
+  static std::atomic<call_frame*>& innermost() noexcept {
+    static constinit thread_local std::atomic<call_frame*> frame = nullptr;
+    return frame;
+  }
+
+  const void* pool_;
+  call_frame* outer_;
+  bool told_ = false;
+};
+
+/// A guard, and a frame that is there before the guard waits, and until it let go.
+template <class Guard>
+class framed {
+ public:
+  template <class Make>
+  framed(const void* pool, Make make) : frame_(pool), guard_(make()) {}
+
+  /// Whether it is held: a guard may have been only tried.
+  explicit operator bool() const noexcept {
+    if constexpr (requires(const Guard& guard) { static_cast<bool>(guard); }) return static_cast<bool>(guard_);
+    else return true;
+  }
+
+ private:
+  call_frame frame_;
+  Guard guard_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_CALL_FRAME_H_

@@ -1,0 +1,231 @@
+// A pool that is used out of its own call: by its store, and by signal handlers that interrupt it at any instruction.
+#include <boost/test/unit_test.hpp>
+
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <memory_resource>
+#include <mutex>
+#include <span>
+#include <type_traits>
+
+#include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/test/misuse/reports.h"
+
+namespace tarn::test {
+namespace {
+
+/// Memory of the heap, and one that asks for it out of every call.
+class meddler final : public std::pmr::memory_resource {
+ public:
+  void (*meddle)() = nullptr;
+  std::size_t calls = 0;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    ask();
+    return ::operator new(bytes, std::align_val_t{alignment});
+  }
+  void do_deallocate(void* block, std::size_t, std::size_t alignment) override {
+    ask();
+    ::operator delete(block, std::align_val_t{alignment});
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+  void ask() {
+    ++calls;
+    if (meddle != nullptr) meddle();
+  }
+};
+
+template <class Pool>
+struct use {
+  static inline Pool* pool = nullptr;
+  static inline void* block = nullptr;  // in use
+  static inline std::size_t refused = 0, obeyed = 0;
+
+  /// Everything that a pool can be asked for.
+  static void all() {
+    std::array<void*, 3> out;
+    const bool refuses = pool->try_allocate() == nullptr && pool->try_allocate_batch(out) == 0 && !pool->try_reserve(10'000'000);
+    if (block != nullptr) pool->deallocate(block);
+    if constexpr (requires { pool->trim(); }) {
+      if (pool->trim() != 0) ++obeyed;
+      pool->release();
+    }
+    if (pool->verify() != 0) ++obeyed;
+    pool->note_site(block);
+    ++(refuses ? refused : obeyed);
+  }
+};
+
+template <class... Policies>
+void store_meddles(const char* name) {
+  using Pool = pool<static_size<64>, resource_store, fixed_growth<50>, Policies...>;
+  using used = use<Pool>;
+  const ending end = in_child([] {
+    const recorder recording;
+    meddler upstream;
+    Pool pool{resource_store(&upstream)};
+    used::pool = &pool;
+    used::block = pool.allocate();  // nobody meddles yet
+    std::memset(used::block, 7, 64);
+    upstream.meddle = used::all;
+    const std::size_t calls_before = upstream.calls;
+    std::array<void*, 200> more;
+    for (void*& one : more) one = pool.allocate();  // the store is at work at least three times
+    if (used::refused < 3 || used::obeyed != 0 || used::refused != upstream.calls - calls_before) return 1;
+    // Told once for each call that was interrupted: an allocation can ask the store for a chunk, and for memory of the pool's own.
+    if (recorder::seen().size() < 3 || recorder::seen().size() > used::refused) return 2;
+    for (const report& r : recorder::seen())
+      if (r.what.kind != misuse_kind::reentry || r.what.pool != &pool || r.what.thread == 0) return 3;
+    // Nothing happened to the pool: the block is in use, its bytes are as they were.
+    for (int i = 0; i != 64; ++i)
+      if (static_cast<const char*>(used::block)[i] != 7) return 4;
+    for (void* const one : more) pool.deallocate(one);
+    recorder::seen().clear();
+    const std::size_t calls_until_now = upstream.calls;
+    used::refused = 0;
+    if constexpr (requires { pool.trim(); }) {
+      pool.trim();  // the store takes chunks back
+      if (upstream.calls == calls_until_now || used::refused != upstream.calls - calls_until_now || used::obeyed != 0) return 5;
+      if (recorder::seen().size() != 1) return 6;
+    }
+    upstream.meddle = nullptr;
+    recorder::seen().clear();
+    pool.deallocate(used::block);
+    void* const one = pool.allocate();
+    pool.deallocate(one);
+    if (one == nullptr || pool.verify() != 0 || !recorder::seen().empty()) return 7;
+    return 0;
+  });
+  BOOST_TEST(end.status == 0, name << ": the child ended with " << end.status << ": " << end.words);
+}
+
+struct herd;
+
+BOOST_AUTO_TEST_CASE(a_store_that_uses_its_pool_is_refused) {
+  store_meddles<checked>("no_locking");
+  store_meddles<checked, mutex_locking<>>("mutex");
+  store_meddles<checked, mutex_locking<spin_mutex>>("spin_mutex");
+  store_meddles<checked, grouped_locking<herd>>("grouped");
+  store_meddles<checked, grouped_locking<herd, std::mutex>>("grouped with a mutex");
+  store_meddles<checked, thread_cached<>>("thread_cached");
+  store_meddles<checked, lock_free>("lock_free");
+  store_meddles<checked_with<sites, shuffled>, mutex_locking<>, lifo_reuse<>>("lifo, sites");
+  store_meddles<checked, page_local_reuse<>, return_empty_chunks<>>("page_local, return_empty_chunks");
+  store_meddles<sampled_guard_pages<3, checked>, mutex_locking<>>("sampled");
+}
+
+// The control: who doesn't look waits for itself. And a store may use another pool.
+BOOST_AUTO_TEST_CASE(without_checks_it_waits_for_itself) {
+  using Pool = pool<static_size<64>, resource_store, mutex_locking<>, hardened>;
+  static Pool* one;
+  const ending end = in_child([] {
+    meddler upstream;
+    Pool pool{resource_store(&upstream)};
+    one = &pool;
+    upstream.meddle = [] { (void)one->try_allocate(); };
+    (void)pool.allocate();
+    return 0;
+  });
+  BOOST_TEST(end.status == -SIGALRM);
+}
+
+BOOST_AUTO_TEST_CASE(a_store_may_use_another_pool) {
+  const recorder recording;
+  using Pool = pool<static_size<64>, resource_store, mutex_locking<>, checked>;
+  static Pool* inner;
+  static std::size_t got;
+  meddler upstream, plain;
+  Pool second{resource_store(&plain)};
+  inner = &second;
+  got = 0;
+  upstream.meddle = [] {
+    void* const block = inner->allocate();
+    got += block != nullptr;
+    inner->deallocate(block);
+  };
+  Pool first{resource_store(&upstream)};
+  first.deallocate(first.allocate());
+  BOOST_TEST(got != 0u);
+  BOOST_TEST(recorder::seen().empty());
+}
+
+// ---- signal handlers -------------------------------------------------------------------------------------------------------
+
+template <class Pool>
+struct interrupted {
+  static inline Pool* pool = nullptr;
+  static inline std::atomic<std::size_t> got = 0, refused = 0, told = 0, wrong = 0;
+
+  static void handle(int) {
+    void* const block = pool->try_allocate();
+    if (block == nullptr) {
+      refused.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      got.fetch_add(1, std::memory_order_relaxed);
+      std::memset(block, 1, 64);
+      pool->deallocate(block);
+    }
+  }
+  static void note(const misuse& what) noexcept { ++(what.kind == misuse_kind::reentry ? told : wrong); }
+};
+
+/// Signals arrive at any instruction of a thread that uses the pool, and their handler uses it, too.
+template <class... Policies>
+void handler_meddles(const char* name) {
+  using Pool = pool<static_size<64>, Policies...>;
+  using here = interrupted<Pool>;
+  constexpr std::size_t enough = 30;
+  const ending end = in_child([] {
+    alarm(60);
+    set_misuse_handler(here::note);
+    static Pool pool;
+    here::pool = &pool;
+    pool.deallocate(pool.allocate());
+    struct sigaction action {};
+    action.sa_handler = here::handle;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGPROF, &action, nullptr);
+    const itimerval often{{0, 100}, {0, 100}};
+    setitimer(ITIMER_PROF, &often, nullptr);
+    std::array<void*, 100> blocks;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while ((here::refused < enough || here::got < enough) && std::chrono::steady_clock::now() < until) {
+      for (void*& block : blocks) std::memset(block = pool.allocate(), 2, 64);
+      for (void* const block : blocks) pool.deallocate(block);
+      static std::array<volatile char, 4096> elsewhere;
+      for (volatile char& one : elsewhere) one = 1;
+    }
+    setitimer(ITIMER_PROF, nullptr, nullptr);
+    std::fprintf(stderr, "%zu refused, %zu told, %zu served", here::refused.load(), here::told.load(), here::got.load());
+    if (here::refused < enough || here::got < enough) return 1;
+    // A call that is interrupted twice is told of once.
+    if (here::told > here::refused || here::told < here::refused / 2 || here::wrong != 0) return 2;
+    if (pool.verify() != 0 || here::wrong != 0) return 3;
+    return 0;
+  });
+  BOOST_TEST(end.status == 0, name << ": the child ended with " << end.status);
+  std::printf("%s: %s\n", name, end.words.c_str());
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_handler_that_interrupts_the_pool_is_refused) {
+  handler_meddles<checked>("no_locking");
+  handler_meddles<checked, mutex_locking<>>("mutex");
+  handler_meddles<checked, mutex_locking<spin_mutex>>("spin_mutex");
+  handler_meddles<checked, grouped_locking<herd, std::mutex>>("grouped with a mutex");
+  handler_meddles<checked, thread_cached<>>("thread_cached");
+  handler_meddles<checked, lock_free>("lock_free");
+  handler_meddles<checked, page_local_reuse<>>("page_local");
+}
+
+}  // namespace
+}  // namespace tarn::test
