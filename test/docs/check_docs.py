@@ -111,7 +111,8 @@ def tests_in(tree):
         if path.startswith("test/"):
             file = os.path.splitext(path[len("test/"):])[0]
             found.update([file, os.path.basename(file)])
-            found.update(re.findall(r"BOOST_\w*TEST_CASE\w*\(\s*(\w+)", text) + re.findall(r'case_for_each \w+\("(\w+)"', text))
+            found.update(re.findall(r"BOOST_\w*TEST_CASE\w*\(\s*(\w+)", text))
+            found.update(re.findall(r'case_for_each \w+\("(\w+)"', text))
     return found
 
 
