@@ -21,7 +21,7 @@ import compilers
 
 # The least number of code blocks, of those that are run too, and of tests that docs/misuse.md names. Raise them in the change
 # that adds some.
-FLOOR = {"code blocks": 42, "code blocks that run": 38, "tests of bad input": 75}
+FLOOR = {"code blocks": 42, "code blocks that run": 38, "tests of bad input": 76}
 
 AXES = ["size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics"]
 KINDS = ["", "run", "fragment", "file", "rejected"]
