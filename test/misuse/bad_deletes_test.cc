@@ -1,42 +1,14 @@
-// Objects that are destroyed as what they aren't, or whose destructor throws.
+// Objects that are deleted as what they aren't.
 #include <boost/test/unit_test.hpp>
 
-#include <unistd.h>
-
-#include <csignal>
 #include <cstddef>
 #include <type_traits>
 
 #include "tarn/allocator/memory_pool_macros.h"
-#include "tarn/allocator/object_pool.h"
 #include "tarn/test/misuse/reports.h"
 
 namespace tarn::test {
 namespace {
-
-struct bomb {
-  explicit bomb(bool a) : armed(a) {}
-  ~bomb() noexcept(false) {
-    if (armed) throw 1;
-  }
-  bool armed;
-};
-
-BOOST_AUTO_TEST_CASE(a_destructor_that_throws_ends_the_program) {
-  const auto ended = [](bool armed) {
-    return in_child([=] {
-      object_pool<bomb> bombs;
-      try {
-        bombs.destroy(bombs.construct(armed));
-      } catch (int) {
-        _exit(1);  // or the pool's end would destroy the object once more
-      }
-      return 0;
-    });
-  };
-  BOOST_TEST(ended(false).status == 0);
-  BOOST_TEST(ended(true).status == -SIGABRT);
-}
 
 /// No destructor is virtual. Compilers would warn of what delete does with these.
 template <class Checking>
