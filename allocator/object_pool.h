@@ -28,14 +28,20 @@ namespace tarn {
 
 namespace detail {
 
+// Of a type that is only declared nothing is said here: size_of<T> refuses it.
 template <class T>
-inline constexpr bool is_one_object = std::is_object_v<T> && !std::is_array_v<T>;
+concept abstract_class = requires { sizeof(T); } && std::is_abstract_v<T>;
+template <class T>
+concept throws_at_its_end = requires { sizeof(T); } && !std::is_nothrow_destructible_v<T>;
+
+template <class T>
+inline constexpr bool is_one_object = std::is_object_v<T> && !std::is_array_v<T> && !abstract_class<T>;
 
 template <bool Holds>
 struct object_complaint {
   static_assert(Holds,
-                "tarn: [O1] object_pool was given an array, a reference, a function or void, which it can't construct; name the "
-                "type of one object");
+                "tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class, which it can't "
+                "construct; name the type of one object");
 };
 
 }  // namespace detail
@@ -45,6 +51,10 @@ struct object_complaint {
 /// \tparam Policies  as for pool<...>, without a size
 template <class T, class... Policies>
 class object_pool {
+  static_assert(!detail::throws_at_its_end<T>,
+                "tarn: [O5] object_pool was given a type whose destructor may throw, and nobody could catch that; declare it "
+                "noexcept");
+
  public:
   using value_type = T;
   using pool_type = pool<size_of<T>, Policies...>;

@@ -1,4 +1,4 @@
-// expect: tarn: [O1] object_pool was given an array, a reference, a function or void
+// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 #include "tarn/allocator/object_pool.h"
 
 #ifdef TARN_TWIN

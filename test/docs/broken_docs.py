@@ -7,7 +7,7 @@ import check_docs
 RIGHT = {
     "README.md": "# A\n\nSee [docs](docs/README.md#two-words) and ![picture](docs/p.png).\n\n"
                  "```cpp run\nint main() {}\n```\n",
-    "docs/README.md": "# Reading\n\n## Two words\n\n[choosing](choosing.md), [rules](rules.md)" +
+    "docs/README.md": "# Reading\n\n## Two words\n\n[choosing](choosing.md), [misuse](misuse.md), [rules](rules.md)" +
                       "".join(f", [{axis}](axes/{axis}.md)" for axis in check_docs.AXES) + ".\n\n"
                       "## Products\n\n| header | page |\n|---|---|\n| `presets.h` | [choosing](choosing.md) |\n"
                       "| `containers.h`, names | [names](products/names.md) |\n"
@@ -18,6 +18,15 @@ RIGHT = {
                         "```cpp file shown.h\n#ifndef S\n#define S\ninline int g() { return 1; }\n#endif\n```\n"
                         "```cpp\n#include \"tarn/shown.h\"\nint h();\nint h() { return g(); }\n```\n"
                         "```cpp rejected\n// error: words of ours\nstatic_assert(false, \"words of ours\");\n```\n",
+    "docs/misuse.md": "# Misuse\n\nSee `test/all/every_test.cc`.\n\n## Bad input\n\n"
+                      "| input | outcome | shown by |\n|---|---|---|\n"
+                      "| none | `null` | `none_is_null` |\n| two | fails | `each_one`, `every_test` |\n"
+                      "| three | fails | `refused/three_*`, `many`, `all/check_all` |\n",
+    "test/all/every_test.cc": "BOOST_AUTO_TEST_CASE(none_is_null) {}\n"
+                              "BOOST_AUTO_TEST_CASE_TEMPLATE(\n    each_one, T, all) {}\n"
+                              "const case_for_each some(\"many\", f);\n",
+    "test/all/check_all.py": "",
+    "test/refused/three_of_them.cc": "",
     "docs/rules.md": "# Rules\n\n### R1: one\n\n```text\ntarn: [R1] what, why\n```\n",
     "allocator/presets.h": "template <class T>\nusing local = T;\n",
     "allocator/containers.h": "using row = int;\ntemplate <class T>\nusing line = T;\n",
@@ -31,7 +40,7 @@ RIGHT = {
        for axis in check_docs.AXES},
 }
 
-FLOOR = {"blocks": 6, "run": 1}
+FLOOR = {"code blocks": 6, "code blocks that run": 1, "tests of bad input": 6}
 
 # What is broken, in which file, by replacing what with what, and what the check must say. None removes the file.
 BROKEN = [
@@ -80,6 +89,14 @@ BROKEN = [
     ("a macro on no page", "allocator/memory_pool_macros.h", "DECLARE_IT", "PREPARE_IT", "docs/products/: PREPARE_IT"),
     ("a container on no page", "docs/products/names.md", "`line`", "line", "docs/products/: line"),
     ("a container in prose only", "docs/products/names.md", "| `row`, `line` |", "`row`, `line`", "docs/products/: line, row"),
+    ("a row of bad input without a test", "docs/misuse.md", "`null` | `none_is_null`", "`null` | ", "names no test"),
+    ("a table of bad input without the column", "docs/misuse.md", " | `none_is_null` |", " |", "no such test: null"),
+    ("a test of bad input that was renamed", "test/all/every_test.cc", "none_is_null", "null", "no such test: none_is_null"),
+    ("a test of many types that was renamed", "test/all/every_test.cc", "each_one", "each", "no such test: each_one"),
+    ("a test of many pools that was renamed", "test/all/every_test.cc", "many", "few", "no such test: many"),
+    ("a file of tests that is gone", "test/all/every_test.cc", None, None, "it doesn't exist"),
+    ("a rejected file that is gone", "test/refused/three_of_them.cc", None, None, "no such test: refused/three_*"),
+    ("too few tests of bad input", "docs/misuse.md", "`each_one`, ", "", "the floor is 6"),
     ("a container header without names", "allocator/containers.h", "using row = int;\ntemplate <class T>\nusing line = T;\n",
      "#include <map>\n", "no names were found"),
 ]

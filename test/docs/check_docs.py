@@ -6,6 +6,7 @@ document, a policy, a rule ...; the last cases are the self-test (broken_docs.py
 """
 
 import collections
+import fnmatch
 import functools
 import glob
 import itertools
@@ -18,8 +19,9 @@ import tempfile
 sys.path.insert(0, os.path.join(os.getcwd(), "test/support"))
 import compilers
 
-# The least number of code blocks, and of those that are run too. Raise them in the change that adds blocks.
-FLOOR = {"blocks": 42, "run": 38}
+# The least number of code blocks, of those that are run too, and of tests that docs/misuse.md names. Raise them in the change
+# that adds some.
+FLOOR = {"code blocks": 42, "code blocks that run": 38, "tests of bad input": 76}
 
 AXES = ["size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics"]
 KINDS = ["", "run", "fragment", "file", "rejected"]
@@ -33,7 +35,7 @@ Block = collections.namedtuple("Block", "document line kind argument text")
 def load():
     """{path: text} of all that is read, and the paths of all files that a link can lead to."""
     paths = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"] + glob.glob("docs/**/*.md", recursive=True)
-    for pattern in ("policies/*.h", "policies/*/*.h", "allocator/*.h", "allocator/detail/*.h"):
+    for pattern in ("policies/*.h", "policies/*/*.h", "allocator/*.h", "allocator/detail/*.h", "test/*/*.cc", "test/*/*.py"):
         paths += glob.glob(pattern)
     tree = {}
     for path in paths:
@@ -96,6 +98,24 @@ def first_cells(text, title):
     return re.findall(r"^\|\s*`(?:presets::)?(\w+)", table.group(1), re.MULTILINE) if table else []
 
 
+def bad_input(tree):
+    """(input, names in the last cell) of every row of the table in docs/misuse.md."""
+    rows = re.findall(r"^\|(.*)\|$", section(tree["docs/misuse.md"], "Bad input"), re.MULTILINE)[2:]
+    return [(row.split("|")[0].strip(), re.findall(r"`([^`]+)`", row.split("|")[-1])) for row in rows]
+
+
+def tests_in(tree):
+    """What a test can be called: its file below test/ without the ending, that without the folder, or the name of a case."""
+    found = set()
+    for path, text in tree.items():
+        if path.startswith("test/"):
+            file = os.path.splitext(path[len("test/"):])[0]
+            found.update([file, os.path.basename(file)])
+            found.update(re.findall(r"BOOST_\w*TEST_CASE\w*\(\s*(\w+)", text))
+            found.update(re.findall(r'case_for_each \w+\("(\w+)"', text))
+    return found
+
+
 def messages_in(header):
     """Every string that starts with "tarn: ", its adjacent pieces joined."""
     piece = r'"(?:[^"\\\n]|\\.)*"'
@@ -128,8 +148,9 @@ def check_fences(tree):
 
 def check_floor(tree, floor):
     found = blocks_of(tree)
-    counts = {"blocks": len(found), "run": sum(block.kind == "run" for block in found)}
-    return [case(f"at least {least} code blocks ({what})",
+    counts = {"code blocks": len(found), "code blocks that run": sum(block.kind == "run" for block in found),
+              "tests of bad input": sum(len(tests) for _, tests in bad_input(tree))}
+    return [case(f"at least {least} {what}",
                  None if counts[what] >= least else f"only {counts[what]} were found, the floor is {least}")
             for what, least in floor.items()]
 
@@ -343,10 +364,23 @@ def check_products(tree):
     return cases
 
 
+def check_bad_input(tree):
+    """Every row of bad input names the tests that show it, and these exist; so do the files that the page names."""
+    page, known = "docs/misuse.md", tests_in(tree)
+
+    def wrong(tests):
+        missing = [test for test in tests if not fnmatch.filter(known, test)]
+        return f"no such test: {', '.join(missing)}" if missing else None if tests else "it names no test"
+
+    cases = [case(f"{page}: {what}", wrong(tests)) for what, tests in bad_input(tree)]
+    files = sorted(set(re.findall(r"`(test/[^`]*\.\w+)`", prose(tree[page]))))
+    return cases + [case(f"{page}: {file}", None if file in tree else "it doesn't exist") for file in files]
+
+
 def all_checks(tree, present, headers, wanted, floor):
     return (check_fences(tree) + check_floor(tree, floor) + check_links(tree, present) + check_reading_order(tree) +
             check_policies(tree) + check_requirements(tree) + check_rules(tree) + check_presets(tree) + check_products(tree) +
-            check_blocks(tree, headers, wanted))
+            check_bad_input(tree) + check_blocks(tree, headers, wanted))
 
 
 def main():
