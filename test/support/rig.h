@@ -15,8 +15,8 @@
 
 namespace tarn::test {
 
-/// Blocks that a checking policy has on pages of its own: they lie in no chunk, and no capacity counts them. Tested pools sample
-/// each block while such a slot is free, so that it is known how many there are.
+/// Blocks that a checking policy has on pages of its own: they lie in no chunk, and no capacity counts them. Tested pools
+/// sample each block while such a slot is free, so that it is known how many there are.
 template <class Checking>
 inline constexpr std::size_t slots_of = 0;
 template <class Then, std::uint32_t Slots>
