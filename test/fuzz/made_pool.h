@@ -25,6 +25,7 @@ namespace tarn::test {
 /// What follows from a pool's policies.
 struct promises {
   bool never_ends = false;      // growth has no end
+  std::size_t beside = 0;       // blocks that lie in no chunk, and need no store; batches get none of them
   bool is_bounded = false;      // its capacity is what it is from the start
   bool returns_chunks = false;  // also on its own
   bool keeps_blocks = false;    // with each thread
@@ -36,10 +37,12 @@ template <class Pool>
 struct promises_of;
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class... Rest>
 struct promises_of<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Rest...>> {
+  using is = facts<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Rest...>>;
   static constexpr bool reclaims = requires { requires Exhaustion::reclaims; };
   static constexpr bool takes_turns = std::same_as<Locking, no_locking> || std::same_as<Locking, grouped_locking<crew>>;
   static constexpr promises value{
       .never_ends = !Store::bounded && Growth{}.next_chunk(1, std::size_t{1} << 24, 64).wanted != 0,
+      .beside = is::beside,
       .is_bounded = Store::bounded && Exhaustion::extra_chunks == 0,
       .returns_chunks = Retention::returns_chunks,
       .keeps_blocks = detail::keeps_blocks<Locking>,

@@ -42,7 +42,9 @@ using fuzzed_pools = std::tuple<
     pool<dynamic_size, buffer_store, hardened_with<shuffled, guard_bytes>>,
     pool<static_size<40, 8>, mutex_locking<>, fixed_growth<50>, return_empty_chunks<0, 2>, checked>,
     pool<dynamic_size, geometric_growth<8, 64, 3>, resource_store, checked_with<shuffled>>,
-    pool<static_size<64>, fixed_growth<100>, resource_store, deferred_checking>>;
+    pool<static_size<64>, fixed_growth<100>, resource_store, deferred_checking>,
+    pool<static_size<48, 16>, mutex_locking<>, geometric_growth<8, 64, 3>, resource_store, sampled_guard_pages<1, no_checking, 5>, counting_statistics>,
+    pool<dynamic_size, fixed_growth<50>, resource_store, return_empty_chunks<0, 2>, hardened_with<shuffled, guard_bytes, generations>>>;
 
 }  // namespace tarn::test
 

@@ -38,6 +38,8 @@ inline std::size_t patience() { return std::getenv("TARN_NIGHTLY") != nullptr ? 
 template <class Pool>
 class model {
  public:
+  using pool_type = Pool;
+
   explicit model(Pool& pool) : pool_(pool) {}
 
   std::size_t live() const { return order_.size(); }

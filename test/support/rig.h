@@ -3,6 +3,7 @@
 #define TARN_TEST_SUPPORT_RIG_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <tuple>
@@ -13,6 +14,13 @@
 #include "tarn/test/support/upstream.h"
 
 namespace tarn::test {
+
+/// Blocks that a checking policy has on pages of its own: they lie in no chunk, and no capacity counts them. Tested pools
+/// sample each block while such a slot is free, so that it is known how many there are.
+template <class Checking>
+inline constexpr std::size_t slots_of = 0;
+template <class Then, std::uint32_t Slots>
+inline constexpr std::size_t slots_of<sampled_guard_pages<1, Then, Slots>> = Slots;
 
 template <class Pool>
 struct facts;
@@ -32,6 +40,9 @@ struct facts<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhausti
   static constexpr bool may_return_chunks = Locking::may_return_chunks;
   /// Blocks that were never handed out come in no order.
   static constexpr bool shuffles = requires { requires Checking::shuffles; };
+  /// Blocks that a pool has beside those of its chunks. Batches get none of them.
+  static constexpr std::size_t beside = slots_of<Checking>;
+  static_assert(beside != 0 || !requires { requires Checking::samples; });
   static constexpr bool over_resource = std::same_as<Store, resource_store>;
   /// There is a number of blocks after which the pool has no more.
   static constexpr bool ends = Store::bounded || Growth::max_chunks == 1 || std::same_as<Growth, geometric_growth<8, 64, 3, 20000>>;

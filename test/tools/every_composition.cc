@@ -41,6 +41,11 @@ void look_at_every_step() {
   Pool& pool = held->pool;
   const std::size_t bytes = pool.block_size();
 
+  // On pages of their own, which the system closes, not the tool. They stay in use, so that the others come from chunks.
+  std::vector<void*> beside;
+  while (beside.size() != is::beside) beside.push_back(pool.try_allocate());
+  look(beside, bytes, false, "handed out on pages of their own");
+
   std::vector<void*> blocks;
   for (void* block; blocks.size() != 1500 && (block = pool.try_allocate()) != nullptr;) blocks.push_back(block);
   look(blocks, bytes, false, "handed out");
