@@ -46,7 +46,7 @@ class Target:
         self.name = name
         self.folder = tempfile.mkdtemp(prefix=name + "-", dir=root)
         # What must be found is found in a few seconds: compiling, which takes longer, takes half the time without optimisation.
-        way = ["-O0", f"-I{first}"] if first else ["-O1"]
+        way = ["-O0", "-g0", f"-I{first}"] if first else ["-O1"]
         self.command = [COMPILER, *FLAGS, *way, "-I.", f"tarn/test/fuzz/{name}.cc"]
         done = subprocess.run([*self.command, "-o", os.path.join(self.folder, name)], cwd=root, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace", check=False)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Checks files that must not compile. A case is a file and a compiler; test/compile_fail/README.md explains the files."""
 
+import os
 import re
 import sys
 
 import compilers
 
 
-def case(compiler, path, text, root, first):
+def case(compiler, path, text, root, first, twin):
     def run():
         expected = re.findall(r"^\s*// expect: (.*\S)", text, re.MULTILINE)
         if not expected:
@@ -29,6 +30,8 @@ def case(compiler, path, text, root, first):
         if len(errors) != 1 and not many_allowed:
             return f"gives {len(errors)} errors where one is enough:\n" + "\n".join(errors)
 
+        if not twin:
+            return None
         compiled, said = compilers.compile_only(compiler, root, "tarn/" + path, *first, "-DTARN_TWIN",
                                                 *compilers.WARNINGS)
         return None if compiled else "its twin does not compile:\n" + said
@@ -44,9 +47,12 @@ def main():
     headers = sorted(set(re.findall(r'^#include "(tarn/.*)"', "\n".join(texts.values()), re.MULTILINE)))
     root = compilers.include_root()
     cases = []
-    for compiler in compilers.present():
+    wanted = compilers.present()
+    for turn, compiler in enumerate(wanted):
         first = compilers.precompiled(compiler, root, headers)
-        cases += [case(compiler, path, text, root, first) for path, text in texts.items()]
+        for number, (path, text) in enumerate(texts.items()):
+            twin = number % len(wanted) == turn or "TARN_NIGHTLY" in os.environ
+            cases.append(case(compiler, path, text, root, first, twin))
     return compilers.report(cases)
 
 

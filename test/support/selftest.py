@@ -119,7 +119,7 @@ def check(script, name, file_name, text, wanted):
             with open(os.path.join(folder, file_name), "w", encoding="utf-8") as file:
                 file.write(text)
             done = subprocess.run([os.path.join(FOLDER, script), file_name], cwd=folder, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True)
+                                  stderr=subprocess.STDOUT, text=True, env={**os.environ, "TARN_NIGHTLY": "1"})
         cases = len(re.findall(r"^(?:ok|FAIL) ", done.stdout, re.MULTILINE))
         total = f"{cases} passed, 0 failed" if wanted is None else f"0 passed, {cases} failed"
         right = (done.returncode == (0 if wanted is None else 1) and cases > 0
@@ -158,6 +158,25 @@ def compile_fails():
     ]
 
 
+def turns():
+    """By day each twin is compiled, by one of the compilers, and each compiler gets some."""
+
+    def run():
+        names = [f"case{number}.cc" for number in range(6)]
+        with tempfile.TemporaryDirectory() as folder:
+            for name in names:
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write("// expect: tarn: [R1] too small\n" + WRONG + SPLIT.replace("int", "char"))
+            by_day = {name: value for name, value in os.environ.items() if name != "TARN_NIGHTLY"}
+            done = subprocess.run([os.path.join(FOLDER, "check_compile_fail.py"), *names], cwd=folder, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, env=by_day)
+        failed = re.findall(r"^FAIL  (\S+) \((\S+)\)\n +its twin", done.stdout, re.MULTILINE)
+        right = [name for name, _ in sorted(failed)] == names and {by for _, by in failed} == set(compilers.present())
+        return None if right else f"failed: {failed}\n{done.stdout}"
+
+    return "check_compile_fail.py: compilers take turns at twins", run
+
+
 def header(name, text, wanted):
     return check("check_headers.py", name, "alone.h", text, wanted)
 
@@ -174,7 +193,7 @@ def headers():
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    return compilers.report(specimens(program) + bazels() + floors() + compile_fails() + headers())
+    return compilers.report(specimens(program) + bazels() + floors() + compile_fails() + [turns()] + headers())
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ CONTROLS = [tool for tool in TOOLS if tool.name != "ASan, g++"]
 def program_of(builder, tool, first=None):
     """The job of the program; `first`: a folder whose headers come before the tree's."""
     name = re.sub(r"\W+", "-", tool.name) + ("-" + first if first else "")
-    flags = [*FLAGS, *(["-O0", *tool.flags[1:]] if first else tool.flags)]
+    flags = [*FLAGS, *(["-O0", "-g0", *tool.flags[1:]] if first else tool.flags)]
     if first:
         flags.insert(0, "-I" + first)
     objects = [builder.job(f"{name}-{source}.o", [tool.compiler, *flags, "-c", f"tarn/test/tools/{source}.cc"]) for source in SOURCES]
