@@ -17,6 +17,8 @@ namespace tarn {
 ///   counts                                 there is something to read: then also read(), which statistics() returns
 ///   on_allocate(blocks), on_deallocate(blocks)  called with guard()
 ///   on_chunk(bytes), off_chunk(bytes)      a chunk came or went; called with the core guard
+/// It may say more:
+///   on_release()                           every block ends, also those in use; called with the core guard, before the chunks go
 template <class P>
 concept statistics_policy =
     policy_on<P, axis::statistics> && requires {

@@ -130,7 +130,10 @@ class pool_chunks : protected pool_growth<Environment> {
 
   void return_all() noexcept {
     layer_.drop_all();
-    return_chunks([](core_type& core) { return core.unlink_all(); });
+    return_chunks([&](core_type& core) {
+      if constexpr (requires { statistics_.on_release(); }) statistics_.on_release();
+      return core.unlink_all();
+    });
     supplier_.drop_own();
     layer_.end();
   }

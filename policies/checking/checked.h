@@ -45,6 +45,7 @@ struct checked_with {
   static constexpr bool can_verify = true;
   static constexpr bool has_generations = true;
   static constexpr bool knows_owner = true;
+  static constexpr bool lists_leaks = true;
   static constexpr bool tells_reentry = true;
   static constexpr bool has_sites = detail::one_of<sites, Options...>;
   static constexpr std::size_t prefix = detail::guard_words::bytes;

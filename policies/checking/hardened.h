@@ -45,6 +45,7 @@ struct hardened_with {
   static constexpr bool fills = false;
   static constexpr bool can_verify = false;
   static constexpr bool knows_owner = false;
+  static constexpr bool lists_leaks = false;
   static constexpr bool has_sites = false;
   static constexpr std::size_t prefix = guards ? detail::guard_words::bytes : 0;
   static constexpr std::size_t suffix = prefix;

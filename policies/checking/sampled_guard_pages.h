@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking/misuse.h"
@@ -82,6 +83,22 @@ struct sampled_guard_pages : Then {
     template <class Visit>
     void each_sampled(Visit visit) {
       slots_.each_live([&](const detail::slot_view& view) { visit(const_cast<std::byte*>(view.block)); });
+    }
+    /// The pool ends: as Then has it, and sampled blocks that are in use are leaks, too.
+    template <class Core>
+    void on_end(Core& core, detail::incident& one, std::span<const void*> leaks) noexcept
+      requires requires(base& then) { then.on_end(core, one, leaks); }
+    {
+      base::on_end(core, one, leaks);
+      slots_.each_live([&](const detail::slot_view& view) {
+        if (!one.seen()) tell(view, one.note(misuse_kind::leak, nullptr));
+        misuse& what = one.what();
+        what.block = nullptr;
+        const std::size_t n = what.leaked++;
+        if (!Then::lists_leaks || n >= leaks.size()) return;
+        leaks[n] = view.block;
+        what.leaks = leaks.first(n + 1);
+      });
     }
     /// Every sampled block ends.
     void drop_sampled() noexcept { slots_.end(); }  // precondition: no other thread uses the pool

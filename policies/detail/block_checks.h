@@ -149,7 +149,7 @@ class block_checks {
     if (n == 0) return;
     misuse& what = one.note(misuse_kind::leak, nullptr);
     what.leaked = n;
-    if constexpr (Spec::knows_owner) what.leaks = leaks.first(std::min(n, leaks.size()));
+    if constexpr (Spec::lists_leaks) what.leaks = leaks.first(std::min(n, leaks.size()));
     first->tell(what);
   }
 

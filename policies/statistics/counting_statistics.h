@@ -47,8 +47,8 @@ struct counting_statistics {
     constexpr void off_chunk(std::size_t bytes) noexcept {
       chunks_ -= 1;
       bytes_ -= bytes;
-      if (chunks_ == 0) in_use_ = 0;  // release() ends blocks that nobody gave back
     }
+    constexpr void on_release() noexcept { in_use_ = 0; }
 
     constexpr pool_counts read() const noexcept { return {in_use_, peak_, allocations_, chunks_, bytes_}; }
 

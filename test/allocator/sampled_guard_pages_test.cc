@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
@@ -273,6 +274,60 @@ struct named {
   ~named() { --alive; }
   static inline int alive = 0;
 };
+
+template <class Then>
+std::vector<misuse> told_at_the_end(int sampled, int others) {
+  const recording here;
+  {
+    pool<static_size<64>, each<Then>> pool;
+    for (int i = 0; i != sampled; ++i) (void)pool.try_allocate();
+    std::vector<void*> batch(static_cast<std::size_t>(others));  // blocks of batches aren't sampled
+    (void)pool.try_allocate_batch(batch);
+  }
+  return told;
+}
+BOOST_AUTO_TEST_CASE(a_sampled_block_that_is_left_is_a_leak) {
+  for (const int sampled : {0, 1, 3})
+    for (const int others : {0, 1, 20}) {
+      const auto left = static_cast<std::size_t>(sampled + others);
+      for (const bool lists : {false, true}) {
+        const std::vector<misuse> seen = lists ? told_at_the_end<checked>(sampled, others) : told_at_the_end<hardened>(sampled, others);
+        BOOST_REQUIRE(seen.size() == (left != 0));
+        if (left == 0) continue;
+        BOOST_TEST((seen[0].kind == misuse_kind::leak));
+        BOOST_TEST(seen[0].leaked == left);
+        BOOST_TEST(seen[0].leaks.size() == (lists ? std::min<std::size_t>(left, 16) : 0));
+      }
+    }
+  BOOST_TEST(told_at_the_end<no_checking>(2, 2).empty());
+}
+
+using unchecked_or_not = std::tuple<no_checking, hardened>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_in_use_are_counted_wherever_they_lie, Then, unchecked_or_not) {
+  pool<static_size<64>, each<Then>, counting_statistics> pool;
+  void* const block = pool.allocate();
+  void* batch[1];
+  pool.allocate_batch(batch);
+  pool.deallocate_batch(batch);
+  pool.trim();
+  BOOST_TEST(pool.statistics().in_use == 1u);
+  BOOST_TEST(pool.statistics().chunks == 0u);
+  pool.deallocate(block);
+  BOOST_TEST(pool.statistics().in_use == 0u);
+  (void)pool.try_allocate();
+  pool.release();
+  BOOST_TEST(pool.statistics().in_use == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(release_that_is_refused_keeps_sampled_blocks) {
+  const recording here;
+  pool<static_size<64>, each<checked>> pool;
+  void* const block = pool.allocate();
+  std::thread([&] { pool.release(); }).join();
+  BOOST_TEST(told.size() == 1u);
+  BOOST_TEST(pool.owns(block));
+  pool.deallocate(block);
+}
 
 BOOST_AUTO_TEST_CASE(object_pools_know_their_sampled_objects) {
   const recording here;
