@@ -13,8 +13,9 @@
 #include <cstring>
 #include <memory_resource>
 #include <mutex>
-#include <span>
+#include <set>
 #include <type_traits>
+#include <utility>
 
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
@@ -230,6 +231,61 @@ BOOST_AUTO_TEST_CASE(a_signal_handler_that_interrupts_the_pool_is_refused) {
   handler_meddles<checked, thread_cached<>>("thread_cached");
   handler_meddles<checked, lock_free>("lock_free");
   handler_meddles<checked, page_local_reuse<>>("page_local");
+}
+
+using stack_pool = pool<static_size<64>, lock_free>;
+stack_pool* stack_of_handler = nullptr;
+std::atomic<std::size_t> served = 0, blocks_kept = 0;
+
+// The way without checks: no lock, so nobody waits, as long as no chunk is needed. (That a pop which was interrupted notices is
+// //test/schedule's and //test/models': signals seldom hit that instruction.)
+BOOST_AUTO_TEST_CASE(lock_free_serves_signal_handlers) {
+  constexpr std::size_t enough = 100;
+  const ending end = in_child([] {
+    alarm(60);
+    stack_pool pool;
+    pool.reserve(1000);
+    stack_of_handler = &pool;
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      // The first block comes back, the second stays away until the next time: who was interrupted finds the same first block, and
+      // another behind it.
+      static void* kept = nullptr;
+      if (kept != nullptr) stack_of_handler->deallocate(std::exchange(kept, nullptr));
+      void* const one = stack_of_handler->try_allocate();
+      kept = stack_of_handler->try_allocate();
+      if (one == nullptr || kept == nullptr || one == kept) _exit(1);
+      std::memset(one, 1, 64);
+      std::memset(kept, 1, 64);
+      stack_of_handler->deallocate(one);
+      blocks_kept = 1;
+      served.fetch_add(1, std::memory_order_relaxed);
+    };
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGPROF, &action, nullptr);
+    const itimerval often{{0, 100}, {0, 100}};
+    setitimer(ITIMER_PROF, &often, nullptr);
+    std::array<unsigned char*, 100> blocks;
+    unsigned char mark = 2;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (served < enough && std::chrono::steady_clock::now() < until) {
+      if (++mark < 2) mark = 2;
+      for (unsigned char*& block : blocks) std::memset(block = static_cast<unsigned char*>(pool.allocate()), mark, 64);
+      for (unsigned char* const block : blocks) {
+        for (int i = 0; i != 64; ++i)
+          if (block[i] != mark) return 2;  // the handler was given it, too
+        pool.deallocate(block);
+      }
+    }
+    setitimer(ITIMER_PROF, nullptr, nullptr);
+    if (served < enough) return 3;
+    std::set<void*> all;
+    const std::size_t capacity = pool.capacity();
+    while (all.size() < capacity - blocks_kept && all.insert(pool.allocate()).second) {
+    }
+    return all.size() == capacity - blocks_kept && pool.capacity() == capacity ? 0 : 4;
+  });
+  BOOST_TEST(end.status == 0, "the child ended with " << end.status);
 }
 
 }  // namespace
