@@ -54,9 +54,8 @@ struct life_record {
   void tell(misuse& what) const noexcept {
     what.allocated = allocated;
     what.allocated_by = allocated_by;
-    if (in_use()) return;  // the free was of the use before
-    what.freed = freed;
-    what.freed_by = freed_by;
+    what.freed = in_use() ? 0 : freed;  // a free of the use before is nobody's business
+    what.freed_by = in_use() ? 0 : freed_by;
   }
 
   std::uint64_t allocated;

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_life_says_which_operation_and_whose) {
   one.take(sequence);
   BOOST_TEST(one.in_use());
   one.tell(what);
-  BOOST_TEST((what.allocated == 10u && what.freed == 9u));  // the free before stays known
+  BOOST_TEST((what.allocated == 10u && what.freed == 0u && what.freed_by == 0u));  // the free was of the use before
 }
 
 /// No use of a block has the number of another, and none is 0.
