@@ -162,6 +162,28 @@ BOOST_AUTO_TEST_CASE(a_store_may_use_another_pool) {
 
 // ---- signal handlers -------------------------------------------------------------------------------------------------------
 
+/// Signals as often as the system sends them, for a child that has 20 s.
+class storm {
+ public:
+  explicit storm(void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGPROF, &action, nullptr);
+    const itimerval often{{0, 100}, {0, 100}};
+    setitimer(ITIMER_PROF, &often, nullptr);
+    alarm(60);
+  }
+  ~storm() { setitimer(ITIMER_PROF, nullptr, nullptr); }
+  storm(const storm&) = delete;
+  storm& operator=(const storm&) = delete;
+
+  bool lasts() const { return std::chrono::steady_clock::now() < until_; }
+
+ private:
+  std::chrono::steady_clock::time_point until_ = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+};
+
 template <class Pool>
 struct interrupted {
   static inline Pool* pool = nullptr;
@@ -191,27 +213,18 @@ void handler_meddles(const char* name) {
   using here = interrupted<Pool>;
   constexpr std::size_t enough = 30;
   const ending end = in_child([] {
-    alarm(60);
     set_misuse_handler(here::note);
     static Pool pool;
     here::pool = &pool;
     pool.deallocate(pool.allocate());
-    struct sigaction action {};
-    action.sa_handler = here::handle;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGPROF, &action, nullptr);
-    const itimerval often{{0, 100}, {0, 100}};
-    setitimer(ITIMER_PROF, &often, nullptr);
     std::array<void*, 100> blocks;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while ((here::refused < enough || here::got < enough) && std::chrono::steady_clock::now() < until) {
+    for (const storm signals(here::handle); (here::refused < enough || here::got < enough) && signals.lasts();) {
       for (void*& block : blocks) std::memset(block = pool.allocate(), 2, 64);
       for (void* const block : blocks) pool.deallocate(block);
       for (void* const block : blocks) pool.deallocate(block);  // refused, and looked at once more for the report
       static std::array<volatile char, 4096> elsewhere;
       for (volatile char& one : elsewhere) one = 1;
     }
-    setitimer(ITIMER_PROF, nullptr, nullptr);
     std::fprintf(stderr, "%zu refused, %zu told, %zu served", here::refused.load(), here::told.load(), here::got.load());
     if (here::refused < enough || here::got < enough) return 1;
     // A call that is interrupted twice is told of once.
@@ -242,12 +255,10 @@ std::atomic<std::size_t> served = 0, blocks_kept = 0;
 BOOST_AUTO_TEST_CASE(lock_free_serves_signal_handlers) {
   constexpr std::size_t enough = 100;
   const ending end = in_child([] {
-    alarm(60);
     stack_pool pool;
     pool.reserve(1000);
     stack_of_handler = &pool;
-    struct sigaction action {};
-    action.sa_handler = [](int) {
+    const auto handle = [](int) {
       // The first block comes back, the second stays away until the next time: who was interrupted finds the same first block, and
       // another behind it.
       static void* kept = nullptr;
@@ -261,14 +272,9 @@ BOOST_AUTO_TEST_CASE(lock_free_serves_signal_handlers) {
       blocks_kept = 1;
       served.fetch_add(1, std::memory_order_relaxed);
     };
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGPROF, &action, nullptr);
-    const itimerval often{{0, 100}, {0, 100}};
-    setitimer(ITIMER_PROF, &often, nullptr);
     std::array<unsigned char*, 100> blocks;
     unsigned char mark = 2;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (served < enough && std::chrono::steady_clock::now() < until) {
+    for (const storm signals(handle); served < enough && signals.lasts();) {
       if (++mark < 2) mark = 2;
       for (unsigned char*& block : blocks) std::memset(block = static_cast<unsigned char*>(pool.allocate()), mark, 64);
       for (unsigned char* const block : blocks) {
@@ -277,7 +283,6 @@ BOOST_AUTO_TEST_CASE(lock_free_serves_signal_handlers) {
         pool.deallocate(block);
       }
     }
-    setitimer(ITIMER_PROF, nullptr, nullptr);
     if (served < enough) return 3;
     std::set<void*> all;
     const std::size_t capacity = pool.capacity();
