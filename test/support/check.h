@@ -20,8 +20,12 @@ void require(bool holds, const char* what, const char* file = __builtin_FILE(), 
 /// When one of its checks fails, the report names the line of the call, too, and those of the calls around it. Before a
 /// parameter pack it stands first, and the caller writes {}.
 class called_from {
+  struct nothing {  // so that no other argument passes for a call
+    explicit nothing() = default;
+  };
+
  public:
-  called_from(const char* file = __builtin_FILE(), std::size_t line = __builtin_LINE()) noexcept
+  called_from(nothing = nothing(), const char* file = __builtin_FILE(), std::size_t line = __builtin_LINE()) noexcept
       : file_(file), line_(line), outer_(innermost_) {
     innermost_ = this;
   }
