@@ -1,38 +1,35 @@
 // Random operations against an independent model, in every order in which blocks come back: millions of them.
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdio>
-#include <memory>
 #include <random>
-#include <tuple>
 
-#include "tarn/test/support/compositions.h"
 #include "tarn/test/support/model.h"
-#include "tarn/test/support/rig.h"
+#include "tarn/test/support/tested_pools.h"
 
 namespace tarn::test {
 namespace {
 
-// The five phases of a row do at least so many operations together; over all rows that is more than 5 million.
-constexpr std::size_t operations_for_a_row = 160'000;
-std::size_t all_operations = 0;
+using pool_model = model<any_pool>;
 
-template <class Model>
-void fill_to(Model& model, std::size_t n) {
+// The five phases of a row do at least so many operations together.
+constexpr std::size_t operations_for_a_row = 160'000;
+
+void fill_to(pool_model& model, std::size_t n) {
   while (model.live() < n && model.take()) {
   }
 }
 
 /// Mostly random, by ones and in batches, around a level that wanders.
-template <class Pool, class Model>
-void wander(Pool& pool, Model& model, std::mt19937_64& random, std::size_t operations) {
+void wander(any_pool& pool, pool_model& model, std::mt19937_64& random, std::size_t operations) {
   const std::size_t end = model.operations() + operations;
   std::size_t level = 500;
   while (model.operations() < end) {
     const auto dice = random() % 1000;
     if (dice == 0) level = random() % 2500;
-    if (dice == 1) trim_if_possible(pool);
+    if (dice == 1) pool.trim();
     if (dice == 2) REQUIRE(pool.try_reserve(std::min<std::size_t>(pool.capacity(), random() % 2000)));
     if (dice == 3) model.take_batch(random() % 300);
     if (dice == 4) model.give_batch(random() % 300 % (model.live() + 1));
@@ -43,10 +40,10 @@ void wander(Pool& pool, Model& model, std::mt19937_64& random, std::size_t opera
   }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(random_operations_agree_with_the_model, Row, shard) {
-  const auto held = std::make_unique<rig<typename Row::type>>();
-  auto& pool = held->pool;
-  model<typename Row::type> model(pool);
+BOOST_DATA_TEST_CASE(random_operations_agree_with_the_model, tested_pools(), is) {
+  const auto rig = is.make();
+  auto& pool = rig->pool;
+  pool_model model(pool);
   std::mt19937_64 random(seed());
   const std::size_t some = 2500;
 
@@ -68,24 +65,20 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(random_operations_agree_with_the_model, Row, shard
       fill_to(model, 3000 + random() % 500);
       while (model.live() > 100) model.give(model.live() - 1 - random() % 100);
     }
-    if (random() % 2 == 0) trim_if_possible(pool);
+    if (random() % 2 == 0) pool.trim();
     const std::size_t planned = operations_for_a_row * (night + 1);
     wander(pool, model, random, planned > model.operations() ? planned - model.operations() : 1000);
     model.verify();
-    while (!release_if_possible(pool) && model.live() != 0) model.give_newest();
+    while (!pool.release() && model.live() != 0) model.give_newest();
     model.forget();
   }
   CHECK(model.operations() >= operations_for_a_row * patience());
-  CHECK((held->upstream.bytes() == 0 || !facts<typename Row::type>::may_return_chunks));
-  CHECK(held->upstream.faults() == 0);
-  all_operations += model.operations();
+  CHECK((rig->upstream.bytes() == 0 || !is.may_return_chunks));
+  CHECK(rig->upstream.faults() == 0);
 }
 
-// Cases run in the order in which they stand here.
-BOOST_AUTO_TEST_CASE(enough_operations_were_done) {
-  std::printf("%zu operations agreed with the model\n", all_operations);
-  BOOST_TEST(all_operations >= std::tuple_size_v<shard> * operations_for_a_row);
-  BOOST_TEST(std::tuple_size_v<compositions> * operations_for_a_row >= 5'000'000u);
+BOOST_AUTO_TEST_CASE(all_rows_together_are_five_million_operations) {
+  BOOST_TEST(tested_pools().size() * operations_for_a_row >= 5'000'000u);
 }
 
 }  // namespace

@@ -32,6 +32,11 @@ class any_pool {
     return !throws ? grow(blocks) : or_else(false, [&] { return grow_or_throw(blocks), true; });
   }
 
+  // Those that throw, as they are.
+  void* allocate() { return get_or_throw(); }
+  std::size_t allocate_batch(std::span<void*> out) { return get_or_throw(out); }
+  void reserve(std::size_t blocks) { grow_or_throw(blocks); }
+
   virtual void deallocate(void*) noexcept = 0;
   virtual void deallocate_batch(std::span<void* const>) noexcept = 0;
   virtual bool owns(const void*) const noexcept = 0;
@@ -65,13 +70,11 @@ class any_pool {
   virtual void grow_or_throw(std::size_t) = 0;
 };
 
+/// A pool that somebody else holds.
 template <class Pool>
-class erased final : public any_pool {
+class erased_view : public any_pool {
  public:
-  template <class... Given>
-  explicit erased(const Given&... given) : pool_(given...) {
-    block_size_ = pool_.block_size();
-  }
+  explicit erased_view(Pool& pool) : pool_(pool) { block_size_ = pool_.block_size(); }
 
   void deallocate(void* block) noexcept override { pool_.deallocate(block); }
   void deallocate_batch(std::span<void* const> blocks) noexcept override { pool_.deallocate_batch(blocks); }
@@ -107,7 +110,19 @@ class erased final : public any_pool {
   bool grow(std::size_t blocks) noexcept override { return pool_.try_reserve(blocks); }
   void grow_or_throw(std::size_t blocks) override { pool_.reserve(blocks); }
 
-  Pool pool_;
+  Pool& pool_;
+};
+
+template <class Pool>
+struct holder {
+  Pool held;
+};
+
+template <class Pool>
+class erased final : private holder<Pool>, public erased_view<Pool> {
+ public:
+  template <class... Given>
+  explicit erased(const Given&... given) : holder<Pool>{Pool(given...)}, erased_view<Pool>(this->held) {}
 };
 
 /// What a pool holds of its upstreams, region by region: chunks, in which it owns addresses; memory for itself, which it has in

@@ -1,0 +1,81 @@
+// The tested compositions, compiled in shards so that two compilers work at once. Shard 0 gathers them all.
+#include "tarn/test/support/tested_pools.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/allocator/detail/inspector.h"
+#include "tarn/test/support/compositions.h"
+#include "tarn/test/support/rig.h"
+
+namespace tarn::test {
+
+template <std::size_t Shard>
+std::vector<tested_pool> pools_of_shard();
+
+namespace {
+
+template <class Pool>
+class erased_rig final : private holder<rig<Pool>>, public any_rig {
+ public:
+  erased_rig() : any_rig(view_, this->held.upstream), view_(this->held.pool) {}
+  // No reader looks into a pool while another thread changes it here.
+  const void* chunk_of(const void* block) const noexcept override {
+    return detail::inspector::core(const_cast<Pool&>(this->held.pool)).find(block);
+  }
+
+ private:
+  erased_view<Pool> view_;
+};
+
+template <class Pool>
+tested_pool row_of(std::size_t row) {
+  using is = facts<Pool>;
+  tested_pool p{};
+  p.row = row;
+  p.at_run_time = is::size::at_run_time;
+  if constexpr (!is::size::at_run_time) p.bytes = is::size::bytes(), p.alignment = is::size::alignment();
+  p.bounded = is::store::bounded;
+  p.ends = is::ends;
+  p.over_resource = is::over_resource;
+  p.keeps_memory = is::keeps_memory;
+  p.keeps_blocks = is::keeps_blocks;
+  p.sees_empty_chunks = is::sees_empty_chunks;
+  p.returns_chunks = is::returns_chunks;
+  p.may_return_chunks = is::may_return_chunks;
+  p.beside = is::beside;
+  p.make = []() -> std::unique_ptr<any_rig> { return std::make_unique<erased_rig<Pool>>(); };
+  if constexpr (is::over_resource)
+    p.make_over = [](upstream& u) -> std::unique_ptr<any_pool> {
+      if constexpr (is::size::at_run_time) return std::make_unique<erased<Pool>>(dynamic_size{48, 16}, resource_store{&u});
+      else return std::make_unique<erased<Pool>>(resource_store{&u});
+    };
+  return p;
+}
+
+}  // namespace
+
+template <>
+std::vector<tested_pool> pools_of_shard<TARN_SHARD>() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector{row_of<typename std::tuple_element_t<I, shard>::type>(I * TARN_SHARDS + TARN_SHARD)...};
+  }(std::make_index_sequence<std::tuple_size_v<shard>>{});
+}
+
+#if TARN_SHARD == 0
+template <std::size_t... Shard>
+std::vector<tested_pool> all_of(std::index_sequence<Shard...>) {
+  std::vector<tested_pool> all;
+  const auto add = [&](std::vector<tested_pool> some) { all.insert(all.end(), some.begin(), some.end()); };
+  (add(pools_of_shard<Shard>()), ...);
+  std::ranges::sort(all, {}, &tested_pool::row);
+  return all;
+}
+const std::vector<tested_pool>& tested_pools() {
+  static const std::vector<tested_pool> all = all_of(std::make_index_sequence<TARN_SHARDS>{});
+  return all;
+}
+#endif
+
+}  // namespace tarn::test
