@@ -1,7 +1,17 @@
 """Where repositories come from in WORKSPACE mode: from this system's packages if it has them, else by archive."""
 
+def _is_installed(rctx):
+    if not rctx.path(rctx.attr.system).exists:
+        return False
+    if not rctx.attr.library:
+        return True
+
+    # Another package may bring the headers. What the compiler doesn't find it prints as it was given.
+    compiler = rctx.which("cc")
+    return compiler and rctx.execute([compiler, "-print-file-name=" + rctx.attr.library]).stdout.startswith("/")
+
 def _repository_impl(rctx):
-    if rctx.path(rctx.attr.system).exists:
+    if _is_installed(rctx):
         if rctx.attr.system_build:
             rctx.file("BUILD", rctx.attr.system_build)
         else:
@@ -26,9 +36,10 @@ def _repository_impl(rctx):
 
 _repository = repository_rule(
     implementation = _repository_impl,
-    doc = "`system` (a path of an installed package) if it exists; otherwise the archive.",
+    doc = "`system` (a path of an installed package) if it exists, and `library` if there is one; otherwise the archive.",
     attrs = {
         "system": attr.string(mandatory = True),
+        "library": attr.string(doc = "The file that is linked."),
         "system_build": attr.string(doc = "The BUILD file to write instead of copying `system`."),
         "archive_build": attr.string(doc = "The BUILD file to write where the archive has none."),
         "urls": attr.string_list(mandatory = True),
@@ -102,6 +113,7 @@ def tarn_dev_repositories():
     _maybe(
         name = "boost.test",
         system = "/usr/include/boost/test/unit_test.hpp",
+        library = "libboost_unit_test_framework.a",
         system_build = _SYSTEM_BOOST_TEST,
         archive_build = _ARCHIVE_BOOST_TEST,
         **_BOOST
@@ -118,6 +130,7 @@ def tarn_dev_repositories():
     _maybe(
         name = "google_benchmark",
         system = "/usr/include/benchmark/benchmark.h",
+        library = "libbenchmark.so",
         system_build = _SYSTEM_BENCHMARK,
         urls = ["https://github.com/google/benchmark/archive/refs/tags/v1.7.1.tar.gz"],
         sha256 = "6430e4092653380d9dc4ccb45a1e2dc9259d581f4866dc0759713126056bc1d7",

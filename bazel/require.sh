@@ -1,48 +1,128 @@
 # Sourced by test/run and bench/run: installs the Debian packages that are missing, by name, saying what for.
 #
-#   require PACKAGE PROBE WHY   notes PACKAGE as missing where PROBE, a command or an absolute path, is not here
-#   require_bazel               the same for Bazel and what Debian's Bazel needs
-#   install_missing             installs what was noted; does nothing, not even 'apt-get update', where nothing was
+#   require PACKAGE WHY PROBE...  notes PACKAGE as missing where one of its PROBEs isn't here: a command, an absolute path, or
+#                                 a library (lib*) as the linker finds it
+#   require_for TIER              the same for all that a tier needs: quick, full or nightly for the tests, bench
+#   require_mallocs               the same for the benchmarks that compare whole allocators
+#   install_missing               installs what was noted; does nothing, not even 'apt-get update', where nothing was
 
 missing=()
 
-require() {
-  local package=$1 probe=$2 why=$3
-  case $probe in
-    /*) [ -e "$probe" ] && return ;;
-    *) command -v "$probe" >/dev/null && return ;;
+is_here() {
+  case $1 in
+    /*) [ -e "$1" ] ;;
+    # A library that isn't found is printed as it was given. Without g++ nothing is linked, wherever a library may be.
+    lib*) [[ $(g++ -print-file-name="$1" 2>/dev/null) == /* ]] ;;
+    *) command -v "$1" >/dev/null ;;
   esac
-  echo "missing: $package ($why)"
-  missing+=("$package")
+}
+
+require() {
+  local package=$1 why=$2 probe
+  for probe in "${@:3}"; do
+    if ! is_here "$probe"; then
+      echo "missing: $package ($why)"
+      missing+=("$package")
+      return
+    fi
+  done
+}
+
+require_for() {
+  require_bazel
+  require g++ "a compiler that tarn supports" g++
+  require python3 "scripts" python3
+  # It brings the headers of all of Boost, those of Boost.Test too, but not the library of Boost.Test.
+  require libboost-dev "Boost.Pool, a baseline; Boost's containers, clients of tarn's allocators" \
+    /usr/include/boost/pool/pool.hpp
+  case $1 in
+    quick) require_for_quick_tests ;;
+    full | nightly) require_for_quick_tests && require_for_all_tests ;;
+    bench)
+      require libbenchmark-dev "Google Benchmark" libbenchmark.so /usr/include/benchmark/benchmark.h
+      require python3-matplotlib "the picture" /usr/lib/python3/dist-packages/matplotlib
+      ;;
+    *) echo "require_for: no tier '$1'" >&2; exit 2 ;;
+  esac
+}
+
+require_for_quick_tests() {
+  require libboost-test-dev "the test framework" libboost_unit_test_framework.a /usr/include/boost/test/unit_test.hpp
+  require nlohmann-json3-dev "a client of tarn's allocators" /usr/include/nlohmann/json.hpp
+  require binutils "the test that disassembles the hot path" objdump
+}
+
+require_for_all_tests() {
+  local runtime=/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt
+  require clang-19 "the newest compiler that tarn supports" clang++-19
+  require libclang-rt-19-dev "clang's sanitizers, and fuzzing" "$runtime".{asan,msan,tsan,fuzzer}-"$(uname -m)".a
+  require clang-14 "the oldest clang that tarn supports" clang++-14
+  require llvm-14 "names in a sanitizer's report" /usr/bin/llvm-symbolizer-14
+  require libbenchmark-dev "Google Benchmark; the benchmarks are compiled too" \
+    libbenchmark.so /usr/include/benchmark/benchmark.h
+  require valgrind "the test that tools see freed blocks as freed" valgrind /usr/include/valgrind/memcheck.h
+  require spin "the test that searches models of what threads do" spin
+  require cmake "the test that tarn can be used from CMake" cmake
+  require make "CMake calls it" make
+}
+
+require_mallocs() {
+  local libraries
+  libraries=/usr/lib/$(uname -m)-linux-gnu
+  require libjemalloc2 "a malloc that tarn is compared with" "$libraries/libjemalloc.so.2"
+  require libtcmalloc-minimal4 "a malloc that tarn is compared with" "$libraries/libtcmalloc_minimal.so.4"
+  require libmimalloc2.0 "a malloc that tarn is compared with" "$libraries/libmimalloc.so.2"
 }
 
 require_bazel() {
   # A Bazel from elsewhere brings or fetches these rules itself.
   if command -v bazel >/dev/null && [ ! -e /usr/share/bazel/A-server.jar ]; then return; fi
-  require bazel-bootstrap bazel "the build"
-  require bazel-rules-cc /usr/share/bazel/rules/cc "Bazel's rules for C++"
-  require bazel-rules-java /usr/share/bazel/rules/java "Bazel loads them with the rules for C++"
-  require bazel-rules-proto /usr/share/bazel/rules/proto "Bazel loads them with the rules for C++"
-  require bazel-platforms /usr/share/bazel/tools/platforms "Bazel's names of platforms"
-  require bazel-skylib /usr/share/bazel/tools/skylib "the rules for C++ use it"
+  require bazel-bootstrap "the build" bazel
+  require bazel-rules-cc "Bazel's rules for C++" /usr/share/bazel/rules/cc
+  require bazel-rules-java "Bazel loads them with the rules for C++" /usr/share/bazel/rules/java
+  require bazel-rules-proto "Bazel loads them with the rules for C++" /usr/share/bazel/rules/proto
+  require bazel-platforms "Bazel's names of platforms" /usr/share/bazel/tools/platforms
+  require bazel-skylib "the rules for C++ use it" /usr/share/bazel/tools/skylib
+}
+
+# Ends the command with a sentence: what went wrong, and what to do about it.
+give_up() {
+  echo "$0: $1." >&2
+  exit 1
 }
 
 install_missing() {
   [ ${#missing[@]} -eq 0 ] && return
-  local apt=(apt-get)
-  if ! command -v apt-get >/dev/null; then
-    echo "This is no Debian system: please install what is missing yourself, then try again." >&2
-    exit 1
-  elif [ "$(id -u)" -ne 0 ]; then
-    apt=(sudo apt-get)
+  local install=(install -y --no-install-recommends "${missing[@]}")
+  local by_hand="apt-get update && apt-get ${install[*]}"
+  apt_get=(apt-get -qq)
+  command -v apt-get >/dev/null ||
+    give_up "this is no Debian system, please install what is missing in its own way, then try again"
+  if [ "$(id -u)" -ne 0 ]; then
+    apt_get=(sudo apt-get -qq)
+    command -v sudo >/dev/null ||
+      give_up "packages are missing, and there is no sudo here: please have an administrator run '$by_hand'"
+    # It may ask for a password, on the terminal.
+    sudo -v || give_up "packages are missing, and sudo refuses: please have an administrator run '$by_hand'"
   fi
+  export DEBIAN_FRONTEND=noninteractive
+
   echo "installing: ${missing[*]}"
-  DEBIAN_FRONTEND=noninteractive
-  export DEBIAN_FRONTEND
-  # No stdin: nothing that apt starts may wait for an answer, or eat the caller's input.
-  "${apt[@]}" update -qq </dev/null &&
-    "${apt[@]}" install -y -qq --no-install-recommends "${missing[@]}" </dev/null || {
-    echo "could not install: ${missing[*]}" >&2
-    exit 1
-  }
+  # All that needs the network comes first, so that nothing is half done. By itself, apt-get takes a server that doesn't
+  # answer for a mere warning.
+  fetch update -o APT::Update::Error-Mode=any
+  fetch "${install[@]}" --download-only
+  # Others may be installing, too: a new machine brings itself up to date.
+  "${apt_get[@]}" -o DPkg::Lock::Timeout=300 "${install[@]}" </dev/null ||
+    give_up "apt-get could not install all of ${missing[*]}; it says above why"
+}
+
+# Calls apt-get quietly.
+fetch() {
+  local said
+  # No stdin: nothing that apt-get starts may wait for an answer, or eat the caller's input.
+  if said=$("${apt_get[@]}" "$@" </dev/null 2>&1); then return; fi
+  said=$(grep -m 1 '^[EW]: ' <<<"$said" || head -n 1 <<<"$said")
+  give_up "nothing was installed, because 'apt-get $1' failed (${said#[EW]: }); please try again when the packages' server can\
+ be reached, or install what is missing yourself"
 }
