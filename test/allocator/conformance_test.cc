@@ -1,6 +1,4 @@
 // What every pool must do, whatever it is composed of.
-#include <boost/test/unit_test.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -9,9 +7,7 @@
 #include <vector>
 
 #include "tarn/allocator/detail/inspector.h"
-#include "tarn/test/support/compositions.h"
-#include "tarn/test/support/model.h"
-#include "tarn/test/support/rig.h"
+#include "tarn/test/support/test.h"
 
 namespace tarn::test {
 namespace {

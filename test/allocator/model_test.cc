@@ -1,15 +1,11 @@
 // Random operations against an independent model, in every order in which blocks come back: millions of them.
-#include <boost/test/unit_test.hpp>
-
 #include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <random>
 #include <tuple>
 
-#include "tarn/test/support/compositions.h"
-#include "tarn/test/support/model.h"
-#include "tarn/test/support/rig.h"
+#include "tarn/test/support/test.h"
 
 namespace tarn::test {
 namespace {

@@ -35,8 +35,13 @@ void called_from::report() {
 
 namespace {
 
+// After the framework's own observers: one that came before them would make Boost 1.74 read an unset flag.
+struct late_observer : ut::test_observer {
+  int priority() override { return 5; }
+};
+
 // Counts while the framework still knows the results: unit_test_main() forgets them before it returns.
-class case_counter final : public ut::test_observer {
+class case_counter final : public late_observer {
  public:
   void test_finish() override {
     auto const& results = ut::results_collector.results(ut::framework::master_test_suite().p_id);
@@ -46,9 +51,6 @@ class case_counter final : public ut::test_observer {
     ran = true;
   }
 
-  // After the framework's own observers: one that came before them would make Boost 1.74 read an unset flag.
-  int priority() override { return 5; }
-
   unsigned long passed = 0;
   unsigned long failed = 0;
   bool ran = false;
@@ -57,7 +59,7 @@ class case_counter final : public ut::test_observer {
 case_counter counter;
 
 // Whichever macro it was that failed.
-class caller_reporter final : public ut::test_observer {
+class caller_reporter final : public late_observer {
  public:
   void assertion_result(ut::assertion_result result) override {
     if (result == ut::AR_FAILED) tarn::test::called_from::report();
