@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <cstdio>
+#include <iostream>
 
 #include "tarn/test/support/check.h"
 
@@ -20,15 +21,18 @@ namespace tools = boost::test_tools::tt_detail;
 namespace tarn::test {
 
 void check_that(bool holds, const char* what, const char* file, std::size_t line) {
-  if (!holds) tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::CHECK, tools::CHECK_MSG, 0);
+  if (!holds)
+    tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::CHECK, tools::CHECK_MSG, 0);
 }
 void require(bool holds, const char* what, const char* file, std::size_t line) {
-  if (!holds) tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::REQUIRE, tools::CHECK_MSG, 0);
+  if (!holds)
+    tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::REQUIRE, tools::CHECK_MSG, 0);
 }
 
+// Not through the log, which would repeat the context of the check that failed with each call.
 void called_from::report() {
   for (const called_from* call = innermost_; call != nullptr; call = call->outer_)
-    ut::unit_test_log << ut::log::begin(call->file_, call->line_) << ut::log_all_errors << "called from here" << ut::log::end();
+    std::cout << call->file_ << '(' << call->line_ << "): note: called from here\n";
 }
 
 }  // namespace tarn::test

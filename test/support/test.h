@@ -1,5 +1,5 @@
-// What a test of pools starts with: Boost.Test, the checks, a rig that makes any pool, a model that watches one, and the list of
-// tested compositions.
+// What a test of pools starts with: Boost.Test, the checks, a rig that makes any pool, a model that watches one, and the list
+// of tested compositions.
 #ifndef TARN_TEST_SUPPORT_TEST_H_
 #define TARN_TEST_SUPPORT_TEST_H_
 
