@@ -7,6 +7,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
+#include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/check.h"
 
 namespace {
@@ -207,8 +208,8 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(chunks)
 
 template <class Reuse, class Growth, class Store, class Checking = tarn::no_checking>
-using environment_of = environment<void, dynamic_size, tarn::no_locking, Growth, Store, Reuse, tarn::keep_chunks,
-                                   tarn::report_exhaustion, Checking, tarn::no_statistics>;
+using environment_of =
+    typename tarn::test::anatomy<tarn::pool<dynamic_size, tarn::no_locking, Growth, Store, Reuse, Checking>>::environment;
 
 /// The largest n, at most `at_most`, with bytes(n) <= room, and nothing else.
 template <class Environment>

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <cstdio>
+#include <iostream>
 
 #include "tarn/test/support/check.h"
 
@@ -20,23 +21,31 @@ namespace tools = boost::test_tools::tt_detail;
 namespace tarn::test {
 
 void check_that(bool holds, const char* what, const char* file, std::size_t line) {
-  if (!holds) tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::CHECK, tools::CHECK_MSG, 0);
+  if (!holds)
+    tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::CHECK, tools::CHECK_MSG, 0);
 }
 void require(bool holds, const char* what, const char* file, std::size_t line) {
-  if (!holds) tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::REQUIRE, tools::CHECK_MSG, 0);
+  if (!holds)
+    tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::REQUIRE, tools::CHECK_MSG, 0);
 }
 
+// Not through the log, which would repeat the context of the check that failed with each call.
 void called_from::report() {
   for (const called_from* call = innermost_; call != nullptr; call = call->outer_)
-    ut::unit_test_log << ut::log::begin(call->file_, call->line_) << ut::log_all_errors << "called from here" << ut::log::end();
+    std::cout << call->file_ << '(' << call->line_ << "): note: called from here\n";
 }
 
 }  // namespace tarn::test
 
 namespace {
 
+// After the framework's own observers: one that came before them would make Boost 1.74 read an unset flag.
+struct late_observer : ut::test_observer {
+  int priority() override { return 5; }
+};
+
 // Counts while the framework still knows the results: unit_test_main() forgets them before it returns.
-class case_counter final : public ut::test_observer {
+class case_counter final : public late_observer {
  public:
   void test_finish() override {
     auto const& results = ut::results_collector.results(ut::framework::master_test_suite().p_id);
@@ -46,9 +55,6 @@ class case_counter final : public ut::test_observer {
     ran = true;
   }
 
-  // After the framework's own observers: one that came before them would make Boost 1.74 read an unset flag.
-  int priority() override { return 5; }
-
   unsigned long passed = 0;
   unsigned long failed = 0;
   bool ran = false;
@@ -57,7 +63,7 @@ class case_counter final : public ut::test_observer {
 case_counter counter;
 
 // Whichever macro it was that failed.
-class caller_reporter final : public ut::test_observer {
+class caller_reporter final : public late_observer {
  public:
   void assertion_result(ut::assertion_result result) override {
     if (result == ut::AR_FAILED) tarn::test::called_from::report();

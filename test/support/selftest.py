@@ -68,7 +68,7 @@ def locations(program):
         numbers = [next(str(n) for n, line in enumerate(lines, 1) if line.startswith(start))
                    for starts in wanted for start in starts]
         done = subprocess.run([program, "--run_test=fails_in_helpers"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return expect(numbers, re.findall(r"specimen\.cc\((\d+)\): (?:fatal )?error", done.stdout))
+        return expect(numbers, re.findall(r"specimen\.cc\((\d+)\): (?:error|fatal error|note: called)", done.stdout))
 
     return "a check that fails in a helper names its own line and those of the callers", run
 
