@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t alignments = 13;  // 1, 2, 4 ... 4096
 
+/// Each returns how many regions there were.
 template <std::size_t Size, std::size_t Align>
-void check_array_region() {
+constexpr std::size_t check_array_region() {
   using env = detail::environment<void, static_size<Size, Align>, no_locking, no_growth<3>, static_array_store<3>, lifo_reuse<>,
                                   keep_chunks, report_exhaustion, no_checking, no_statistics>;
   constexpr typename env::geometry g;
@@ -23,21 +24,23 @@ void check_array_region() {
   static_assert(env::layout::first_offset(3, g) % g.alignment() == 0);
   static_assert(env::layout::blocks_in(bytes, 3, g) == 3 && env::layout::blocks_in(bytes - 1, 3, g) == 2);
   static_assert(bytes >= env::layout::first_offset(3, g) + g.distance(2) + Size);
+  return 1;
 }
 template <std::size_t Size, std::size_t... A>
-void check_array_regions(std::index_sequence<A...>) {
-  (check_array_region<Size, (std::size_t{1} << A)>(), ...);
+constexpr std::size_t check_array_regions(std::index_sequence<A...>) {
+  return (check_array_region<Size, (std::size_t{1} << A)>() + ...);
 }
 template <std::size_t From, std::size_t... S>
-void check_array_sizes(std::index_sequence<S...>) {
-  (check_array_regions<From + S>(std::make_index_sequence<alignments>{}), ...);
+constexpr std::size_t check_array_sizes(std::index_sequence<S...>) {
+  return (check_array_regions<From + S>(std::make_index_sequence<alignments>{}) + ...);
 }
 
 BOOST_AUTO_TEST_CASE(over_a_static_array_every_region_is_exact) {
-  check_array_sizes<1>(std::make_index_sequence<128>{});
-  check_array_sizes<129>(std::make_index_sequence<128>{});
-  check_array_sizes<257>(std::make_index_sequence<128>{});
-  check_array_sizes<385>(std::make_index_sequence<128>{});
+  std::size_t regions = check_array_sizes<1>(std::make_index_sequence<128>{});
+  regions += check_array_sizes<129>(std::make_index_sequence<128>{});
+  regions += check_array_sizes<257>(std::make_index_sequence<128>{});
+  regions += check_array_sizes<385>(std::make_index_sequence<128>{});
+  BOOST_TEST(regions == 512 * alignments);
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ BOOST_AUTO_TEST_CASE(the_macro_decides_the_policies) {
         (&static_pool<grouped_nothrow, size_of<grouped_nothrow>, grouped_locking<orders>>::instance()));
   CHECK(&with::memory_pool() == (&static_pool<with, size_of<with>, fixed_growth<32>, heap_store>::instance()));
   CHECK(&with_nothing::memory_pool() == (&static_pool<with_nothing, size_of<with_nothing>>::instance()));
+  with_nothrow::memory_pool().reserve(1);
   CHECK(with_nothrow::memory_pool().capacity() == 32u);
   CHECK(own<0>::memory_pool().block_size() == sizeof(own<0>));
 }

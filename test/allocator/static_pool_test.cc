@@ -74,12 +74,11 @@ BOOST_AUTO_TEST_CASE(a_tag_has_one_pool_and_another_tag_another) {
   static_assert(std::is_same_v<a::body, b::body>, "they share their code");
 }
 
-BOOST_AUTO_TEST_CASE(its_body_is_never_destroyed_and_cannot_be_copied) {
-  using body = early::body;
-  static_assert(std::is_trivially_destructible_v<body>);
-  static_assert(!std::is_copy_constructible_v<body> && !std::is_move_constructible_v<body>);
-  static_assert(!std::is_default_constructible_v<early>);
-}
+// Its body is never destroyed and cannot be copied.
+using body = early::body;
+static_assert(std::is_trivially_destructible_v<body>);
+static_assert(!std::is_copy_constructible_v<body> && !std::is_move_constructible_v<body>);
+static_assert(!std::is_default_constructible_v<early>);
 
 BOOST_AUTO_TEST_CASE(it_is_a_pool_like_others) {
   auto& pool = static_pool<struct tag_model, static_size<40>, fixed_growth<64>>::instance();

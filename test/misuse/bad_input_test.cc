@@ -39,31 +39,25 @@ template <class T>
 constexpr bool stays_where_it_is = !std::is_copy_constructible_v<T> && !std::is_move_constructible_v<T> &&
                                    !std::is_copy_assignable_v<T> && !std::is_move_assignable_v<T>;
 
-BOOST_AUTO_TEST_CASE(products_are_not_copied_or_moved) {
-  static_assert(stays_where_it_is<object_pool<item>> && stays_where_it_is<recycling_pool<item>>);
-  static_assert(stays_where_it_is<multipool<item, int>> && stays_where_it_is<size_class_pool<>>);
-  static_assert(stays_where_it_is<pmr::unsynchronized_pool_resource> && stays_where_it_is<pmr::synchronized_pool_resource>);
-  BOOST_TEST(true);
-}
+// Products are not copied or moved.
+static_assert(stays_where_it_is<object_pool<item>> && stays_where_it_is<recycling_pool<item>>);
+static_assert(stays_where_it_is<multipool<item, int>> && stays_where_it_is<size_class_pool<>>);
+static_assert(stays_where_it_is<pmr::unsynchronized_pool_resource> && stays_where_it_is<pmr::synchronized_pool_resource>);
 
 template <class Adaptor, class Pool>
 constexpr bool wants_a_pool_that_stays = std::is_constructible_v<Adaptor, Pool&> && !std::is_constructible_v<Adaptor, Pool> &&
                                          !std::is_constructible_v<Adaptor, const Pool&>;
 
-BOOST_AUTO_TEST_CASE(no_adaptor_over_a_temporary) {
-  using blocks = pool<static_size<64>>;
-  static_assert(wants_a_pool_that_stays<block_resource<blocks>, blocks>);
-  static_assert(wants_a_pool_that_stays<stl_allocator<int, size_class_pool<>>, size_class_pool<>>);
-  using resource = pmr::unsynchronized_pool_resource;
-  static_assert(wants_a_pool_that_stays<stl_allocator<int, resource>, resource>);
-  BOOST_TEST(true);
-}
+// No adaptor over a temporary.
+using blocks = pool<static_size<64>>;
+static_assert(wants_a_pool_that_stays<block_resource<blocks>, blocks>);
+static_assert(wants_a_pool_that_stays<stl_allocator<int, size_class_pool<>>, size_class_pool<>>);
+using resource = pmr::unsynchronized_pool_resource;
+static_assert(wants_a_pool_that_stays<stl_allocator<int, resource>, resource>);
 
-BOOST_AUTO_TEST_CASE(a_misuse_handler_cannot_throw) {
-  static_assert(std::is_convertible_v<void (*)(const misuse&) noexcept, misuse_handler>);
-  static_assert(!std::is_convertible_v<void (*)(const misuse&), misuse_handler>);
-  BOOST_TEST(true);
-}
+// A misuse handler cannot throw.
+static_assert(std::is_convertible_v<void (*)(const misuse&) noexcept, misuse_handler>);
+static_assert(!std::is_convertible_v<void (*)(const misuse&), misuse_handler>);
 
 // ---- blocks ----------------------------------------------------------------------------------------------------------------
 

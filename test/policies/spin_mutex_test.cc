@@ -2,13 +2,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "tarn/policies/locking/spin_mutex.h"
+#include "tarn/test/support/observed_thread.h"
 
 namespace tarn::test {
 namespace {
@@ -46,12 +46,12 @@ BOOST_AUTO_TEST_CASE(a_waiting_thread_sleeps_and_gets_it_in_the_end) {
   spin_mutex mutex;
   std::atomic<bool> got{false};
   mutex.lock();
-  std::thread waiter([&] {
+  observed_thread waiter([&] {
     mutex.lock();
     got = true;
     mutex.unlock();
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // long enough to spin, to yield and to sleep
+  BOOST_TEST(waiter.comes_to_wait());  // where it only spun or yielded, this wouldn't end
   BOOST_TEST(!got.load());
   mutex.unlock();
   waiter.join();

@@ -1,5 +1,5 @@
-// A mutex that a pool's guard leaves alone while there is one thread. The first case must be the first: the process never has
-// one thread again, as far as glibc says. Boost.Test runs cases in the order in which they stand here.
+// A mutex that a pool's guard leaves alone while there is one thread. What happens then happens before the first case, whichever that
+// is: the process never has one thread again, as far as glibc says.
 #include <boost/test/unit_test.hpp>
 
 #if defined(__has_include)
@@ -10,7 +10,6 @@
 #endif
 
 #include <atomic>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstring>
@@ -23,11 +22,10 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/locking.h"
 #include "tarn/test/support/check.h"
+#include "tarn/test/support/observed_thread.h"
 
 namespace tarn::test {
 namespace {
-
-using namespace std::chrono_literals;
 
 // The thread sanitizer has a thread of its own.
 #if defined(__has_feature)
@@ -58,31 +56,20 @@ class waiter {
  public:
   explicit waiter(thread_aware_mutex& mutex)
       : thread_([this, &mutex] {
-          started_ = true;
           const std::lock_guard lock(mutex);
           has_it_ = true;
         }) {}
-  ~waiter() { thread_.join(); }
-  waiter(const waiter&) = delete;
-  waiter& operator=(const waiter&) = delete;
 
-  bool has_it_at_once() const { return has_it_within(10s); }
-  bool waits() const {
-    while (!started_) std::this_thread::yield();
-    return !has_it_within(100ms);
-  }
-
- private:
-  bool has_it_within(std::chrono::milliseconds time) const {
-    for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {
-      if (has_it_) return true;
-      std::this_thread::sleep_for(1ms);
-    }
+  /// Where it never gets it, this never returns.
+  bool gets_it() {
+    thread_.join();
     return has_it_;
   }
+  bool waits() const { return thread_.comes_to_wait() && !has_it_; }
 
-  std::atomic<bool> started_{false}, has_it_{false};
-  std::thread thread_;
+ private:
+  std::atomic<bool> has_it_{false};
+  observed_thread thread_;
 };
 
 struct notebook {
@@ -94,41 +81,46 @@ struct notebook {
 pool<static_size<32>, mutex_locking<thread_aware_mutex>, fixed_growth<50>> early_pool;
 std::vector<unsigned char*> early_blocks;
 
-BOOST_AUTO_TEST_CASE(the_only_thread_takes_no_lock) {
-  for (unsigned i = 0; i < 120; ++i) {
-    auto* const block = static_cast<unsigned char*>(early_pool.allocate());
-    std::memset(block, static_cast<int>(i), 32);
-    early_blocks.push_back(block);
+/// What was seen until the second thread came.
+struct beginning {
+  static inline bool was_alone = false, second_got_it = false, still_alone = true, still_locked = false;
+
+  beginning() {
+    for (unsigned i = 0; i < 120; ++i) {
+      auto* const block = static_cast<unsigned char*>(early_pool.allocate());
+      std::memset(block, static_cast<int>(i), 32);
+      early_blocks.push_back(block);
+    }
+    was_alone = alone();
+    if (!was_alone) return;
+    thread_aware_mutex mutex;
+    std::optional<thread_aware_mutex::guard> guard(std::in_place, mutex);
+    second_got_it = waiter(mutex).gets_it();  // the second thread starts while the guard is held
+    still_alone = alone();
+    // What didn't lock doesn't unlock either, though there was a second thread by then.
+    mutex.lock();
+    guard.reset();
+    still_locked = !mutex.try_lock();
+    mutex.unlock();
   }
-  BOOST_REQUIRE(alone() == can_be_alone);
-  if (!can_be_alone) return;
-  thread_aware_mutex mutex;
-  std::optional<waiter> other;
-  std::optional<thread_aware_mutex::guard> guard(std::in_place, mutex);
-  other.emplace(mutex);  // the second thread starts while the guard is held
-  BOOST_REQUIRE(other->has_it_at_once());
-  BOOST_TEST(!alone());
-  other.reset();
-  // What didn't lock doesn't unlock either, though there was a second thread by then.
-  mutex.lock();
-  guard.reset();
-  other.emplace(mutex);
-  BOOST_TEST(other->waits());
-  mutex.unlock();
-  BOOST_TEST(other->has_it_at_once());
+};
+BOOST_TEST_GLOBAL_FIXTURE(beginning);
+
+BOOST_AUTO_TEST_CASE(the_only_thread_takes_no_lock) {
+  BOOST_TEST(beginning::was_alone == can_be_alone);
+  BOOST_TEST(beginning::second_got_it == can_be_alone);
+  BOOST_TEST(beginning::still_alone != can_be_alone);
+  BOOST_TEST(beginning::still_locked == can_be_alone);
 }
 
 BOOST_AUTO_TEST_CASE(lock_and_unlock_always_lock) {
   thread_aware_mutex mutex;
   mutex.lock();
-  {
-    const waiter other(mutex);
-    BOOST_TEST(other.waits());
-    mutex.unlock();
-    BOOST_TEST(other.has_it_at_once());
-  }
-  const waiter third(mutex);
-  BOOST_TEST(third.has_it_at_once());
+  waiter other(mutex);
+  BOOST_TEST(other.waits());
+  mutex.unlock();
+  BOOST_TEST(other.gets_it());
+  BOOST_TEST(waiter(mutex).gets_it());
 }
 
 BOOST_AUTO_TEST_CASE(a_guard_locks_once_there_are_threads) {
@@ -136,10 +128,10 @@ BOOST_AUTO_TEST_CASE(a_guard_locks_once_there_are_threads) {
   BOOST_TEST(!alone());
   thread_aware_mutex mutex;
   std::optional<thread_aware_mutex::guard> guard(std::in_place, mutex);
-  const waiter other(mutex);
+  waiter other(mutex);
   BOOST_TEST(other.waits());
   guard.reset();
-  BOOST_TEST(other.has_it_at_once());
+  BOOST_TEST(other.gets_it());
 }
 
 BOOST_AUTO_TEST_CASE(two_guards_exclude_each_other) {
@@ -161,18 +153,16 @@ BOOST_AUTO_TEST_CASE(two_guards_exclude_each_other) {
   BOOST_TEST(together == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_pool_takes_the_guard_and_not_lock_guard) {
-  using aware = detail::mutex_pair<thread_aware_mutex>;
-  static_assert(std::same_as<decltype(std::declval<const aware&>().hot()), thread_aware_mutex::guard>);
-  static_assert(std::same_as<decltype(std::declval<const aware&>().growth()), thread_aware_mutex::guard>);
-  using plain = detail::mutex_pair<std::mutex>;
-  static_assert(std::same_as<decltype(std::declval<const plain&>().hot()), std::lock_guard<std::mutex>>);
-  static_assert(std::same_as<detail::default_sharing<buffer_store>, mutex_locking<thread_aware_mutex>>);
-  BOOST_TEST(true);
-}
+// A pool takes the guard, and not lock_guard.
+using aware = detail::mutex_pair<thread_aware_mutex>;
+static_assert(std::same_as<decltype(std::declval<const aware&>().hot()), thread_aware_mutex::guard>);
+static_assert(std::same_as<decltype(std::declval<const aware&>().growth()), thread_aware_mutex::guard>);
+using plain = detail::mutex_pair<std::mutex>;
+static_assert(std::same_as<decltype(std::declval<const plain&>().hot()), std::lock_guard<std::mutex>>);
+static_assert(std::same_as<detail::default_sharing<buffer_store>, mutex_locking<thread_aware_mutex>>);
 
 BOOST_AUTO_TEST_CASE(blocks_of_the_time_alone_are_given_back_by_threads) {
-  BOOST_TEST(early_blocks.size() == 120u);
+  BOOST_REQUIRE(early_blocks.size() == 120u);
   std::atomic<int> faults{0};
   const auto work = [&](std::size_t who) {
     for (std::size_t i = who; i < early_blocks.size(); i += 3) {

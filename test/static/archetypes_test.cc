@@ -503,7 +503,6 @@ BOOST_AUTO_TEST_CASE(make_a_pool_that_works) {
   BOOST_TEST(pool.try_allocate() != nullptr);
 }
 
-
 // Near misses of kinds other than a member that lacks.
 struct wrong_axis : tarn::heap_store {
   using axis = tarn::axis::growth;
@@ -554,17 +553,16 @@ struct growth_with_value : tarn::fixed_growth<32> {
   explicit growth_with_value(int) {}
 };
 
-BOOST_AUTO_TEST_CASE(are_refused_for_near_misses) {
-  static_assert(!tarn::store_policy<wrong_axis> && !tarn::growth_policy<wrong_axis>);
-  static_assert(!tarn::growth_policy<throwing_growth> && !tarn::growth_policy<mutable_growth>);
-  static_assert(!tarn::growth_policy<growth_with_value>);
-  static_assert(!tarn::locking_policy<deaf_layer> && !tarn::store_policy<bottomless>);
-  static_assert(!tarn::store_policy<wrong_result> && !tarn::size_policy<size_of_int>);
-  static_assert(tarn::checking_policy<checking_that_answers<outcome>> && !tarn::checking_policy<checking_that_answers<bool>>);
-  static_assert(!tarn::checking_policy<forgetful>);
-  static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
-  static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
-}
+// Near misses are refused.
+static_assert(!tarn::store_policy<wrong_axis> && !tarn::growth_policy<wrong_axis>);
+static_assert(!tarn::growth_policy<throwing_growth> && !tarn::growth_policy<mutable_growth>);
+static_assert(!tarn::growth_policy<growth_with_value>);
+static_assert(!tarn::locking_policy<deaf_layer> && !tarn::store_policy<bottomless>);
+static_assert(!tarn::store_policy<wrong_result> && !tarn::size_policy<size_of_int>);
+static_assert(tarn::checking_policy<checking_that_answers<outcome>> && !tarn::checking_policy<checking_that_answers<bool>>);
+static_assert(!tarn::checking_policy<forgetful>);
+static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
+static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
 
 BOOST_AUTO_TEST_SUITE_END()
 

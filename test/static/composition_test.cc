@@ -34,22 +34,22 @@ constexpr bool any_order() {
          same<one, pool<D, A, C, B>> && same<one, pool<D, B, A, C>> && same<one, pool<D, B, C, A>> &&
          same<one, pool<D, C, A, B>> && same<one, pool<D, C, B, A>>;
 }
-BOOST_AUTO_TEST_CASE(the_order_of_policies_does_not_matter) {
-  static_assert(any_order<block, tarn::mutex_locking<>, tarn::fixed_growth<32>, tarn::heap_store>());
-  static_assert(any_order<tarn::dynamic_size, tarn::resource_store, tarn::lifo_reuse<>, tarn::keep_chunks>());
-  static_assert(any_order<tarn::size_of<double>, tarn::no_statistics, tarn::no_checking, tarn::report_exhaustion>());
-  static_assert(same<tarn::static_pool<struct tag, block, tarn::lifo_reuse<>, tarn::page_store<>>::body,
-                     tarn::static_pool<struct tag, tarn::page_store<>, tarn::lifo_reuse<>, block>::body>);
-}
-BOOST_AUTO_TEST_CASE(naming_a_default_changes_nothing) {
-  static_assert(same<tarn::pool<block>,
-                     tarn::pool<tarn::no_statistics, block, tarn::no_checking, tarn::report_exhaustion, tarn::keep_chunks,
-                                tarn::batch_reuse<>, tarn::heap_store, tarn::geometric_growth<>, tarn::no_locking>>);
-  static_assert(same<tarn::pool<block>,
-                     tarn::basic_pool<tarn::static_size<64, 16>, tarn::no_locking, tarn::geometric_growth<>, tarn::heap_store,
-                                      tarn::batch_reuse<>, tarn::keep_chunks, tarn::report_exhaustion, tarn::no_checking,
-                                      tarn::no_statistics>>);
-}
+
+// The order of policies does not matter.
+static_assert(any_order<block, tarn::mutex_locking<>, tarn::fixed_growth<32>, tarn::heap_store>());
+static_assert(any_order<tarn::dynamic_size, tarn::resource_store, tarn::lifo_reuse<>, tarn::keep_chunks>());
+static_assert(any_order<tarn::size_of<double>, tarn::no_statistics, tarn::no_checking, tarn::report_exhaustion>());
+static_assert(same<tarn::static_pool<struct tag, block, tarn::lifo_reuse<>, tarn::page_store<>>::body,
+                   tarn::static_pool<struct tag, tarn::page_store<>, tarn::lifo_reuse<>, block>::body>);
+
+// Naming a default changes nothing.
+static_assert(same<tarn::pool<block>,
+                   tarn::pool<tarn::no_statistics, block, tarn::no_checking, tarn::report_exhaustion, tarn::keep_chunks,
+                              tarn::batch_reuse<>, tarn::heap_store, tarn::geometric_growth<>, tarn::no_locking>>);
+static_assert(same<tarn::pool<block>,
+                   tarn::basic_pool<tarn::static_size<64, 16>, tarn::no_locking, tarn::geometric_growth<>, tarn::heap_store,
+                                    tarn::batch_reuse<>, tarn::keep_chunks, tarn::report_exhaustion, tarn::no_checking,
+                                    tarn::no_statistics>>);
 
 struct point {
   double x, y;
@@ -62,16 +62,16 @@ struct alignas(64) wide {
   char byte;
 };
 
-BOOST_AUTO_TEST_CASE(equal_layouts_are_one_type) {
-  static_assert(same<tarn::pool<tarn::size_of<point>>, tarn::pool<tarn::size_of<span>>>);
-  static_assert(same<tarn::pool<tarn::size_of<point>>, tarn::pool<tarn::static_size<16, 8>>>);
-  static_assert(same<tarn::pool<tarn::static_size<64>>, tarn::pool<tarn::static_size<64, 16>>>);
-  static_assert(same<tarn::pool<tarn::size_of<wide>>, tarn::pool<tarn::static_size<64, 64>>>);
-  static_assert(same<tarn::pool<tarn::size_of<const point>>, tarn::pool<tarn::size_of<point>>>);
-  static_assert(same<tarn::pool<tarn::size_of<point[3]>>, tarn::pool<tarn::static_size<48, 8>>>);
-  static_assert(!same<tarn::pool<tarn::static_size<64>>, tarn::pool<tarn::static_size<64, 8>>>);
-  static_assert(!same<tarn::pool<tarn::static_size<64>>, tarn::pool<tarn::static_size<65>>>);
-}
+// Equal layouts are one type.
+static_assert(same<tarn::pool<tarn::size_of<point>>, tarn::pool<tarn::size_of<span>>>);
+static_assert(same<tarn::pool<tarn::size_of<point>>, tarn::pool<tarn::static_size<16, 8>>>);
+static_assert(same<tarn::pool<tarn::static_size<64>>, tarn::pool<tarn::static_size<64, 16>>>);
+static_assert(same<tarn::pool<tarn::size_of<wide>>, tarn::pool<tarn::static_size<64, 64>>>);
+static_assert(same<tarn::pool<tarn::size_of<const point>>, tarn::pool<tarn::size_of<point>>>);
+static_assert(same<tarn::pool<tarn::size_of<point[3]>>, tarn::pool<tarn::static_size<48, 8>>>);
+static_assert(!same<tarn::pool<tarn::static_size<64>>, tarn::pool<tarn::static_size<64, 8>>>);
+static_assert(!same<tarn::pool<tarn::static_size<64>>, tarn::pool<tarn::static_size<65>>>);
+
 BOOST_AUTO_TEST_CASE(the_natural_alignment_divides_the_size) {
   static_assert(tarn::static_size<1>::alignment() == 1 && tarn::static_size<2>::alignment() == 2);
   static_assert(tarn::static_size<3>::alignment() == 1 && tarn::static_size<12>::alignment() == 4);
@@ -83,55 +83,55 @@ BOOST_AUTO_TEST_CASE(the_natural_alignment_divides_the_size) {
     BOOST_TEST((alignment == alignof(std::max_align_t) || bytes % (2 * alignment) != 0));
   }
 }
-BOOST_AUTO_TEST_CASE(a_store_implies_its_growth) {
-  static_assert(same<axes_of<block, tarn::static_array_store<8>>::growth, tarn::no_growth<8>>);
-  static_assert(same<axes_of<block, tarn::buffer_store>::growth, tarn::no_growth<>>);
-  static_assert(same<axes_of<block, tarn::buffer_store, tarn::no_growth<5>>::growth, tarn::no_growth<5>>);
-  static_assert(same<axes_of<block, tarn::resource_store>::growth, tarn::geometric_growth<>>);
-  static_assert(same<axes_of<block, tarn::page_store<>>::growth, tarn::geometric_growth<>>);
-}
+
+// A store implies its growth.
+static_assert(same<axes_of<block, tarn::static_array_store<8>>::growth, tarn::no_growth<8>>);
+static_assert(same<axes_of<block, tarn::buffer_store>::growth, tarn::no_growth<>>);
+static_assert(same<axes_of<block, tarn::buffer_store, tarn::no_growth<5>>::growth, tarn::no_growth<5>>);
+static_assert(same<axes_of<block, tarn::resource_store>::growth, tarn::geometric_growth<>>);
+static_assert(same<axes_of<block, tarn::page_store<>>::growth, tarn::geometric_growth<>>);
 
 // A retention policy that implies a reuse policy, as return_empty_chunks will.
 struct observed : tarn::lifo_reuse<tarn::prefetch::on_free> {};
 struct returning : tarn::keep_chunks {
   using implies = observed;
 };
-BOOST_AUTO_TEST_CASE(explicit_then_implied_then_default) {
-  static_assert(same<axes_of<block, returning>::reuse, observed>);
-  static_assert(same<axes_of<block, returning, tarn::static_array_store<8>>::reuse, observed>);
-  static_assert(same<axes_of<block, returning, tarn::lifo_reuse<>>::reuse, tarn::lifo_reuse<>>);
-  static_assert(same<tarn::pool<returning, block>, tarn::pool<block, returning>>);
-}
-BOOST_AUTO_TEST_CASE(small_blocks_and_bounded_stores_have_a_plain_list) {
-  static_assert(same<axes_of<tarn::static_size<1>>::reuse, tarn::lifo_reuse<>>);
-  static_assert(same<axes_of<tarn::static_size<15>>::reuse, tarn::lifo_reuse<>>);
-  static_assert(same<axes_of<tarn::static_size<16>>::reuse, tarn::batch_reuse<>>);
-  static_assert(same<axes_of<tarn::static_size<16, 1>>::reuse, tarn::batch_reuse<>>);
-  static_assert(same<axes_of<tarn::size_of<int>>::reuse, tarn::lifo_reuse<>>);
-  static_assert(same<axes_of<tarn::dynamic_size>::reuse, tarn::batch_reuse<>>);
-  static_assert(same<axes_of<block, tarn::static_array_store<8>>::reuse, tarn::lifo_reuse<>>);
-  static_assert(same<axes_of<block, tarn::buffer_store>::reuse, tarn::lifo_reuse<>>);
-  static_assert(same<axes_of<tarn::dynamic_size, tarn::buffer_store>::reuse, tarn::lifo_reuse<>>);
-  static_assert(same<axes_of<block, tarn::no_growth<100>>::reuse, tarn::batch_reuse<>>);
-  static_assert(same<axes_of<block, tarn::static_array_store<8>, tarn::batch_reuse<>>::reuse, tarn::batch_reuse<>>);
-}
-BOOST_AUTO_TEST_CASE(every_axis_has_its_default) {
-  using all = axes_of<block>;
-  static_assert(same<all::size, tarn::static_size<64, 16>> && same<all::locking, tarn::no_locking>);
-  static_assert(same<all::growth, tarn::geometric_growth<>> && same<all::store, tarn::heap_store>);
-  static_assert(same<all::reuse, tarn::batch_reuse<>> && same<all::retention, tarn::keep_chunks>);
-  static_assert(same<all::exhaustion, tarn::report_exhaustion> && same<all::checking, tarn::no_checking>);
-  static_assert(same<all::statistics, tarn::no_statistics>);
-}
-BOOST_AUTO_TEST_CASE(groups_keep_pools_apart) {
-  static_assert(!same<tarn::pool<block, tarn::grouped_locking<struct audio>>, tarn::pool<block, tarn::grouped_locking<struct video>>>);
-  static_assert(!same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block>>);
-  static_assert(!same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block, tarn::grouped_locking<audio, std::mutex>>>);
-}
-BOOST_AUTO_TEST_CASE(a_policy_is_known_by_its_axis) {
-  static_assert(tarn::policy<tarn::heap_store> && !tarn::policy<int> && !tarn::policy<std::mutex>);
-  static_assert(tarn::policy_on<tarn::heap_store, tarn::axis::store> && !tarn::policy_on<tarn::heap_store, tarn::axis::size>);
-}
+
+// What is named, then what is implied, then the default.
+static_assert(same<axes_of<block, returning>::reuse, observed>);
+static_assert(same<axes_of<block, returning, tarn::static_array_store<8>>::reuse, observed>);
+static_assert(same<axes_of<block, returning, tarn::lifo_reuse<>>::reuse, tarn::lifo_reuse<>>);
+static_assert(same<tarn::pool<returning, block>, tarn::pool<block, returning>>);
+
+// Small blocks and bounded stores have a plain list.
+static_assert(same<axes_of<tarn::static_size<1>>::reuse, tarn::lifo_reuse<>>);
+static_assert(same<axes_of<tarn::static_size<15>>::reuse, tarn::lifo_reuse<>>);
+static_assert(same<axes_of<tarn::static_size<16>>::reuse, tarn::batch_reuse<>>);
+static_assert(same<axes_of<tarn::static_size<16, 1>>::reuse, tarn::batch_reuse<>>);
+static_assert(same<axes_of<tarn::size_of<int>>::reuse, tarn::lifo_reuse<>>);
+static_assert(same<axes_of<tarn::dynamic_size>::reuse, tarn::batch_reuse<>>);
+static_assert(same<axes_of<block, tarn::static_array_store<8>>::reuse, tarn::lifo_reuse<>>);
+static_assert(same<axes_of<block, tarn::buffer_store>::reuse, tarn::lifo_reuse<>>);
+static_assert(same<axes_of<tarn::dynamic_size, tarn::buffer_store>::reuse, tarn::lifo_reuse<>>);
+static_assert(same<axes_of<block, tarn::no_growth<100>>::reuse, tarn::batch_reuse<>>);
+static_assert(same<axes_of<block, tarn::static_array_store<8>, tarn::batch_reuse<>>::reuse, tarn::batch_reuse<>>);
+
+// Every axis has its default.
+using all = axes_of<block>;
+static_assert(same<all::size, tarn::static_size<64, 16>> && same<all::locking, tarn::no_locking>);
+static_assert(same<all::growth, tarn::geometric_growth<>> && same<all::store, tarn::heap_store>);
+static_assert(same<all::reuse, tarn::batch_reuse<>> && same<all::retention, tarn::keep_chunks>);
+static_assert(same<all::exhaustion, tarn::report_exhaustion> && same<all::checking, tarn::no_checking>);
+static_assert(same<all::statistics, tarn::no_statistics>);
+
+// Groups keep pools apart.
+static_assert(!same<tarn::pool<block, tarn::grouped_locking<struct audio>>, tarn::pool<block, tarn::grouped_locking<struct video>>>);
+static_assert(!same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block>>);
+static_assert(!same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block, tarn::grouped_locking<audio, std::mutex>>>);
+
+// A policy is known by its axis.
+static_assert(tarn::policy<tarn::heap_store> && !tarn::policy<int> && !tarn::policy<std::mutex>);
+static_assert(tarn::policy_on<tarn::heap_store, tarn::axis::store> && !tarn::policy_on<tarn::heap_store, tarn::axis::size>);
 
 BOOST_AUTO_TEST_SUITE_END()
 

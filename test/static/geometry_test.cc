@@ -39,10 +39,10 @@ using kept = geometry<dynamic_size, block_shape{1, 8, 32, 16, 16}>;  // one that
 
 BOOST_AUTO_TEST_SUITE(arithmetic)
 
-BOOST_AUTO_TEST_CASE(is_power_of_two_knows_them) {
-  static_assert(!is_power_of_two(0) && is_power_of_two(1) && is_power_of_two(2) && !is_power_of_two(3));
-  static_assert(is_power_of_two(std::size_t{1} << 63) && !is_power_of_two(size_max));
-}
+// Is power of two knows them.
+static_assert(!is_power_of_two(0) && is_power_of_two(1) && is_power_of_two(2) && !is_power_of_two(3));
+static_assert(is_power_of_two(std::size_t{1} << 63) && !is_power_of_two(size_max));
+
 BOOST_AUTO_TEST_CASE(round_up_is_the_next_multiple) {
   for (std::size_t power = 1; power <= 4096; power *= 2)
     for (std::size_t n = 0; n < 10000; ++n) {
@@ -51,16 +51,16 @@ BOOST_AUTO_TEST_CASE(round_up_is_the_next_multiple) {
     }
   BOOST_TEST(round_up(size_limit, std::size_t{1} << 60) >= size_limit);  // no wrap at the limit
 }
-BOOST_AUTO_TEST_CASE(lowest_bit_divides) {
-  static_assert(lowest_bit(0) == 1 && lowest_bit(1) == 1 && lowest_bit(12) == 4 && lowest_bit(4096) == 4096);
-  static_assert(lowest_bit(size_max) == 1 && lowest_bit(std::size_t{1} << 63) == std::size_t{1} << 63);
-}
-BOOST_AUTO_TEST_CASE(multiply_and_add_do_not_wrap) {
-  static_assert(multiply(0, size_max) == 0 && multiply(size_max, 0) == 0 && multiply(3, 5) == 15);
-  static_assert(multiply(size_max, 1) == size_max && multiply(size_max / 2 + 1, 2) == size_max);
-  static_assert(multiply(std::size_t{1} << 32, std::size_t{1} << 32) == size_max);
-  static_assert(add(size_max, 1) == size_max && add(1, 2) == 3 && add(size_max, 0) == size_max);
-}
+
+// Lowest bit divides.
+static_assert(lowest_bit(0) == 1 && lowest_bit(1) == 1 && lowest_bit(12) == 4 && lowest_bit(4096) == 4096);
+static_assert(lowest_bit(size_max) == 1 && lowest_bit(std::size_t{1} << 63) == std::size_t{1} << 63);
+
+// Multiply and add do not wrap.
+static_assert(multiply(0, size_max) == 0 && multiply(size_max, 0) == 0 && multiply(3, 5) == 15);
+static_assert(multiply(size_max, 1) == size_max && multiply(size_max / 2 + 1, 2) == size_max);
+static_assert(multiply(std::size_t{1} << 32, std::size_t{1} << 32) == size_max);
+static_assert(add(size_max, 1) == size_max && add(1, 2) == 3 && add(size_max, 0) == size_max);
 
 BOOST_AUTO_TEST_SUITE_END()
 

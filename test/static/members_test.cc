@@ -55,11 +55,11 @@ concept knows_its_size_at_compile_time = requires { typename std::integral_const
 
 BOOST_AUTO_TEST_SUITE(members)
 
-BOOST_AUTO_TEST_CASE(release_and_trim_need_chunks_that_may_go) {
-  static_assert(releases<standard> && releases<locked> && releases<array> && releases<body>);
-  static_assert(trims<standard> && trims<locked> && trims<array> && trims<body>);
-  static_assert(!releases<lock_free_like> && !trims<lock_free_like>);
-}
+// Release and trim need chunks that may go.
+static_assert(releases<standard> && releases<locked> && releases<array> && releases<body>);
+static_assert(trims<standard> && trims<locked> && trims<array> && trims<body>);
+static_assert(!releases<lock_free_like> && !trims<lock_free_like>);
+
 BOOST_AUTO_TEST_CASE(statistics_needs_a_policy_that_counts) {
   static_assert(!counts<standard> && !counts<lifo> && !counts<body> && counts<counted>);
   counted pool;
@@ -92,43 +92,43 @@ constexpr bool promises() {
          !noexcept(std::declval<P&>().allocate_batch(std::declval<std::span<void*>>())) &&
          !noexcept(std::declval<P&>().reserve(1));
 }
-BOOST_AUTO_TEST_CASE(all_but_three_are_noexcept) {
-  static_assert(promises<standard>() && promises<lifo>() && promises<locked>() && promises<array>() && promises<dynamic>());
-  static_assert(promises<buffer>() && promises<body>());
-  static_assert(promises<tarn::pool<block, tarn::grouped_locking<struct group, std::mutex>>>());
-}
-BOOST_AUTO_TEST_CASE(types_are_as_documented) {
-  static_assert(std::is_same_v<decltype(std::declval<standard&>().allocate()), void*>);
-  static_assert(std::is_same_v<decltype(std::declval<standard&>().try_allocate()), void*>);
-  static_assert(std::is_void_v<decltype(std::declval<standard&>().deallocate(nullptr))>);
-  static_assert(std::is_same_v<decltype(std::declval<standard&>().try_allocate_batch({})), std::size_t>);
-  static_assert(std::is_same_v<decltype(std::declval<const standard&>().owns(nullptr)), bool>);
-  static_assert(std::is_same_v<decltype(std::declval<const standard&>().capacity()), std::size_t>);
-}
+
+// All but three are noexcept.
+static_assert(promises<standard>() && promises<lifo>() && promises<locked>() && promises<array>() && promises<dynamic>());
+static_assert(promises<buffer>() && promises<body>());
+static_assert(promises<tarn::pool<block, tarn::grouped_locking<struct group, std::mutex>>>());
+
+// Types are as documented.
+static_assert(std::is_same_v<decltype(std::declval<standard&>().allocate()), void*>);
+static_assert(std::is_same_v<decltype(std::declval<standard&>().try_allocate()), void*>);
+static_assert(std::is_void_v<decltype(std::declval<standard&>().deallocate(nullptr))>);
+static_assert(std::is_same_v<decltype(std::declval<standard&>().try_allocate_batch({})), std::size_t>);
+static_assert(std::is_same_v<decltype(std::declval<const standard&>().owns(nullptr)), bool>);
+static_assert(std::is_same_v<decltype(std::declval<const standard&>().capacity()), std::size_t>);
 
 template <class P>
 constexpr bool stays_where_it_is = !std::is_copy_constructible_v<P> && !std::is_move_constructible_v<P> &&
                                    !std::is_copy_assignable_v<P> && !std::is_move_assignable_v<P>;
 
-BOOST_AUTO_TEST_CASE(pools_are_not_copied_or_moved) {
-  static_assert(stays_where_it_is<standard> && stays_where_it_is<locked> && stays_where_it_is<array>);
-  static_assert(stays_where_it_is<dynamic> && stays_where_it_is<buffer> && stays_where_it_is<body>);
-  static_assert(!std::is_constructible_v<standard, standard&>);  // not taken by the constructor for policy objects
-}
-BOOST_AUTO_TEST_CASE(construction_is_noexcept_and_explicit_for_one_object) {
-  static_assert(std::is_nothrow_default_constructible_v<standard> && std::is_nothrow_default_constructible_v<locked>);
-  static_assert(std::is_nothrow_constructible_v<dynamic, tarn::dynamic_size>);
-  static_assert(!std::is_convertible_v<tarn::dynamic_size, dynamic>);
-  static_assert(std::is_nothrow_destructible_v<standard> && std::is_nothrow_destructible_v<locked>);
-}
-BOOST_AUTO_TEST_CASE(a_static_pool_is_a_constant_without_end) {
-  static_assert(std::is_trivially_destructible_v<body>);
-  static_assert(std::is_trivially_destructible_v<tarn::static_pool<struct tag, block, tarn::mutex_locking<>>::body>);
-  static_assert(std::is_trivially_destructible_v<tarn::static_pool<struct tag, block, tarn::static_array_store<8>>::body>);
-  static_assert(!std::is_trivially_destructible_v<standard>);
-  static_assert(!std::is_default_constructible_v<tarn::static_pool<struct tag, block>>);
-  static_assert(noexcept(tarn::static_pool<struct tag, block>::instance()));
-}
+// Pools are not copied or moved.
+static_assert(stays_where_it_is<standard> && stays_where_it_is<locked> && stays_where_it_is<array>);
+static_assert(stays_where_it_is<dynamic> && stays_where_it_is<buffer> && stays_where_it_is<body>);
+static_assert(!std::is_constructible_v<standard, standard&>);  // not taken by the constructor for policy objects
+
+// Construction is noexcept and explicit for one object.
+static_assert(std::is_nothrow_default_constructible_v<standard> && std::is_nothrow_default_constructible_v<locked>);
+static_assert(std::is_nothrow_constructible_v<dynamic, tarn::dynamic_size>);
+static_assert(!std::is_convertible_v<tarn::dynamic_size, dynamic>);
+static_assert(std::is_nothrow_destructible_v<standard> && std::is_nothrow_destructible_v<locked>);
+
+// A static pool is a constant without end.
+static_assert(std::is_trivially_destructible_v<body>);
+static_assert(std::is_trivially_destructible_v<tarn::static_pool<struct tag, block, tarn::mutex_locking<>>::body>);
+static_assert(std::is_trivially_destructible_v<tarn::static_pool<struct tag, block, tarn::static_array_store<8>>::body>);
+static_assert(!std::is_trivially_destructible_v<standard>);
+static_assert(!std::is_default_constructible_v<tarn::static_pool<struct tag, block>>);
+static_assert(noexcept(tarn::static_pool<struct tag, block>::instance()));
+
 BOOST_AUTO_TEST_CASE(pools_can_be_constants_too) {
   static constinit standard a{};
   static constinit array b{};
