@@ -31,7 +31,11 @@ _STARLARK = ["all", "any", "bool", "dict", "enumerate", "getattr", "hasattr", "h
 
 
 class Wrong(Exception):
-    """A sentence about what is wrong in a BUILD file, with its place."""
+    """A sentence about what is wrong in a BUILD file, with its place where that is known."""
+
+    def __init__(self, sentence, place=None):
+        super().__init__(f"{place}: {sentence}" if place else str(sentence))
+        self.placed = place is not None
 
 
 @dataclass
@@ -130,19 +134,17 @@ class Tree:
                 code = compile(file.read(), path, "exec")
             self.files.append(path)
             exec(code, scope)  # pylint: disable=exec-used
-        except Wrong as wrong:
-            raise Wrong(str(wrong) if re.match(r"\S+:\d+: ", str(wrong)) else f"{self._place()}: {wrong}") from None
         except SyntaxError as error:
             raise Wrong(f"{path}:{error.lineno}: {error.msg}") from None
-        except OSError as error:
-            raise Wrong(f"{self._place()}: cannot read {path}: {error.strerror}") from None
         except Exception as error:  # pylint: disable=broad-except
-            line, trace = 0, error.__traceback__
+            if isinstance(error, Wrong) and error.placed:
+                raise
+            line, trace = 1, error.__traceback__
             while trace:
                 if trace.tb_frame.f_code.co_filename == path:
                     line = trace.tb_lineno
                 trace = trace.tb_next
-            raise Wrong(f"{path}:{line}: {error}") from None
+            raise Wrong(error, f"{path}:{line}") from None
         for name, value in scope.items():
             if isinstance(value, _Rule) and value.name is None:
                 value.name = name
@@ -202,14 +204,14 @@ class Tree:
 
     def record(self, rule, attrs):
         if rule not in RULES:
-            raise Wrong(f"{self._place()}: the rule '{rule}' isn't known to build_files.py")
+            raise Wrong(f"the rule '{rule}' isn't known to build_files.py")
         name = attrs.get("name")
         for attr in attrs:
             if attr not in RULES[rule]:
-                raise Wrong(f"{self._place()}: {rule} '{name}': the attribute '{attr}' isn't known to build_files.py")
+                raise Wrong(f"{rule} '{name}': the attribute '{attr}' isn't known to build_files.py")
         target = Target(rule, self._package, name, self._place(), {key: value for key, value in attrs.items() if value is not None})
         if target.label in self.targets:
-            raise Wrong(f"{target.place}: there are two of {target.label}")
+            raise Wrong(f"there are two of {target.label}")
         self.targets[target.label] = target
 
     # --- What readers of it ask.

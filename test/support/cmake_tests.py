@@ -331,14 +331,11 @@ class Writer:
 
 
 def agree(tree, lines):
-    """Prints which labels one side lacks; the exit status."""
+    """What to print about our labels and those in `lines`, which must be the same."""
     ours, theirs = set(tree.tests()), {line.strip() for line in lines if line.strip()}
-    for label in sorted(ours - theirs):
-        print(f"FAIL  {label}: Bazel doesn't have it")
-    for label in sorted(theirs - ours):
-        print(f"FAIL  {label}: cmake_tests.py doesn't have it")
-    print(f"{len(ours & theirs)} passed, {len(ours ^ theirs)} failed")
-    return 1 if ours ^ theirs or not ours else 0
+    said = [f"FAIL  {label}: Bazel doesn't have it" for label in sorted(ours - theirs)]
+    said += [f"FAIL  {label}: cmake_tests.py doesn't have it" for label in sorted(theirs - ours)]
+    return said + [f"{len(ours & theirs)} passed, {len(said)} failed"]
 
 
 def main():
@@ -346,7 +343,9 @@ def main():
     try:
         tree = build_files.Tree(os.path.abspath(root))
         if what == "agree":
-            return agree(tree, sys.stdin)
+            said = agree(tree, sys.stdin)
+            print("\n".join(said))
+            return 1 if len(said) > 1 or not tree.tests() else 0
         if what == "labels":
             print("\n".join(tree.tests()))
         else:

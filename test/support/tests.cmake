@@ -8,6 +8,9 @@ set(TARN_TEST_EXCLUDE "^(long|nightly|needs_.*)$" CACHE STRING "Don't build the 
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 find_package(Threads REQUIRED)
 
+# The interpreter itself, where what was found is a script that looks for it each time.
+execute_process(COMMAND "${Python3_EXECUTABLE}" -c "import sys; print(sys.executable, end='')" OUTPUT_VARIABLE tarn_python)
+
 set(tarn_support "${CMAKE_CURRENT_LIST_DIR}")
 set(tarn_build "${CMAKE_CURRENT_BINARY_DIR}")
 set(tarn_left_out "")
@@ -20,7 +23,7 @@ endif()
 
 # For every test. The flags are .bazelrc's; `generated` holds headers that are written by the build.
 execute_process(
-  COMMAND "${Python3_EXECUTABLE}" -B -c "import compilers; print(';'.join(compilers.WARNINGS), end='')"
+  COMMAND "${tarn_python}" -B -c "import compilers; print(';'.join(compilers.WARNINGS), end='')"
   WORKING_DIRECTORY "${tarn_support}" OUTPUT_VARIABLE tarn_warnings RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "compilers.py doesn't say which warnings tarn is compiled with")
@@ -149,7 +152,7 @@ function(tarn_test name)
     endif()
   endforeach()
   add_test(NAME "${name}" WORKING_DIRECTORY "${arg_FOLDER}"
-    COMMAND "${Python3_EXECUTABLE}" -B "${tarn_support}/ctest_case.py" run "${tarn_build}" "${name}" ${arg_COMMAND})
+    COMMAND "${tarn_python}" -B "${tarn_support}/ctest_case.py" run "${tarn_build}" "${name}" ${arg_COMMAND})
   set_tests_properties("${name}" PROPERTIES
     TIMEOUT "${arg_TIMEOUT}" LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT}")
   if(arg_PROCESSORS)
@@ -186,7 +189,7 @@ endfunction()
 add_custom_target(tarn_generated_for_tests ALL)
 
 execute_process(
-  COMMAND "${Python3_EXECUTABLE}" -B "${tarn_support}/cmake_tests.py" write "${CMAKE_CURRENT_SOURCE_DIR}" "${tarn_build}"
+  COMMAND "${tarn_python}" -B "${tarn_support}/cmake_tests.py" write "${CMAKE_CURRENT_SOURCE_DIR}" "${tarn_build}"
   ERROR_VARIABLE said RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "The tests can't be read from the BUILD files.\n${said}")
@@ -209,7 +212,7 @@ foreach(when IN ITEMS PRE:clear POST:sum)
   list(GET when 0 turn)
   list(GET when 1 word)
   string(APPEND custom "set(CTEST_CUSTOM_${turn}_TEST "
-    "[==[\"${Python3_EXECUTABLE}\" -B \"${tarn_support}/ctest_case.py\" ${word} \"${tarn_build}\"]==])\n")
+    "[==[\"${tarn_python}\" -B \"${tarn_support}/ctest_case.py\" ${word} \"${tarn_build}\"]==])\n")
 endforeach()
 file(WRITE "${tarn_build}/CTestCustom.cmake" "${custom}")
 
