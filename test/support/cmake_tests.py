@@ -231,8 +231,9 @@ class Writer:
     def genrule(self, target):
         outs = [self.generated(target, name) for name in target.get("outs")]
         inputs = {**self.all_files("srcs", target), **self.all_files("tools", target)}
-        sources = " ".join(self.all_files("srcs", target).values())
-        command = target.get("cmd").replace("$(OUTS)", " ".join(map(shlex.quote, outs))).replace("$(SRCS)", sources)
+        command = target.get("cmd")
+        for variable, files in (("$(OUTS)", outs), ("$(SRCS)", self.all_files("srcs", target).values())):
+            command = command.replace(variable, " ".join(map(shlex.quote, files)))
         if len(outs) == 1:
             command = command.replace("$@", shlex.quote(outs[0]))
         return _call("tarn_generated", self.cmake_name(target), label=[target.label], output=outs,

@@ -41,7 +41,9 @@ if(NOT TARN_BOOST_TEST MATCHES "\\.a$")
 endif()
 
 # Boost.Test takes a second to parse, of each file that includes it.
-file(WRITE "${tarn_build}/precompiled.cc" "")
+if(NOT EXISTS "${tarn_build}/precompiled.cc")
+  file(WRITE "${tarn_build}/precompiled.cc" "")
+endif()
 add_library(tarn_precompiled OBJECT "${tarn_build}/precompiled.cc")
 set_target_properties(tarn_precompiled PROPERTIES CXX_STANDARD 20 CXX_EXTENSIONS OFF EXCLUDE_FROM_ALL TRUE)
 target_link_libraries(tarn_precompiled PRIVATE tarn_tested tarn_boost_test)
