@@ -1,7 +1,7 @@
 """Reads the BUILD files: which targets there are, with what attributes.
 
-Starlark, as they use it, is a part of Python. So they and the .bzl files are executed, with functions of ours in place of Bazel's:
-a rule records a Target. What isn't known here (a rule, an attribute) is an error with its place, never left out.
+Starlark, as they use it, is a part of Python. So they and the .bzl files are executed, with functions of ours in place of
+Bazel's: a rule records a Target. What isn't known here (a rule, an attribute) is an error with its place, never left out.
 """
 
 import builtins
@@ -26,8 +26,8 @@ RULES = {
 }
 
 # What Starlark has of its own.
-_STARLARK = ["all", "any", "bool", "dict", "enumerate", "getattr", "hasattr", "hash", "int", "len", "list", "max", "min", "print",
-             "range", "repr", "sorted", "str", "tuple", "zip"]
+_STARLARK = ["all", "any", "bool", "dict", "enumerate", "getattr", "hasattr", "hash", "int", "len", "list", "max", "min",
+             "print", "range", "repr", "sorted", "str", "tuple", "zip"]
 
 
 class Wrong(Exception):
@@ -209,7 +209,8 @@ class Tree:
         for attr in attrs:
             if attr not in RULES[rule]:
                 raise Wrong(f"{rule} '{name}': the attribute '{attr}' isn't known to build_files.py")
-        target = Target(rule, self._package, name, self._place(), {key: value for key, value in attrs.items() if value is not None})
+        given = {attr: value for attr, value in attrs.items() if value is not None}
+        target = Target(rule, self._package, name, self._place(), given)
         if target.label in self.targets:
             raise Wrong(f"there are two of {target.label}")
         self.targets[target.label] = target

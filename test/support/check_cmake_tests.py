@@ -76,8 +76,10 @@ ONE = 'tarn_test(name = "one", srcs = ["a.cc"]{})\n'
 def goods():
     a = {"a/a.cc": ""}
     return [
-        good("a test is a program and a test", ONE.format(""), r"^tarn_program\(a\.one .* SOURCES a/a\.cc .* PRECOMPILED TRUE\)$",
-             r"^tarn_objects\(test\.support\.boost_test .*boost_main\.cc", r"^tarn_need\(boost\.test HEADER boost/test/unit_test\.hpp",
+        good("a test is a program and a test", ONE.format(""),
+             r"^tarn_program\(a\.one .* SOURCES a/a\.cc .* PRECOMPILED TRUE\)$",
+             r"^tarn_objects\(test\.support\.boost_test .*boost_main\.cc",
+             r"^tarn_need\(boost\.test HEADER boost/test/unit_test\.hpp PACKAGE libboost-test-dev\)$",
              r"^tarn_test\(//a:one PROGRAMS a\.one COMMAND \./a/one FOLDER out/runfiles/a/one TIMEOUT 300\)$",
              r"^link out/runfiles/a/one/a/one out/programs/a/one$", files=a),
         good("tags are labels, but for those that say something to Bazel", ONE.format(', tags = ["threads", "cpu:2", "long"]'),
@@ -94,7 +96,7 @@ def goods():
              'script_test(name = "s", script = "s.py", srcs = [":f"], data = glob(["d/*"]))\n',
              r"COMMAND \./a/s\.py a/1\.txt a/d/2\.txt FOLDER", r"a/s/a/d/3\.dat ",
              r"^file\(GLOB_RECURSE unused CONFIGURE_DEPENDS a/\*\.txt\)", unwanted=["no4", "b/5"],
-             files={path: "" for path in ("a/s.py", "a/1.txt", "a/d/2.txt", "a/d/3.dat", "a/no4.txt", "a/b/5.txt", "a/b/BUILD")}),
+             files={"a/" + path: "" for path in ("s.py", "1.txt", "d/2.txt", "d/3.dat", "no4.txt", "b/5.txt", "b/BUILD")}),
         good("headers have a test that sees those that they include",
              'tarn_headers(name = "x", hdrs = ["x.h"], deps = [":y"])\ntarn_headers(name = "y", hdrs = ["y.h"])\n',
              r"^tarn_test\(//a:x_headers_test COMMAND \./test/support/check_headers\.py a/x\.h FOLDER .*LABELS any_config ",
@@ -104,7 +106,8 @@ def goods():
              "".join(f'cc_library(name = "{name}", srcs = ["{name}.cc"], copts = ["-O1"], defines = ["D_{name}"], '
                      f'local_defines = ["L_{name}"], deps = {deps})\n'
                      for name, deps in {"x": [], "y": [":x"], "z": [":x"]}.items()) +
-             'cc_test(name = "t", srcs = ["a.cc"], deps = [":y", ":z"])\ncc_test(name = "u", srcs = ["a.cc"], deps = [":x"])\n',
+             'cc_test(name = "t", srcs = ["a.cc"], deps = [":y", ":z"])\n'
+             'cc_test(name = "u", srcs = ["a.cc"], deps = [":x"])\n',
              r"^tarn_objects\(a\.y LABEL //a:y SOURCES a/y\.cc COPTS -O1 DEFINITIONS D_y L_y D_x OBJECTS a\.x\)$",
              r"^tarn_program\(a\.t [^\n]*DEFINITIONS D_y D_x D_z OBJECTS a\.y a\.x a\.z\)$",
              unwanted=[r"(?s)tarn_objects\(a\.x .*tarn_objects\(a\.x ", r"PRECOMPILED"],
@@ -116,7 +119,8 @@ def goods():
              unwanted=[r"tarn_test\(//a:one", r"a\.two"], files={**a, "a/s.py": ""}),
         good("arguments name files by where they are for the test",
              'genrule(name = "g", outs = ["g.txt"], tools = ["g.py"], cmd = "$(location g.py) $$HOME $(OUTS)")\n' +
-             ONE.format(', data = ["g.txt", "h.txt"], args = ["--", "$(rootpath g.txt)", "x y"], env = {"H": "$(rootpath h.txt)"}'),
+             ONE.format(', data = ["g.txt", "h.txt"], args = ["--", "$(rootpath g.txt)", "x y"], '
+                        'env = {"H": "$(rootpath h.txt)"}'),
              r"COMMAND \./a/one -- a/g\.txt x y FOLDER out/runfiles/a/one ENVIRONMENT H=a/h\.txt ",
              r"^tarn_generated\(a\.g .*COMMAND bash -c a/g\.py \$HOME \S*/generated/tarn/a/g\.txt DEPENDS a/g\.py\)$",
              r"^link out/runfiles/a/one/a/g\.txt out/generated/tarn/a/g\.txt$", r"^tarn_program\(a\.one .* DATA a\.g\)$",
@@ -154,7 +158,8 @@ def wrongs():
               r"a/BUILD:3: //a:l: CMake can give its headers no other prefix than tarn/a"),
         wrong("a variable that isn't known", ONE.format(', args = ["$(TARGET_CPU)"]'),
               r"a/BUILD:3: //a:one: '\$\(TARGET_CPU\)' has a variable that isn't known to cmake_tests\.py"),
-        wrong("a size that isn't known", ONE.format(', size = "vast"'), r"a/BUILD:3: //a:one: there is no such size or timeout"),
+        wrong("a size that isn't known", ONE.format(', size = "vast"'),
+              r"a/BUILD:3: //a:one: there is no such size or timeout"),
     ]
 
 
@@ -223,7 +228,8 @@ def ctest_cases():
         judged("a case that fails, with a good exit status", "echo 3 passed, 1 failed", 1, "//a:one: 1 failed"),
         judged("no line with a count", "echo all is well", 1, "counted no case"),
         judged("no case", "echo 0 passed, 0 failed", 1, "counted no case"),
-        judged("a bad exit status after its cases passed", "echo 3 passed, 0 failed; exit 3", 1, "exit status 3 after its cases"),
+        judged("a bad exit status after its cases passed", "echo 3 passed, 0 failed; exit 3", 1,
+               "exit status 3 after its cases passed"),
         judged("it is killed", "echo 3 passed, 0 failed; kill -9 $$", 1, "signal 9 after its cases passed"),
         ("ctest: the sum is of this run", sums),
     ]

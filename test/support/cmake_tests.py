@@ -190,6 +190,8 @@ class Writer:
             after += [self.cmake_name(made) for attr in ("hdrs", "srcs") for made in self.make_all(attr, one)
                       if made.rule in ("genrule", "_variants_header")]
         needs = [self.repository(label, target) for label, library in every.items() if library is None]
+        # Not with other flags; nor in boost_main.cc, which defines macros before it includes parts of the framework.
+        precompiled = "boost.test" in needs and not target.get("copts") and not target.get("alwayslink")
         return {
             "sources": sources,
             "copts": target.get("copts"),
@@ -199,8 +201,7 @@ class Writer:
             "objects": [self.cmake_name(library) for library in libraries if library.get("srcs")],
             "needs": needs,
             "after": sorted(set(after)),
-            # boost_main.cc includes parts of the framework in its own order.
-            "precompiled": ["TRUE"] if "boost.test" in needs and not target.get("copts") and not target.get("alwayslink") else [],
+            "precompiled": ["TRUE"] if precompiled else [],
         }
 
     def library(self, target):

@@ -42,7 +42,8 @@ def run(folder, name, *command):
             sys.stdout.flush()
             said.append(line.decode(errors="replace"))
     status = program.returncode
-    count = count_cases.judge(name, "".join(said), status == 0, f"exit status {status}" if status >= 0 else f"signal {-status}")
+    ended = f"exit status {status}" if status >= 0 else f"signal {-status}"
+    count = count_cases.judge(name, "".join(said), status == 0, ended)
     _keep(path, count)
     shutil.rmtree(scratch, ignore_errors=True)
     if count.failed:

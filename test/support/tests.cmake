@@ -1,7 +1,7 @@
 # The tests, without Bazel. The BUILD files stay the only list: cmake_tests.py writes calls of the functions below out of them.
 #
-# Only what TARN_TEST_INCLUDE and TARN_TEST_EXCLUDE choose by labels, a test's tags, is built by default; a preset's `ctest` chooses
-# by the same.
+# Only what TARN_TEST_INCLUDE and TARN_TEST_EXCLUDE choose by labels, a test's tags, is built by default; a preset's `ctest`
+# chooses by the same.
 set(TARN_TEST_INCLUDE "" CACHE STRING "Build the tests with a label that matches this; empty: all")
 set(TARN_TEST_EXCLUDE "^(long|nightly|needs_.*)$" CACHE STRING "Don't build the tests with a label that matches this")
 
