@@ -21,6 +21,7 @@ RULES = {
     "cc_test": _COMMON | _CC | _TEST,
     "filegroup": _COMMON | {"srcs"},
     "genrule": _COMMON | {"cmd", "outs", "srcs", "tools"},
+    "precompiled_header": _COMMON | {"deps", "hdr"},
     "script_test": _COMMON | _TEST | {"data", "deps", "script", "srcs", "words"},
     "_variants_header": _COMMON | {"deps", "headers", "tests", "which"},
 }
@@ -77,7 +78,7 @@ class _Rule:
 
 
 class _Anything:
-    """For what only rules' implementations use, which are never called: attr.label(...), CcInfo, ..."""
+    """For what says something to rule() alone, and to implementations, which are never called: attr.label(...), ..."""
 
     def __getattr__(self, name):
         return self
@@ -153,13 +154,14 @@ class Tree:
 
     def _scope(self):
         def load(label, *names, **renamed):
-            if label.startswith("@"):
-                given = {**{rule: _Rule(self, rule) for rule in RULES}, "CcInfo": _Anything()}
-            else:
-                given = self._execute(absolute(label, self._package)[2:].replace(":", "/").lstrip("/"))
-            for here, there in {**{name: name for name in names}, **renamed}.items():
+            wanted = {**{name: name for name in names}, **renamed}
+            if label.startswith("@"):  # a rule, or what only implementations of rules use
+                scope.update({here: _Rule(self, there) for here, there in wanted.items()})
+                return
+            given = self._execute(absolute(label, self._package)[2:].replace(":", "/").lstrip("/"))
+            for here, there in wanted.items():
                 if there not in given:
-                    raise Wrong(f"'{there}' of {label} isn't known to build_files.py")
+                    raise Wrong(f"{label} has no '{there}'")
                 scope[here] = given[there]
 
         def fail(*words):

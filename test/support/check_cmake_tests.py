@@ -14,19 +14,43 @@ import compilers
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
-LOAD = 'load("//bazel:defs.bzl", "script_test", "tarn_headers", "tarn_test")\n'
+LOAD = 'load("//bazel:defs.bzl", "precompiled_header", "script_test", "tarn_headers", "tarn_test")\n'
 LOAD_CC = 'load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")\n'
 
 
 # --- BUILD files.
 
+# A part of tarn's.
+DEFS = '''
+load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_library", "cc_test")
+
+def tarn_headers(name, hdrs, deps = [], **kwargs):
+    cc_library(name = name, hdrs = hdrs, include_prefix = "tarn/" + native.package_name(), deps = deps, **kwargs)
+    script_test(name = name + "_headers_test", script = "//test/support:check_headers.py", srcs = hdrs, deps = [":" + name])
+
+def tarn_test(name, srcs, deps = [], copts = ["-include", "$(BINDIR)/test/support/precompiled.h"], **kwargs):
+    more = ["//test/support:boost_test", "//test/support:precompiled"]
+    cc_test(name = name, srcs = srcs, linkstatic = True, copts = copts, deps = deps + more, **kwargs)
+
+def _impl(ctx):
+    ctx.actions.declare_file(ctx.label.name)
+
+precompiled_header = rule(implementation = _impl, attrs = {"hdr": attr.label(mandatory = True)})
+script_test = rule(implementation = _impl, test = True, attrs = {"deps": attr.label_list(providers = [CcInfo])})
+unknown = rule(implementation = _impl)
+'''
+SUPPORT = LOAD + LOAD_CC + '''
+cc_library(name = "boost_test", srcs = ["boost_main.cc"], alwayslink = True, deps = ["@boost.test//:boost.test"])
+precompiled_header(name = "precompiled", hdr = "precompiled.h", deps = ["@boost.test//:boost.test"])
+'''
+
+
 def tree_of(folder, files):
-    """A workspace of these files, with tarn's own .bzl files and the package that they name."""
-    own = {name: open(name, encoding="utf-8").read() for name in ("bazel/defs.bzl", "bazel/repos.bzl")}
-    support = {"test/support/" + name: "" for name in ("boost_main.cc", "check_headers.py", "compilers.py")}
-    boost = LOAD_CC + ('cc_library(name = "boost_test", srcs = ["boost_main.cc"], alwayslink = True, '
-                       'deps = ["@boost.test//:boost.test"])\n')
-    for path, text in {**own, **support, "test/support/BUILD": boost, **files}.items():
+    """A workspace of these files, with those that tests need."""
+    with open("bazel/repos.bzl", encoding="utf-8") as file:
+        own = {"bazel/defs.bzl": DEFS, "bazel/repos.bzl": file.read(), "test/support/BUILD": SUPPORT}
+    support = {"test/support/" + name: "" for name in ("boost_main.cc", "check_headers.py", "precompiled.h")}
+    for path, text in {**own, **support, **files}.items():
         os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
         with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
             file.write(text)
@@ -77,7 +101,8 @@ def goods():
     a = {"a/a.cc": ""}
     return [
         good("a test is a program and a test", ONE.format(""),
-             r"^tarn_program\(a\.one .* SOURCES a/a\.cc .* PRECOMPILED TRUE\)$",
+             r"^tarn_program\(a\.one .* SOURCES a/a\.cc OBJECTS .*PRECOMPILED test\.support\.precompiled\)$",
+             r"^tarn_precompiled\(test\.support\.precompiled .*SOURCES test/support/precompiled\.h NEEDS boost\.test\)$",
              r"^tarn_objects\(test\.support\.boost_test .*boost_main\.cc",
              r"^tarn_need\(boost\.test HEADER boost/test/unit_test\.hpp PACKAGE libboost-test-dev\)$",
              r"^tarn_test\(//a:one PROGRAMS a\.one COMMAND \./a/one FOLDER out/runfiles/a/one TIMEOUT 300\)$",
@@ -87,6 +112,10 @@ def goods():
         good("a size is a limit of time", ONE.format(', size = "large"'), r"^tarn_test\(//a:one .*TIMEOUT 900\)$", files=a),
         good("a limit of time goes before a size", ONE.format(', size = "large", timeout = "short"'),
              r"^tarn_test\(//a:one .*TIMEOUT 60\)$", files=a),
+        good("a test with flags of its own has no precompiled header", ONE.format(', copts = ["-O1"]'),
+             r"^tarn_program\(a\.one .*COPTS -O1 ", unwanted=["tarn_program.*PRECOMPILED"], files=a),
+        good("limits of time are those of .bazelrc", ONE.format(', size = "small"'), r"^tarn_test\(//a:one .*TIMEOUT 77\)$",
+             files={**a, ".bazelrc": "build -c opt\ntest --test_timeout=77,100,200,300\n"}),
         good("a list comprehension gives a test for each",
              '[tarn_test(name = "%s_%d" % (x, n), srcs = ["a.cc"], local_defines = ["N=%d" % n]) for x in ["p", "q"] '
              'for n in range(2)]\n', *[rf"^tarn_program\(a\.{x}_{n} .*DEFINITIONS N={n} .*" for x in "pq" for n in range(2)],
@@ -99,7 +128,7 @@ def goods():
              files={"a/" + path: "" for path in ("s.py", "1.txt", "d/2.txt", "d/3.dat", "no4.txt", "b/5.txt", "b/BUILD")}),
         good("headers have a test that sees those that they include",
              'tarn_headers(name = "x", hdrs = ["x.h"], deps = [":y"])\ntarn_headers(name = "y", hdrs = ["y.h"])\n',
-             r"^tarn_test\(//a:x_headers_test COMMAND \./test/support/check_headers\.py a/x\.h FOLDER .*LABELS any_config ",
+             r"^tarn_test\(//a:x_headers_test COMMAND \./test/support/check_headers\.py a/x\.h FOLDER ",
              r"^link out/runfiles/a/x_headers_test/a/y\.h a/y\.h$", unwanted=[r"y_headers_test/a/x\.h"],
              files={"a/x.h": "", "a/y.h": ""}),
         good("a library's sources are compiled once, and stand in each program once",
@@ -137,10 +166,14 @@ def goods():
 def wrongs():
     return [
         wrong("a rule that isn't known", 'cc_tset(name = "x")\n', r"a/BUILD:3: name 'cc_tset' is not defined"),
-        wrong("a loaded rule that isn't known", 'load("@rules_cc//cc:defs.bzl", "cc_import")\n',
-              r"a/BUILD:3: 'cc_import' of @rules_cc//cc:defs.bzl isn't known to build_files.py"),
-        wrong("a rule of a .bzl file that isn't known", 'load("//bazel:repos.bzl", new = "_repository")\nnew(name = "x")\n',
-              r"a/BUILD:4: the rule '_repository' isn't known to build_files.py"),
+        wrong("a loaded rule that isn't known", 'load("@rules_cc//cc:defs.bzl", "cc_import")\ncc_import(name = "x")\n',
+              r"a/BUILD:4: the rule 'cc_import' isn't known to build_files.py"),
+        wrong("a rule of a .bzl file that isn't known", 'load("//bazel:defs.bzl", new = "unknown")\nnew(name = "x")\n',
+              r"a/BUILD:4: the rule 'unknown' isn't known to build_files.py"),
+        wrong("a macro that isn't there", 'load("//bazel:defs.bzl", "tarn_tset")\n',
+              r"a/BUILD:3: //bazel:defs.bzl has no 'tarn_tset'"),
+        wrong("a variable in flags that isn't known", ONE.format(', copts = ["-I$(GENDIR)"]'),
+              r"a/BUILD:3: //a:one: '-I\$\(GENDIR\)' has a variable that isn't known to cmake_tests\.py"),
         wrong("an attribute that isn't known", ONE.format(", shard_count = 2"),
               r"a/BUILD:3: cc_test 'one': the attribute 'shard_count' isn't known to build_files.py"),
         wrong("Python that isn't Starlark", 'open("/etc/passwd")\n', r"a/BUILD:3: name 'open' is not defined"),

@@ -17,9 +17,10 @@ from types import SimpleNamespace
 import build_files
 from build_files import Wrong, absolute
 
-# Bazel's limits of time, in seconds.
+# The limits of time that a test has by its size, and Bazel's figures for them, in seconds, where .bazelrc has no others.
 SIZES = {"small": "short", "medium": "moderate", "large": "long", "enormous": "eternal"}
 TIMEOUTS = {"short": 60, "moderate": 300, "long": 900, "eternal": 3600}
+BAZELRC = re.compile(r"^test --test_timeout=(\d+),(\d+),(\d+),(\d+)$", re.MULTILINE)
 
 # Where Debian has what bazel/repos.bzl names by a header: (beginning of the header's path, package).
 PACKAGES = [("boost/test/", "libboost-test-dev"), ("boost/", "libboost-dev"), ("nlohmann/", "nlohmann-json3-dev")]
@@ -53,6 +54,12 @@ class Writer:
         self.headers = {}  # of each repository of bazel/repos.bzl, one
         self.needs = {}  # the same, of those that tests need
         self.links = {}  # a link below `build`: the file
+        self.timeouts = dict(TIMEOUTS)
+        self.bazelrc = os.path.join(tree.root, ".bazelrc")
+        if os.path.exists(self.bazelrc):
+            with open(self.bazelrc, encoding="utf-8") as file:
+                for figures in BAZELRC.findall(file.read()):
+                    self.timeouts = dict(zip(TIMEOUTS, figures))
 
     # --- What there is.
 
@@ -110,7 +117,7 @@ class Writer:
         return f"{target.package}/{target.name}".strip("/").replace("/", ".")
 
     def closure(self, target, done=None):
-        """The cc_libraries that `target` needs, each once, and the repositories as their labels."""
+        """What `target` needs, each once, by labels: cc_libraries, precompiled_headers, and None for a repository."""
         done = {} if done is None else done
         for label in target.get("deps"):
             label = absolute(label, target.package)
@@ -120,7 +127,7 @@ class Writer:
                 done[label] = None
                 continue
             found = self.find(label, target)
-            if isinstance(found, str) or found.rule != "cc_library":
+            if isinstance(found, str) or found.rule not in ("cc_library", "precompiled_header"):
                 raise Wrong(f"{target.place}: {target.label} depends on {label}, which is no cc_library")
             done[label] = found
             self.closure(found, done)
@@ -159,7 +166,7 @@ class Writer:
         self.written[target.label] = ""
         self.written[target.label] = {
             "cc_library": self.library, "cc_binary": self.program, "cc_test": self.program, "genrule": self.genrule,
-            "_variants_header": self.variants_header, "filegroup": self.filegroup,
+            "_variants_header": self.variants_header, "filegroup": self.filegroup, "precompiled_header": self.precompiled,
             "script_test": lambda target: "",
         }[target.rule](target)
         # Again, so that it stands after what it needs.
@@ -174,7 +181,7 @@ class Writer:
         return targets
 
     def compiled(self, target):
-        """What the rules of C++ have in common, for tests.cmake."""
+        """What cc_library, cc_binary and cc_test have in common."""
         package = "tarn/" + target.package
         if target.get("include_prefix", package) != package:
             raise Wrong(f"{target.place}: {target.label}: CMake can give its headers no other prefix than {package}")
@@ -183,6 +190,7 @@ class Writer:
             (headers if path.endswith((".h", ".inc")) else sources).append(path)
         every = self.closure(target)
         libraries = [library for library in every.values() if library]
+        copts, precompiled = self.copts(target, libraries)
         after = []
         for library in libraries:
             self.make(library)
@@ -190,19 +198,37 @@ class Writer:
             after += [self.cmake_name(made) for attr in ("hdrs", "srcs") for made in self.make_all(attr, one)
                       if made.rule in ("genrule", "_variants_header")]
         needs = [self.repository(label, target) for label, library in every.items() if library is None]
-        # Not with other flags; nor in boost_main.cc, which defines macros before it includes parts of the framework.
-        precompiled = "boost.test" in needs and not target.get("copts") and not target.get("alwayslink")
         return {
             "sources": sources,
-            "copts": target.get("copts"),
+            "copts": copts,
             "definitions": [*target.get("defines"), *target.get("local_defines"),
                             *(word for library in libraries for word in library.get("defines"))],
             "linkopts": [*target.get("linkopts"), *(word for library in libraries for word in library.get("linkopts"))],
             "objects": [self.cmake_name(library) for library in libraries if library.get("srcs")],
             "needs": needs,
             "after": sorted(set(after)),
-            "precompiled": ["TRUE"] if precompiled else [],
+            "precompiled": precompiled,
         }
+
+    def copts(self, target, libraries):
+        """The flags of `target`, and the precompiled header that they name, which CMake includes in its own way."""
+        copts, precompiled = list(target.get("copts")), []
+        for one in libraries:
+            header = f"$(BINDIR)/{one.package}/{one.name}.h"
+            if one.rule == "precompiled_header" and header in copts:
+                at = copts.index(header)
+                if copts[at - 1] == "-include":
+                    del copts[at - 1:at + 1]
+                    precompiled.append(self.cmake_name(one))
+        for word in copts:
+            if "$" in word:
+                raise Wrong(f"{target.place}: {target.label}: '{word}' has a variable that isn't known to cmake_tests.py")
+        return copts, precompiled
+
+    def precompiled(self, target):
+        needs = [self.repository(label, target) for label, library in self.closure(target).items() if library is None]
+        return _call("tarn_precompiled", self.cmake_name(target), label=[target.label],
+                     sources=self.files(target.get("hdr"), target).values(), needs=needs)
 
     def library(self, target):
         if not target.get("srcs"):
@@ -274,7 +300,7 @@ class Writer:
 
     def test(self, target):
         size = target.get("size", "medium")
-        if size not in SIZES or target.get("timeout", "long") not in TIMEOUTS:
+        if size not in SIZES or target.get("timeout", "long") not in self.timeouts:
             raise Wrong(f"{target.place}: {target.label}: there is no such size or timeout")
         folder = os.path.join(self.build, "runfiles", target.package, target.name)
         for path, file in self.runfiles(target).items():
@@ -293,7 +319,7 @@ class Writer:
         return _call("tarn_test", target.label, programs=programs, command=command, folder=[folder],
                      labels=sorted({tag for tag in target.get("tags") if ":" not in tag}),
                      environment=[f"{name}={self.spellings(value, target)}" for name, value in target.get("env", {}).items()],
-                     timeout=[str(TIMEOUTS[target.get("timeout", SIZES[size])])], processors=cpus)
+                     timeout=[str(self.timeouts[target.get("timeout", SIZES[size])])], processors=cpus)
 
     def text(self):
         """The whole of tests.cmake in the build folder."""
@@ -315,7 +341,7 @@ class Writer:
         for package, glob in self.tree.globs:
             (deep if "**" in glob else flat).add(os.path.join(package, glob.replace("**/", "").replace("**", "*")))
         text = "set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS\n  "
-        text += "\n  ".join(_quoted(os.path.join(root, path)) for path in self.tree.files) + ")\n"
+        text += "\n  ".join(_quoted(os.path.join(root, path)) for path in [".bazelrc", *self.tree.files]) + ")\n"
         for kind, patterns in (("GLOB", flat), ("GLOB_RECURSE", deep)):
             for pattern in sorted(patterns):
                 text += f"file({kind} unused CONFIGURE_DEPENDS {_quoted(os.path.join(root, pattern))})\n"

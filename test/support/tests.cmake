@@ -40,19 +40,6 @@ if(NOT TARN_BOOST_TEST MATCHES "\\.a$")
   target_compile_definitions(tarn_boost_test INTERFACE BOOST_TEST_DYN_LINK)
 endif()
 
-# Boost.Test takes a second to parse, of each file that includes it.
-if(NOT EXISTS "${tarn_build}/precompiled.cc")
-  file(WRITE "${tarn_build}/precompiled.cc" "")
-endif()
-add_library(tarn_precompiled OBJECT "${tarn_build}/precompiled.cc")
-set_target_properties(tarn_precompiled PROPERTIES CXX_STANDARD 20 CXX_EXTENSIONS OFF EXCLUDE_FROM_ALL TRUE)
-target_link_libraries(tarn_precompiled PRIVATE tarn_tested tarn_boost_test)
-if(EXISTS "${tarn_support}/precompiled.h")
-  target_precompile_headers(tarn_precompiled PRIVATE "${tarn_support}/precompiled.h")
-else()
-  target_precompile_headers(tarn_precompiled PRIVATE <boost/test/unit_test.hpp>)
-endif()
-
 # A library of others, by one of its headers. What needs a missing one is left out, by name.
 function(tarn_need name)
   cmake_parse_arguments(arg "" "HEADER;PACKAGE" "" ${ARGN})
@@ -71,7 +58,7 @@ function(tarn_need name)
   endif()
 endfunction()
 
-# What the next two have in common.
+# What the next three have in common.
 macro(tarn_parse)
   cmake_parse_arguments(arg "" "LABEL;KIND;OUTPUT;PRECOMPILED"
     "SOURCES;COPTS;DEFINITIONS;LINKOPTS;OBJECTS;NEEDS;AFTER;DATA" ${ARGN})
@@ -100,9 +87,20 @@ macro(tarn_configure name)
     add_dependencies("${name}" ${arg_AFTER})
   endif()
   if(arg_PRECOMPILED)
-    target_precompile_headers("${name}" REUSE_FROM tarn_precompiled)
+    target_precompile_headers("${name}" REUSE_FROM "${arg_PRECOMPILED}")
   endif()
 endmacro()
+
+function(tarn_precompiled name)
+  tarn_parse(${ARGN})
+  set(source "${tarn_build}/${name}.cc")  # CMake asks for one
+  if(NOT EXISTS "${source}")
+    file(WRITE "${source}" "")
+  endif()
+  add_library("${name}" OBJECT "${source}")
+  tarn_configure("${name}")
+  target_precompile_headers("${name}" PRIVATE ${arg_SOURCES})
+endfunction()
 
 function(tarn_objects name)
   tarn_parse(${ARGN})
