@@ -28,7 +28,10 @@ def tarn_headers(name, hdrs, deps = [], **kwargs):
             tags = ["any_config"],
         )
 
-def tarn_test(name, srcs, deps = [], **kwargs):
+# In front of every file of a test, but where it has flags of its own: what was parsed with other flags is refused.
+PRECOMPILED = ["-include", "$(BINDIR)/test/support/precompiled.h"]
+
+def tarn_test(name, srcs, deps = [], copts = [], **kwargs):
     """A Boost.Test program. The sources hold test cases only: main() and the report come from //test/support.
 
     Args:
@@ -41,7 +44,8 @@ def tarn_test(name, srcs, deps = [], **kwargs):
         name = name,
         srcs = srcs,
         linkstatic = True,
-        deps = deps + ["//test/support:boost_test"],
+        copts = copts or PRECOMPILED,
+        deps = deps + ["//test/support:boost_test"] + ([] if copts else ["//test/support:precompiled"]),
         **kwargs
     )
 

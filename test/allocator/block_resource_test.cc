@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(block_resource_works_with_bounded_pools_and_static_ones) {
 }
 
 template <class Pool>
-void check_exhaustion(Pool& pool, std::size_t blocks) {
+void check_exhaustion(Pool& pool, std::size_t blocks, called_from = {}) {
   upstream upstream;
   block_resource<Pool> resource(pool, &upstream);
   std::set<void*> all;

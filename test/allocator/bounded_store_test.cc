@@ -72,7 +72,7 @@ std::size_t take_all(Pool& pool, std::vector<std::byte*>& blocks, std::span<std:
 
 /// Takes all, gives all back, trims, releases; and finds the same number each time. Returns it.
 template <class Pool>
-std::size_t check_exact(Pool& pool, std::span<std::byte> within, std::size_t size, std::size_t alignment) {
+std::size_t check_exact(Pool& pool, std::span<std::byte> within, std::size_t size, std::size_t alignment, called_from = {}) {
   static std::vector<std::byte*> blocks;
   const std::size_t n = pool.capacity();
   for (int round = 0; round < 4; ++round) {
@@ -93,7 +93,8 @@ std::size_t check_exact(Pool& pool, std::span<std::byte> within, std::size_t siz
 
 /// All buffers that end at one address and start at `first` .. `last` bytes before it.
 template <class Pool>
-void check_buffers(std::span<std::byte> all, std::size_t first, std::size_t last, std::size_t size, std::size_t alignment) {
+void check_buffers(std::span<std::byte> all, std::size_t first, std::size_t last, std::size_t size, std::size_t alignment,
+                   called_from = {}) {
   std::size_t before = 0;
   for (std::size_t bytes = first; bytes <= last; ++bytes) {
     const std::span<std::byte> buffer = all.subspan(0, bytes);
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(so_are_large_buffers_with_fronts_and_colours, Row,
 }
 
 template <class Row, class Size, std::size_t Blocks>
-void check_array() {
+void check_array(called_from = {}) {
   using pool_type = typename Row::template pool<Size, static_array_store<Blocks>>;
   const auto pool = std::make_unique<pool_type>();
   const std::span within(reinterpret_cast<std::byte*>(pool.get()), sizeof(pool_type));

@@ -12,6 +12,7 @@
 #include "tarn/allocator/detail/chunk_map.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/stand_in.h"
+#include "tarn/test/support/check.h"
 
 namespace {
 
@@ -41,7 +42,7 @@ struct land {
 struct index : tarn::detail::chunk_index<chunk, geometry> {
   std::vector<std::unique_ptr<std::byte[]>> tables;
 
-  void insert(chunk& c, const geometry& g) {
+  void insert(chunk& c, const geometry& g, tarn::test::called_from = {}) {
     c.next = nullptr;
     if (const std::size_t bytes = shortage(&c, g)) {
       tables.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
@@ -53,7 +54,7 @@ struct index : tarn::detail::chunk_index<chunk, geometry> {
 };
 using maps = std::tuple<chunk_tree, index>;
 
-void check(const auto& map, const land& land, std::size_t from, std::size_t to) {
+void check(const auto& map, const land& land, std::size_t from, std::size_t to, tarn::test::called_from = {}) {
   const geometry g;
   for (std::size_t i = from; i < to; ++i) {
     const chunk& c = land.all[i];

@@ -99,7 +99,7 @@ struct object {
 
 /// Runs the coroutine that `start` makes; it must take one frame from the global operators, and give it back.
 template <class P, class Start>
-void one_frame(int expected, Start start, bool asks_for_nothrow) {
+void one_frame(int expected, Start start, bool asks_for_nothrow, called_from = {}) {
   const tally cost = during([&] {
     const frame<P> f = start();
     CHECK(!P::memory_pool().owns(f.address()));
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_frame_comes_from_the_global_operators_and_goes_back) {
 }
 
 template <class P, bool Nothrow>
-void pointers_are_no_places() {
+void pointers_are_no_places(called_from = {}) {
   alignas(std::max_align_t) std::byte place[1024] = {};
   one_frame<P>(2, [&] { return with_a_pointer<P>(place); }, Nothrow);
   for (const std::byte b : place) REQUIRE(b == std::byte{0});

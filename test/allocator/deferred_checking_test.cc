@@ -30,7 +30,7 @@ using pools = std::tuple<pool<static_size<64>, deferred_checking>, pool<static_s
 
 /// 2000 blocks, of which 1000 go back after whatever `wrong` does; then the front is emptied.
 template <class Pool, class Wrong>
-void misuse_once(misuse_kind kind, Wrong wrong) {
+void misuse_once(misuse_kind kind, Wrong wrong, called_from = {}) {
   const recording here;
   const void* address;
   {

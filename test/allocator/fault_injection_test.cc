@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/compositions.h"
 #include "tarn/test/support/faults.h"
 #include "tarn/test/support/pool_trial.h"
@@ -22,13 +23,12 @@ namespace {
 // ---- every composition -----------------------------------------------------------------------------------------------------
 
 template <class Pool>
-struct over_faults;
-template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class... Rest>
-struct over_faults<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Rest...>> {
-  static constexpr bool bounded = Store::bounded;
-  static constexpr bool whole_pages = !std::same_as<Store, heap_store> && !std::same_as<Store, resource_store>;
+struct over_faults {
+  using store = typename anatomy<Pool>::store;
+  static constexpr bool bounded = store::bounded;
+  static constexpr bool whole_pages = !std::same_as<store, heap_store> && !std::same_as<store, resource_store>;
   // Other exhaustion policies have a test of their own: a second store would never be dry.
-  using type = basic_pool<Size, Locking, Growth, injecting_store, Reuse, Retention, report_exhaustion, Rest...>;
+  using type = with_exhaustion<with_store<Pool, injecting_store>, report_exhaustion>;
 };
 
 BOOST_AUTO_TEST_CASE(every_growable_composition) {

@@ -24,7 +24,7 @@ constexpr std::size_t alignments = 13;  // 1, 2, 4 ... 4096
 
 /// Takes some blocks, writes every byte of them, and looks at all of them. `n` 0: all there are.
 template <class Pool>
-std::size_t check_blocks(Pool& pool, std::size_t size, std::size_t alignment, std::size_t n) {
+std::size_t check_blocks(Pool& pool, std::size_t size, std::size_t alignment, std::size_t n, called_from = {}) {
   std::vector<std::byte*> blocks;
   while (blocks.size() < n || n == 0) {
     auto* const block = static_cast<std::byte*>(pool.try_allocate());
@@ -52,7 +52,7 @@ void for_every_layout(std::size_t& layouts, Check check) {
 }
 
 template <class Reuse>
-void over_every_growing_store() {
+void over_every_growing_store(called_from = {}) {
   std::size_t layouts = 0;
   for_every_layout(layouts, [](std::size_t size, std::size_t alignment) {
     const dynamic_size block{size, alignment};

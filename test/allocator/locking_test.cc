@@ -69,7 +69,7 @@ struct lonely_store {
 
 /// Threads take blocks, write them, and hand them over through slots to whoever comes by.
 template <class Pool>
-std::size_t hand_over(Pool& pool, std::size_t rounds) {
+std::size_t hand_over(Pool& pool, std::size_t rounds, called_from = {}) {
   std::vector<std::atomic<unsigned char*>> slots(64);
   std::atomic<std::size_t> handed{0};
   std::atomic<std::size_t> spoiled{0};

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(each_class_of_a_template_has_its_own_pool) {
 }
 
 template <int N>
-std::size_t use_of_a_local_class() {
+std::size_t use_of_a_local_class(called_from = {}) {
   struct local {
     virtual ~local() = default;
     char content[N] = {};

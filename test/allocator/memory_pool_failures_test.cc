@@ -46,7 +46,7 @@ struct alignas(64) wide_of_two_nothrow {
 };
 
 template <class T, bool Nothrow>
-void an_exhausted_pool_says_so() {
+void an_exhausted_pool_says_so(called_from = {}) {
   T* const held[] = {new T, new T};
   constructed = 0;
   CHECK(during([] {
@@ -114,7 +114,7 @@ struct alignas(256) stricter_thrower : Base {
 };
 
 template <class T>
-tally cost_of_a_throw() {
+tally cost_of_a_throw(called_from = {}) {
   bool caught[2] = {};
   const tally cost = during([&] {
     try {
@@ -134,7 +134,7 @@ tally cost_of_a_throw() {
 
 /// \param Throwing  whether operator new is the throwing one
 template <class T, bool Throwing>
-void a_throw_gives_the_block_back() {
+void a_throw_gives_the_block_back(called_from = {}) {
   for (int i = 0; i < 3; ++i) CHECK(cost_of_a_throw<T>() == nothing);
   CHECK(blocks_left<T>() == 2u);
 

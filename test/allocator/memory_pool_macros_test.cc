@@ -62,7 +62,7 @@ struct with_nothing_nothrow : own<1> {
 };
 
 template <class T, bool Nothrow>
-void objects_are_pooled() {
+void objects_are_pooled(called_from = {}) {
   static_assert(noexcept(T::operator new(1)) == Nothrow && noexcept(T::operator new(1, std::align_val_t{64})) == Nothrow);
   static_assert(noexcept(T::operator new(1, std::nothrow)) && noexcept(T::operator new(1, std::align_val_t{64}, std::nothrow)));
   static_assert(noexcept(T::operator delete(nullptr, 1)) && noexcept(T::operator delete(nullptr, 1, std::align_val_t{64})));

@@ -51,7 +51,7 @@ class tenant {
   explicit tenant(std::pmr::memory_resource& resource) : resource_(resource) {}
 
   std::size_t live() const { return blocks_.size(); }
-  void* take(std::size_t bytes, std::size_t alignment) {
+  void* take(std::size_t bytes, std::size_t alignment, called_from = {}) {
     void* const start = resource_.allocate(bytes, alignment);
     const auto address = reinterpret_cast<std::uintptr_t>(start);
     require(start != nullptr, "a null block");
@@ -68,16 +68,16 @@ class tenant {
     blocks_[address] = {bytes, alignment, stamp};
     return start;
   }
-  void give(void* start) {
+  void give(void* start, called_from = {}) {
     const auto found = blocks_.find(reinterpret_cast<std::uintptr_t>(start));
     verify(start, found->second);
     resource_.deallocate(start, found->second.bytes, found->second.alignment);
     blocks_.erase(found);
   }
-  void give_all() {
+  void give_all(called_from = {}) {
     while (live() != 0) give(reinterpret_cast<void*>(blocks_.begin()->first));
   }
-  void verify() const {
+  void verify(called_from = {}) const {
     for (const auto& [address, block] : blocks_) verify(reinterpret_cast<const void*>(address), block);
   }
   void forget() { blocks_.clear(); }

@@ -17,6 +17,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/process_map.h"
 #include "tarn/test/allocator/page_stores.h"
+#include "tarn/test/support/check.h"
 
 namespace tarn::test {
 namespace {
@@ -94,7 +95,7 @@ bool switch_says(const char* word) {
 bool switched_off() { return switch_says("[never]") || prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1; }
 
 template <class Store>
-void check_counts() {
+void check_counts(called_from = {}) {
   source_of<Store> source{Store{}};
   BOOST_TEST((source.report().mapped == 0 && source.report().resident == 0 && source.report().huge == 0));
   BOOST_TEST(source.report().measured);

@@ -58,7 +58,7 @@ struct alignas(Align) tool {
 };
 
 template <class Pool>
-std::vector<typename Pool::value_type*> acquire_all(Pool& pool) {
+std::vector<typename Pool::value_type*> acquire_all(Pool& pool, called_from = {}) {
   std::vector<typename Pool::value_type*> all;
   while (auto* const o = pool.acquire()) {
     all.push_back(o);
@@ -86,7 +86,7 @@ class big_object {
 };
 
 template <class Pool>
-void allocations_and_deallocations(Pool& pool) {
+void allocations_and_deallocations(Pool& pool, called_from = {}) {
   big_object* const obj1{pool.acquire()};
   BOOST_TEST(obj1 != nullptr);
   big_object* const obj2 = pool.acquire();
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(the_benchmark_of_stack_heap_pool) {
 // ---- made once ----------------------------------------------------------------------------------------------------------------
 
 template <class Policy>
-void make_once() {
+void make_once(called_from = {}) {
   struct tag;
   using T = tool<tag>;
   T::made = T::destroyed = T::resets = 0;
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(every_byte_of_a_free_object_stays) {  // the free list is n
 // ---- what is refused ----------------------------------------------------------------------------------------------------------
 
 template <class Pool, class... Given>
-void refuse(const Given&... given) {
+void refuse(called_from = {}, const Given&... given) {
   using T = typename Pool::value_type;
   const long alive = T::alive();
   {
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_out_is_refused) {
   refuse<recycling_pool<tool<tag>, mutex_locking<>, geometric_growth<2, 8>>>();
   refuse<recycling_pool<tool<tag, 64>, fixed_growth<4>>>();  // coloured
   std::vector<std::byte> bytes(2000);
-  refuse<recycling_pool<tool<tag>, buffer_store>>(buffer_store{bytes});
+  refuse<recycling_pool<tool<tag>, buffer_store>>({}, buffer_store{bytes});
 }
 
 BOOST_AUTO_TEST_CASE(a_slot_that_was_never_acquired_is_refused) {
@@ -477,7 +477,7 @@ struct parcel {
 };
 
 template <class Pool>
-void hand_over(Pool& pool) {
+void hand_over(Pool& pool, called_from = {}) {
   constexpr unsigned threads = 4;
   constexpr int rounds = 4000;
   std::vector<std::atomic<parcel*>> slots(16);

@@ -46,7 +46,7 @@ using pools = std::tuple<pool<static_size<64>, each<no_checking>>, pool<static_s
                          pool<static_size<5000>, each<no_checking>>>;
 
 /// Whether the address is readable, to the system: the sanitizers know of write() and would look by themselves.
-bool is_accessible(const void* address) {
+bool is_accessible(const void* address, called_from = {}) {
   int ends[2];
   BOOST_REQUIRE(pipe(ends) == 0);
   const bool could = syscall(SYS_write, ends[1], address, std::size_t{1}) == 1;

@@ -32,7 +32,7 @@ namespace {
 // ---- classes --------------------------------------------------------------------------------------------------------------------
 
 template <std::size_t Smallest, std::size_t Largest>
-void check_geometric() {
+void check_geometric(called_from = {}) {
   using classes = geometric_classes<Smallest, Largest>;
   BOOST_TEST(classes::size(0) == Smallest);
   BOOST_TEST(classes::size(classes::count - 1) == Largest);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(geometric_classes_waste_at_most_a_quarter) {
 }
 
 template <std::size_t... Bytes>
-void check_listed() {
+void check_listed(called_from = {}) {
   using classes = listed_classes<Bytes...>;
   const std::vector<std::size_t> all{Bytes...};
   BOOST_TEST(classes::count == all.size());
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(listed_classes_are_what_is_listed) {
 }
 
 template <class Pool>
-void check_class_size() {
+void check_class_size(called_from = {}) {
   for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
     std::size_t last = 0;
     for (std::size_t bytes = 0; bytes <= 10'000; ++bytes) {
@@ -141,7 +141,7 @@ class blocks_of {
  public:
   explicit blocks_of(Pool& pool) : pool_(pool) {}
 
-  bool take(std::size_t bytes, std::size_t alignment) {
+  bool take(std::size_t bytes, std::size_t alignment, called_from = {}) {
     void* const block = pool_.try_allocate(bytes, alignment);
     if (block == nullptr) return false;
     const auto start = reinterpret_cast<std::uintptr_t>(block);
@@ -201,7 +201,7 @@ class blocks_of {
 };
 
 template <class Pool, class... Given>
-void every_size_and_alignment(std::size_t step, const Given&... given) {
+void every_size_and_alignment(std::size_t step, called_from = {}, const Given&... given) {
   const auto held = std::make_unique<Pool>(given...);
   blocks_of<Pool> all(*held);
   for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_long_walk) {
 // ---- what goes back ---------------------------------------------------------------------------------------------------------------
 
 template <class... Policies>
-void give_all_back() {
+void give_all_back(called_from = {}) {
   test::upstream upstream;
   {
     size_class_pool<resource_store, Policies...> pool{resource_store{&upstream}};
@@ -434,7 +434,7 @@ BOOST_AUTO_TEST_CASE(defect_8_a_store_that_fails_leaves_nothing_behind) {
 constexpr std::size_t granule = 16 * 1024;
 
 template <class Pool, class... Given>
-void use_granules(std::size_t granules, const Given&... given) {
+void use_granules(std::size_t granules, called_from = {}, const Given&... given) {
   const auto held = std::make_unique<Pool>(given...);
   Pool& pool = *held;
   for (int round = 0; round < 3; ++round) {
@@ -477,8 +477,8 @@ BOOST_AUTO_TEST_CASE(all_classes_share_an_array) {
 BOOST_AUTO_TEST_CASE(all_classes_share_a_buffer) {
   std::vector<std::byte> bytes(6 * granule + 100);  // room for five, wherever it starts
   use_granules<size_class_pool<buffer_store>>(
-      5, buffer_store{std::span(bytes).subspan(
-             0, 5 * granule + (granule - reinterpret_cast<std::uintptr_t>(bytes.data()) % granule) % granule)});
+      5, {}, buffer_store{std::span(bytes).subspan(
+                 0, 5 * granule + (granule - reinterpret_cast<std::uintptr_t>(bytes.data()) % granule) % granule)});
 }
 BOOST_AUTO_TEST_CASE(blocks_of_an_array_lie_inside_the_pool_and_are_freed_by_address) {
   using pool_type = size_class_pool<static_array_store<4>>;
@@ -518,7 +518,7 @@ BOOST_AUTO_TEST_CASE(defect_25_release_twice_makes_no_block_twice) {
 // ---- threads ------------------------------------------------------------------------------------------------------------------------
 
 template <class Pool, class... Given>
-void ask_for_a_new_class_at_once(const Given&... given) {
+void ask_for_a_new_class_at_once(called_from = {}, const Given&... given) {
   constexpr std::ptrdiff_t threads = 4;
   constexpr std::size_t rounds = 40;
   const auto held = std::make_unique<Pool>(given...);
@@ -563,7 +563,7 @@ void ask_for_a_new_class_at_once(const Given&... given) {
 BOOST_AUTO_TEST_CASE(threads_that_make_the_pool_of_a_class_at_once) {
   test::upstream upstream;
   for (int i = 0; i < 2; ++i) {
-    ask_for_a_new_class_at_once<size_class_pool<mutex_locking<>, resource_store>>(resource_store{&upstream});
+    ask_for_a_new_class_at_once<size_class_pool<mutex_locking<>, resource_store>>({}, resource_store{&upstream});
     ask_for_a_new_class_at_once<size_class_pool<shared_locking>>();
     ask_for_a_new_class_at_once<size_class_pool<mutex_locking<>, static_array_store<30>>>();
   }

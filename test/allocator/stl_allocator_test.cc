@@ -240,7 +240,7 @@ bool is_aligned(const T* p) {
 
 /// Takes arrays of many lengths, fills them to the last byte, and gives them back in another order.
 template <class A>
-void take_arrays(A allocator) {
+void take_arrays(A allocator, called_from = {}) {
   using T = typename A::value_type;
   struct array {
     T* start;
@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(over_aligned_objects) {
 }
 
 template <class Rig>
-void take_arrays_from_a_source() {
+void take_arrays_from_a_source(called_from = {}) {
   Rig rig;
   using source = typename Rig::source;
   take_arrays(stl_allocator<char, source>(rig.get()));
@@ -344,7 +344,7 @@ std::string thrown_by(Call call) {
 }
 
 template <class T, class... Arguments>
-void ask_for_too_many(stl_allocator<T, Arguments...> allocator) {
+void ask_for_too_many(stl_allocator<T, Arguments...> allocator, called_from = {}) {
   constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
   for (const std::size_t n : {all, all - 1, all / sizeof(T) + 1, all / sizeof(T) + 2, all / 2 / sizeof(T) + 1, all / 2 + 2})
     if (n > all / 2 / sizeof(T)) BOOST_TEST(thrown_by([&] { (void)allocator.allocate(n); }) == "bad_array_new_length");
@@ -604,7 +604,7 @@ std::size_t length(const C& c) {
 /// Every operation of two containers with unequal sources. Afterwards each is used further, so that a block that is on the
 /// wrong side comes back there.
 template <class C, class Rig>
-void go_every_way() {
+void go_every_way(called_from = {}) {
   Rig here, there;
   const typename C::allocator_type a(here.get()), b(there.get());
   CHECK(a != b && !(a == b));
@@ -624,9 +624,9 @@ void go_every_way() {
       for (const auto& element : c) CHECK(rig.blocks.holds(&element));
     CHECK(&c.get_allocator().source() == &rig.get());
   };
-  const auto finished = [&](int line) {
-    check_at(here.idle() && there.idle(), "a block did not come back to its source", line);
-    check_at(here.sound() && there.sound(), "a block came back to another source, or with another size", line);
+  const auto finished = [&](called_from = {}) {
+    check_that(here.idle() && there.idle(), "a block did not come back to its source");
+    check_that(here.sound() && there.sound(), "a block came back to another source, or with another size");
   };
   const auto filled = [](const typename C::allocator_type& allocator) {
     C c(allocator);
@@ -647,7 +647,7 @@ void go_every_way() {
     CHECK(same == expected && other == expected && c == expected);
     use(same), use(other), use(c);
   }
-  finished(__LINE__);
+  finished();
   {  // moves
     C c = origin();
     const void* const first = address_of_first(c);
@@ -663,7 +663,7 @@ void go_every_way() {
     same.clear();
     use(other), use(same), use(c);
   }
-  finished(__LINE__);
+  finished();
   {  // assigning a copy: it keeps its own source
     C c = origin(), other(b), empty(b), self = origin();
     put(other, 900, 80);
@@ -678,7 +678,7 @@ void go_every_way() {
     CHECK(other == expected);
     use(c), use(other), use(empty), use(self);
   }
-  finished(__LINE__);
+  finished();
   {  // assigning what is moved: it takes the source along, and what it had goes back to the old one
     C c = origin(), other(b);
     put(other, 900, 80);
@@ -694,7 +694,7 @@ void go_every_way() {
     use(c), use(other);
     c.swap(other);
   }
-  finished(__LINE__);
+  finished();
   {  // swapping: the sources go along
     C c = origin(), other(b);
     put(other, 900, 80);
@@ -713,7 +713,7 @@ void go_every_way() {
     in(c, here), in(other, there);
     use(c), use(other);
   }
-  finished(__LINE__);
+  finished();
   {  // a short life after each other
     C c(a);
     for (int i = 0; i < 5; ++i) {
@@ -724,7 +724,7 @@ void go_every_way() {
       c.clear();
     }
   }
-  finished(__LINE__);
+  finished();
   CHECK(elsewhere.sound());
 }
 
@@ -770,7 +770,7 @@ void splice_and_merge() {
 }
 
 template <class C, class Rig>
-void hand_nodes_over() {
+void hand_nodes_over(called_from = {}) {
   Rig rig, other;
   {
     std::vector<typename C::node_type> left_over;  // handles outside would make g++ 12 warn of its own library

@@ -57,7 +57,7 @@ struct by_source {
   upstream regions;
   size_class_pool<resource_store> pool{resource_store{&regions}};
   allocator<char> get() { return pool; }
-  bool idle() {
+  bool idle(called_from = {}) {
     pool.trim();
     std::size_t held = 0;
     pool.each_pool([&](std::size_t, auto& of_class) { held += of_class.capacity(); });
@@ -71,7 +71,7 @@ struct by_std_pmr {
   upstream regions;
   pmr::unsynchronized_pool_resource resource{&regions};
   allocator<char> get() { return &resource; }
-  bool idle() {
+  bool idle(called_from = {}) {
     BOOST_TEST(regions.calls() > 0u);
     resource.release();
     return regions.regions() == 0 && regions.faults() == 0;
@@ -105,7 +105,7 @@ struct by_boost_pmr {
   pmr::unsynchronized_pool_resource resource{&regions};
   for_boost adapted{resource};
   allocator<char> get() { return static_cast<bc::pmr::memory_resource&>(adapted); }
-  bool idle() {
+  bool idle(called_from = {}) {
     BOOST_TEST(regions.calls() > 0u);
     const bool all_back = adapted.out() == 0;
     resource.release();
@@ -127,7 +127,7 @@ bool same_text(const A& a, const B& b) {
 
 /// Name to code: filled, thinned, changed, searched, copied; ordered as the standard's map is.
 template <class Map, class Way>
-void fill_map(Way& way, std::size_t step = 3) {
+void fill_map(Way& way, std::size_t step = 3, called_from = {}) {
   using string = text<Way>;
   Map map((typename Map::allocator_type(way.get())));
   std::map<std::string, int> twin;
@@ -172,7 +172,7 @@ void fill_map(Way& way, std::size_t step = 3) {
 
 /// Category and code.
 template <class Set, class Twin, class Way>
-void fill_set(Way& way) {
+void fill_set(Way& way, called_from = {}) {
   Set set((typename Set::allocator_type(way.get())));
   Twin twin;
   for (const character& c : characters()) {
@@ -191,7 +191,7 @@ void fill_set(Way& way) {
 
 /// Names in a row.
 template <class Sequence, class Way>
-void fill_sequence(Way& way) {
+void fill_sequence(Way& way, called_from = {}) {
   using string = text<Way>;
   Sequence s((typename Sequence::allocator_type(way.get())));
   std::list<std::string> twin;
@@ -241,7 +241,7 @@ template <class Way>
 using flat_entry = std::pair<text<Way>, int>;
 
 template <class Way>
-void trees() {
+void trees(called_from = {}) {
   Way way;
   using less = std::less<text<Way>>;
   fill_map<bc::map<text<Way>, int, less, from<Way, entry<Way>>>>(way);
@@ -252,7 +252,7 @@ void trees() {
   CHECK(way.idle());
 }
 template <class Way>
-void flats() {
+void flats(called_from = {}) {
   Way way;
   using less = std::less<text<Way>>;
   fill_map<bc::flat_map<text<Way>, int, less, from<Way, flat_entry<Way>>>>(way, 8);
@@ -260,7 +260,7 @@ void flats() {
   CHECK(way.idle());
 }
 template <class Way>
-void sequences() {
+void sequences(called_from = {}) {
   Way way;
   fill_sequence<bc::list<text<Way>, from<Way, text<Way>>>>(way);
   fill_sequence<bc::slist<text<Way>, from<Way, text<Way>>>>(way);

@@ -43,7 +43,7 @@ struct by_std_pmr {
   upstream regions;
   pmr::unsynchronized_pool_resource resource{&regions};
   allocator<char> get() { return &resource; }
-  bool idle() {
+  bool idle(called_from = {}) {
     BOOST_TEST(regions.calls() > 0u);
     resource.release();
     return regions.regions() == 0 && regions.faults() == 0;
@@ -82,7 +82,7 @@ using table = mi::multi_index_container<
     from<Way, record>>;
 
 template <class Way>
-void index_all_characters() {
+void index_all_characters(called_from = {}) {
   Way way;
   {
     table<Way> all(typename table<Way>::ctor_args_list(), way.get());
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(multi_index_by_std_pmr) { index_all_characters<by_std_pmr>(
 
 /// How often each word stands in the names, and where.
 template <class Way>
-void count_words() {
+void count_words(called_from = {}) {
   Way way;
   {
     using text = std::basic_string<char, std::char_traits<char>, from<Way, char>>;

@@ -16,6 +16,7 @@
 #include "tarn/test/fuzz/input.h"
 #include "tarn/test/fuzz/pools.h"
 #include "tarn/test/fuzz/scheduled_store.h"
+#include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/any_pool.h"
 #include "tarn/test/support/rig.h"
 #include "tarn/test/support/upstream.h"
@@ -34,33 +35,18 @@ struct promises {
 };
 
 template <class Pool>
-struct promises_of;
-template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class... Rest>
-struct promises_of<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Rest...>> {
-  using is = facts<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Rest...>>;
-  static constexpr bool reclaims = requires { requires Exhaustion::reclaims; };
-  static constexpr bool takes_turns = std::same_as<Locking, no_locking> || std::same_as<Locking, grouped_locking<crew>>;
+struct promises_of {
+  using is = facts<Pool>;
+  using locking = typename is::locking;
+  static constexpr bool takes_turns = std::same_as<locking, no_locking> || std::same_as<locking, grouped_locking<crew>>;
   static constexpr promises value{
-      .never_ends = !Store::bounded && Growth{}.next_chunk(1, std::size_t{1} << 24, 64).wanted != 0,
+      .never_ends = !is::store::bounded && typename is::growth{}.next_chunk(1, std::size_t{1} << 24, 64).wanted != 0,
       .beside = is::beside,
-      .is_bounded = Store::bounded && Exhaustion::extra_chunks == 0,
-      .returns_chunks = Retention::returns_chunks,
-      .keeps_blocks = detail::keeps_blocks<Locking>,
+      .is_bounded = is::store::bounded && is::exhaustion::extra_chunks == 0,
+      .returns_chunks = is::returns_chunks,
+      .keeps_blocks = is::keeps_blocks,
       .is_shared = !takes_turns,
-      .reclaims = reclaims};
-  static constexpr bool is_bounded_first = Store::bounded;
-
-  /// The same over stores that fail when they are told to.
-  template <class E>
-  struct second {
-    using type = E;
-  };
-  template <class S, class G>
-  struct second<fall_back_to<S, G>> {
-    using type = fall_back_to<scheduled_store, G>;
-  };
-  using over_schedule =
-      basic_pool<Size, Locking, Growth, scheduled_store, Reuse, Retention, typename second<Exhaustion>::type, Rest...>;
+      .reclaims = requires { requires is::exhaustion::reclaims; }};
 };
 
 /// The pool is made last and ends first.
@@ -120,32 +106,32 @@ struct as_it_is {
   }
 };
 
-/// A row over stores that fail. Not of a bounded store: it has no calls that could.
+/// A row over stores that fail when they are told to. Not of a bounded store: it has no calls that could.
 template <class Row>
 struct over_schedule {
-  static constexpr bool exists = !promises_of<Row>::is_bounded_first;
+  using is = anatomy<Row>;
+  static constexpr bool exists = !is::store::bounded;
   static void make(made_pool& m, input& in) {
-    using row = typename promises_of<Row>::over_schedule;
+    using own = second<typename is::exhaustion>;
+    using row = with_exhaustion<with_store<Row, scheduled_store>, typename own::type>;
     m.says = promises_of<row>::value;
-    m.first.grain = m.second.grain = whole_pages(static_cast<Row*>(nullptr)) ? 4096 : 1;
-    if constexpr (has_second(static_cast<row*>(nullptr)))
-      test::make<row>(m, in, scheduled_store(&m.first), second_of(static_cast<row*>(nullptr), &m.second));
+    m.first.grain = m.second.grain = whole_pages ? 4096 : 1;
+    if constexpr (own::type::extra_chunks != 0)
+      test::make<row>(m, in, scheduled_store(&m.first), typename own::type(scheduled_store(&m.second)));
     else test::make<row>(m, in, scheduled_store(&m.first));
   }
 
  private:
-  static constexpr bool whole_pages(Row*) {
-    using store = typename facts<Row>::store;
-    return !std::same_as<store, heap_store> && !std::same_as<store, resource_store>;
-  }
-  template <class Z, class L, class G, class S, class R, class T, class E, class... Rest>
-  static constexpr bool has_second(basic_pool<Z, L, G, S, R, T, E, Rest...>*) {
-    return E::extra_chunks != 0;
-  }
-  template <class Z, class L, class G, class S, class R, class T, class E, class... Rest>
-  static E second_of(basic_pool<Z, L, G, S, R, T, E, Rest...>*, scheduled_memory* from) {
-    return E(scheduled_store(from));
-  }
+  static constexpr bool whole_pages =
+      !std::same_as<typename is::store, heap_store> && !std::same_as<typename is::store, resource_store>;
+  template <class E>
+  struct second {
+    using type = E;
+  };
+  template <class S, class G>
+  struct second<fall_back_to<S, G>> {
+    using type = fall_back_to<scheduled_store, G>;
+  };
 };
 
 /// The pool of a row that the input names.

@@ -6,6 +6,7 @@
 
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/test/misuse/reports.h"
+#include "tarn/test/support/check.h"
 
 namespace tarn::test {
 namespace {
@@ -36,7 +37,7 @@ struct tagged : tag, shape<Checking> {
 
 /// Deletes the object as what it isn't, and tells what was reported.
 template <class Base, class Derived>
-misuse_kind delete_as(Derived* object) {
+misuse_kind delete_as(Derived* object, called_from = {}) {
   recorder::seen().clear();
   delete static_cast<Base*>(hidden(static_cast<Base*>(object)));
   BOOST_REQUIRE(recorder::seen().size() == 1u);
@@ -45,7 +46,7 @@ misuse_kind delete_as(Derived* object) {
   return recorder::seen()[0].what.kind;
 }
 template <class Checking>
-void delete_through_a_base() {
+void delete_through_a_base(called_from = {}) {
   using enum misuse_kind;
   const recorder recording;
   auto* const large = new square<Checking>;
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(delete_through_a_base_without_a_virtual_destructor) {
 }
 
 template <class Checking>
-void delete_with_other_sizes() {
+void delete_with_other_sizes(called_from = {}) {
   const recorder recording;
   using derived = circle<Checking>;
   derived* const object = new derived;
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(delete_with_another_size) {
 }
 
 template <class Checking>
-void free_at_the_second_base() {
+void free_at_the_second_base(called_from = {}) {
   const recorder recording;
   using derived = tagged<Checking>;
   derived* const object = new derived;

@@ -23,6 +23,7 @@
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/test/misuse/one_header.h"
 #include "tarn/test/misuse/reports.h"
+#include "tarn/test/support/check.h"
 
 namespace tarn::test {
 namespace {
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_misuse_handler_cannot_throw) {
 // ---- blocks ----------------------------------------------------------------------------------------------------------------
 
 template <class Pool>
-void free_null() {
+void free_null(called_from = {}) {
   const recorder recording;
   Pool pool;
   void* const block = pool.allocate();
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(null_is_no_misuse) {
 
 /// Nobody can tell a pool that its free block was read; who reads sees that it is none.
 template <class Pool>
-void read_free_block() {
+void read_free_block(called_from = {}) {
   Pool pool;
   auto* const block = static_cast<unsigned char*>(pool.allocate());
   std::memset(block, 0x5A, pool.block_size());
@@ -113,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_free_block_does_not_look_like_one_in_use) {
 /// Does `mix` with two containers on pools of their own, and ends both.
 /// \param moved  nodes that are in the wrong container then
 template <class Container, class Checking, class Mix>
-void mix_containers(std::size_t moved, Mix mix) {
+void mix_containers(std::size_t moved, Mix mix, called_from = {}) {
   const recorder recording;
   pool<static_size<64>, Checking> orders(Checking{"orders"});
   pool<static_size<64>, Checking> invoices(Checking{"invoices"});

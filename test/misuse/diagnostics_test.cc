@@ -23,6 +23,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/test/misuse/reports.h"
+#include "tarn/test/support/check.h"
 #include "tarn/test/support/global_operators.h"
 
 // Every way to memory leads here, and none may be used while a report is made.
@@ -166,7 +167,7 @@ struct uses_the_pool {
 };
 
 template <class Pool>
-void use_in_handler(const char* name) {
+void use_in_handler(const char* name, called_from = {}) {
   const ending end = in_child([] {
     using uses = uses_the_pool<Pool>;
     set_misuse_handler(uses::handle);
@@ -247,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_handler_is_replaced_meanwhile) {
 // ---- verify() --------------------------------------------------------------------------------------------------------------
 
 template <class Pool>
-void verify_many(const char* name) {
+void verify_many(const char* name, called_from = {}) {
   const recorder recording;
   std::size_t reported = 0;
   {

@@ -16,22 +16,9 @@
 #include "tarn/allocator/detail/inspector.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/test/misuse/subject.h"
+#include "tarn/test/support/anatomy.h"
 
 namespace tarn::test {
-
-/// A pool taken apart.
-template <class Pool>
-struct anatomy;
-template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
-struct anatomy<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>> {
-  using environment = detail::environment<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
-  using size = Size;
-  using locking = Locking;
-  using store = Store;
-  using reuse = Reuse;
-  using checking = Checking;
-};
 
 template <class Pool, std::size_t Bytes, std::size_t Alignment>
 class subject_of final : public subject {

@@ -136,7 +136,7 @@ unsigned char damage(std::byte* at, std::size_t bytes) {
   for (std::size_t i = 0; i != bytes; ++i) at[i] = ~at[i];
   return std::to_integer<unsigned char>(at[0]);
 }
-void write_around(trial& t, misuse_kind what, std::ptrdiff_t offset, std::size_t bytes, bool by_verify) {
+void write_around(trial& t, misuse_kind what, std::ptrdiff_t offset, std::size_t bytes, bool by_verify, called_from = {}) {
   std::byte* const a = t.some_block();
   t.misuse_by([&] {
     expectation& e = t.expect(what, a, a);
@@ -164,7 +164,7 @@ void underflow_1_verify(trial& t) { write_around(t, write_in_front, -1, 1, true)
 /// A list that lies in the free blocks, and nothing in front of it.
 bool links_in_payload(const traits& t) { return t.list == home::links && t.checks != policy::checked; }
 
-void write_to_free(trial& t, std::size_t offset, bool by_verify) {
+void write_to_free(trial& t, std::size_t offset, bool by_verify, called_from = {}) {
   std::byte* const a = t.free_block();
   t.misuse_by([&] {
     const bool hits_link = links_in_payload(t.about) && offset < sizeof(void*);
@@ -294,7 +294,7 @@ answer links_checked(const traits& t) {
   return in_blocks ? all_but_none(t) : answer::not_applicable;
 }
 /// Takes what was given back, until the damage is met.
-void take_until_reported(trial& t, std::size_t blocks) {
+void take_until_reported(trial& t, std::size_t blocks, called_from = {}) {
   for (std::size_t i = 0; i != blocks; ++i) REQUIRE(t.live.take());
 }
 /// An address that a list in blocks leads to: of a block in use, as plain as an attacker knows it.
@@ -356,7 +356,7 @@ void set_bit(trial& t) {
 // ---- the store -------------------------------------------------------------------------------------------------------------
 
 answer store_checked(const traits& t) { return t.over_resource ? all_but_none(t) : answer::not_applicable; }
-void with_mood(trial& t, moody_resource::mood mood) {
+void with_mood(trial& t, moody_resource::mood mood, called_from = {}) {
   t.misuse_by([&] {
     t.pool().upstream.now = mood;
     expectation& e = t.expect(broken_store);

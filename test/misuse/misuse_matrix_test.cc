@@ -103,7 +103,7 @@ void check_missed(const family& of, const kind& k, const std::string& where) {
     BOOST_ERROR(where + ": no longer missed; say in kinds.cc who finds it. The child wrote: " + end.words);
 }
 
-void run(const std::vector<family>& families, policy checks) {
+void run(const std::vector<family>& families, policy checks, called_from = {}) {
   BOOST_TEST(families.size() == 38u);
   for (const family& of : families) {
     BOOST_REQUIRE(of.of.checks == checks);
@@ -142,7 +142,7 @@ std::array<answer, policies> array_deletes;
 
 /// What `delete[] new Class` calls; the compiler would warn of it.
 template <class Class>
-void delete_as_array(policy checks) {
+void delete_as_array(policy checks, called_from = {}) {
   const auto act = [](Class* object) { Class::operator delete[](hidden(object)); };
   const bool caught = checks != policy::none;
   if (caught) {
@@ -184,7 +184,7 @@ struct item {
   int value;
 };
 template <class Checking>
-bool handles_catch() {
+bool handles_catch(called_from = {}) {
   const recorder recording;
   object_pool<item, Checking> items;
   item* const first = items.construct(1);

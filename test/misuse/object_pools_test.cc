@@ -16,6 +16,7 @@
 
 #include "tarn/allocator/object_pool.h"
 #include "tarn/test/misuse/reports.h"
+#include "tarn/test/support/check.h"
 
 namespace tarn::test {
 namespace {
@@ -33,7 +34,7 @@ struct named_order {
 using located = object_pool<order, checked_with<sites>>;
 
 /// The place that the only report so far names, which is forgotten.
-std::pair<std::string, unsigned> site_told() {
+std::pair<std::string, unsigned> site_told(called_from = {}) {
   BOOST_REQUIRE(recorder::seen().size() == 1u);
   const misuse what = recorder::seen().back().what;
   recorder::seen().clear();

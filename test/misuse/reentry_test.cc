@@ -20,6 +20,7 @@
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/test/misuse/reports.h"
+#include "tarn/test/support/check.h"
 
 namespace tarn::test {
 namespace {
@@ -68,7 +69,7 @@ struct use {
 };
 
 template <class... Policies>
-void store_meddles(const char* name) {
+void store_meddles(const char* name, called_from = {}) {
   using Pool = pool<static_size<64>, resource_store, fixed_growth<50>, Policies...>;
   using used = use<Pool>;
   const ending end = in_child([] {
@@ -208,7 +209,7 @@ struct interrupted {
 
 /// Signals arrive at any instruction of a thread that uses the pool, and their handler uses it, too.
 template <class... Policies>
-void handler_meddles(const char* name) {
+void handler_meddles(const char* name, called_from = {}) {
   using Pool = pool<static_size<64>, Policies...>;
   using here = interrupted<Pool>;
   constexpr std::size_t enough = 30;

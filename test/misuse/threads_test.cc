@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/test/support/check.h"
 
 namespace tarn::test {
 namespace {
@@ -38,7 +39,7 @@ struct counting {
 
 /// Both start each round together.
 template <class Pool>
-void free_at_once(const char* name, std::size_t rounds) {
+void free_at_once(const char* name, std::size_t rounds, called_from = {}) {
   const counting handler;
   Pool pool;
   void* block = nullptr;
@@ -166,7 +167,7 @@ std::size_t together(std::size_t operations) {
 
 /// A quarter of the operations in each of four families: two of one thread, two that two threads use.
 template <class Checking>
-void run_clean(const char* name, std::size_t operations) {
+void run_clean(const char* name, std::size_t operations, called_from = {}) {
   const counting handler;
   std::size_t done = alone<pool<static_size<64>, Checking>>(operations / 4);
   done += alone<pool<static_size<24>, return_empty_chunks<>, fixed_growth<200>, Checking>>(operations / 4);

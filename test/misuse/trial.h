@@ -118,7 +118,7 @@ class trial {
   model<subject> live;
 
  private:
-  void check_that(bool holds, const std::string& what) const {
+  void check_that(bool holds, const std::string& what, called_from = {}) const {
     if (!holds) BOOST_ERROR(where + ": " + what);
   }
 

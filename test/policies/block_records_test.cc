@@ -10,6 +10,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/block_records.h"
 #include "tarn/policies/detail/stand_in.h"
+#include "tarn/test/support/check.h"
 
 namespace {
 
@@ -39,7 +40,7 @@ struct column : block_records<Record> {
 };
 
 template <class Record>
-void check_column() {
+void check_column(tarn::test::called_from = {}) {
   for (const std::size_t blocks : {1u, 2u, 63u, 64u, 65u, 1000u}) {
     column<Record> c(blocks);
     BOOST_TEST(c.bytes == blocks * sizeof(Record));
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_count_for_each_block) { check_column<generation_mark>(); 
 BOOST_AUTO_TEST_CASE(a_life_for_each_block) { check_column<life_record>(); }
 
 template <class Record>
-void check_that_order_makes_no_difference() {
+void check_that_order_makes_no_difference(tarn::test::called_from = {}) {
   column<Record> c(100);
   std::uint64_t sequence = 0;
   c.get(40).take(sequence);  // those before it were never handed out
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_life_says_which_operation_and_whose) {
 
 /// No use of a block has the number of another, and none is 0.
 template <class Record>
-void check_generations() {
+void check_generations(tarn::test::called_from = {}) {
   Record one{};
   std::uint64_t sequence = 0;
   std::set<std::uint64_t> seen = {0};

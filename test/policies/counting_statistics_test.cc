@@ -20,15 +20,15 @@
 namespace tarn::test {
 namespace {
 
-void expect(const pool_counts& counts, std::size_t in_use, std::size_t peak, std::size_t allocations, int line) {
-  check_at(counts.in_use == in_use, "in_use", line);
-  check_at(counts.peak == peak, "peak", line);
-  check_at(counts.allocations == allocations, "allocations", line);
+void expect(const pool_counts& counts, std::size_t in_use, std::size_t peak, std::size_t allocations, called_from = {}) {
+  check_that(counts.in_use == in_use, "in_use");
+  check_that(counts.peak == peak, "peak");
+  check_that(counts.allocations == allocations, "allocations");
 }
-#define EXPECT(in_use, peak, allocations) expect(pool.statistics(), in_use, peak, allocations, __LINE__)
+#define EXPECT(in_use, peak, allocations) expect(pool.statistics(), in_use, peak, allocations)
 
 template <class... Policies>
-void count_all() {
+void count_all(called_from = {}) {
   test::upstream upstream;
   std::size_t chunks_bytes = 0;
   pool<static_size<48>, counting_statistics, resource_store, Policies...> pool{resource_store{&upstream}};
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(every_way_to_come_and_go_is_counted) {
 
 /// Hooks run outside every lock: each number is right once the threads are done.
 template <class Locking>
-void count_threads() {
+void count_threads(called_from = {}) {
   upstream upstream;
   pool<static_size<64>, Locking, resource_store, counting_statistics> pool{resource_store{&upstream}};
   std::vector<std::vector<void*>> kept(4);

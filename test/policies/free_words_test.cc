@@ -16,6 +16,7 @@
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/memory_tools.h"
 #include "tarn/policies/size.h"
+#include "tarn/test/support/check.h"
 
 namespace {
 
@@ -79,7 +80,7 @@ class blocks {
 };
 
 template <class Checking, block_shape Shape>
-void check_that_what_is_written_is_read() {
+void check_that_what_is_written_is_read(tarn::test::called_from = {}) {
   blocks<Checking, Shape> all;
   const auto in = all.in();
   BOOST_TEST(in.count() == (Shape.links != 0 ? 2u : 64 / word));
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
 
 /// Nothing but the words is written.
 template <block_shape Shape>
-void check_that_the_rest_is_left_alone() {
+void check_that_the_rest_is_left_alone(tarn::test::called_from = {}) {
   blocks<hiding_checking, Shape> all;
   for (std::size_t w = 0; w != all.in().count(); ++w) all.in().write(all.at(3), w, all.at(w));
   const std::size_t from = Shape.links != 0 ? 0 : all.geometry().offset();

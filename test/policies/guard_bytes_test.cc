@@ -11,6 +11,7 @@
 
 #include "tarn/policies/detail/guard_bytes.h"
 #include "tarn/policies/detail/memory_tools.h"
+#include "tarn/test/support/check.h"
 
 namespace {
 
@@ -57,7 +58,7 @@ class place {
 };
 
 template <class Try>
-void for_each_place(Try attempt) {
+void for_each_place(Try attempt, tarn::test::called_from = {}) {
   for (std::size_t size = 1; size <= largest; ++size)
     for (const std::size_t shift : {0u, 1u, 4u, 7u, 8u, 15u}) {
       place p(size, shift);

@@ -8,6 +8,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/size.h"
+#include "tarn/test/support/check.h"
 
 namespace {
 
@@ -17,7 +18,7 @@ using tarn::detail::size_max;
 
 /// Every slot of a chunk, and every byte between two: each slot's bytes are looked at, up to `slots`.
 template <class Geometry>
-void check_all(const Geometry& g, std::size_t slots, bool coloured) {
+void check_all(const Geometry& g, std::size_t slots, bool coloured, tarn::test::called_from = {}) {
   BOOST_TEST(g.coloured() == coloured);
   std::size_t wrong = 0;
   std::size_t next = 0;
@@ -33,7 +34,7 @@ void check_all(const Geometry& g, std::size_t slots, bool coloured) {
 
 /// Far slots, and their neighbourhood.
 template <class Geometry>
-void check_some(const Geometry& g) {
+void check_some(const Geometry& g, tarn::test::called_from = {}) {
   std::mt19937_64 random(1);
   std::size_t wrong = 0;
   for (int n = 0; n < 4000; ++n) {

@@ -10,6 +10,7 @@
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/scheduled.h"
 #include "tarn/test/schedule/scheduler.h"
+#include "tarn/test/support/check.h"
 
 namespace {
 
@@ -40,7 +41,7 @@ struct litmus {
 };
 
 template <class World>
-std::set<std::string> outcomes_of(unsigned threads) {
+std::set<std::string> outcomes_of(unsigned threads, called_from = {}) {
   outcomes.clear();
   const exploration e = explore<World>(threads, everything);
   BOOST_TEST(e.failure == "");

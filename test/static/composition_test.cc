@@ -6,6 +6,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/test/support/anatomy.h"
 
 namespace {
 
@@ -15,22 +16,8 @@ template <class A, class B>
 constexpr bool same = std::is_same_v<A, B>;
 
 // What became of each axis.
-template <class Pool>
-struct axes;
-template <class S, class L, class G, class T, class R, class N, class E, class C, class K>
-struct axes<tarn::basic_pool<S, L, G, T, R, N, E, C, K>> {
-  using size = S;
-  using locking = L;
-  using growth = G;
-  using store = T;
-  using reuse = R;
-  using retention = N;
-  using exhaustion = E;
-  using checking = C;
-  using statistics = K;
-};
 template <class... Ps>
-using axes_of = axes<tarn::pool<Ps...>>;
+using axes_of = tarn::test::anatomy<tarn::pool<Ps...>>;
 
 BOOST_AUTO_TEST_SUITE(composition)
 

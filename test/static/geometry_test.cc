@@ -7,6 +7,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
+#include "tarn/test/support/check.h"
 
 namespace {
 
@@ -25,7 +26,7 @@ std::vector<std::size_t> alignments() {
 }
 
 template <class F>
-void for_each_layout(F f) {
+void for_each_layout(F f, tarn::test::called_from = {}) {
   for (const std::size_t bytes : sizes)
     for (const std::size_t alignment : alignments())
       BOOST_TEST_CONTEXT("size " << bytes << ", alignment " << alignment) f(dynamic_size{bytes, alignment});
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(end_where_bytes_of_says) {
 /// Every byte of the first slots, and of far ones the first and the last, lies in its slot; what a colour leaves free is the
 /// last slot's of its run.
 template <class Geometry>
-void check_slots_around(const Geometry& g) {
+void check_slots_around(const Geometry& g, tarn::test::called_from = {}) {
   std::size_t wrong = 0;
   const std::size_t few = std::min<std::size_t>(3, 4096 / g.stride());
   for (std::size_t i = 0; i != few; ++i)
@@ -211,7 +212,8 @@ using environment_of = environment<void, dynamic_size, tarn::no_locking, Growth,
 
 /// The largest n, at most `at_most`, with bytes(n) <= room, and nothing else.
 template <class Environment>
-void check_blocks_in(std::size_t room, std::size_t at_most, const typename Environment::geometry& g) {
+void check_blocks_in(std::size_t room, std::size_t at_most, const typename Environment::geometry& g,
+                     tarn::test::called_from = {}) {
   using layout = typename Environment::layout;
   const std::size_t n = layout::blocks_in(room, at_most, g);
   if (n > at_most || (n != 0 && layout::bytes(n, g) > room) || (n != at_most && layout::bytes(n + 1, g) <= room))
@@ -220,7 +222,7 @@ void check_blocks_in(std::size_t room, std::size_t at_most, const typename Envir
 }
 
 template <class Environment>
-void check_chunks() {
+void check_chunks(tarn::test::called_from = {}) {
   using layout = typename Environment::layout;
   for_each_layout([](const dynamic_size& size) {
     const typename Environment::geometry g(size);

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/test/support/check.h"
 
 namespace {
 
 using tarn_test::size_and_alignment;
 
-void compare(std::span<const size_and_alignment> one, std::span<const size_and_alignment> other) {
+void compare(std::span<const size_and_alignment> one, std::span<const size_and_alignment> other, tarn::test::called_from = {}) {
   BOOST_REQUIRE_EQUAL(one.size(), other.size());
   for (std::size_t i = 0; i < one.size(); ++i) {
     BOOST_TEST_CONTEXT(one[i].name) {
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_CASE(grows_by_what_a_policy_keeps) {
   BOOST_TEST(sizeof(tarn::pool<tarn::dynamic_size, lifo>) == sizeof(plain) + 2 * sizeof(std::size_t));
 }
 template <class Pool>
-void has_little_more_than(std::size_t pointers) {
+void has_little_more_than(std::size_t pointers, tarn::test::called_from = {}) {
   const std::size_t front = (pointers + 1) * sizeof(void*);
   BOOST_TEST(sizeof(Pool) >= sizeof(plain) + front);
   BOOST_TEST(sizeof(Pool) <= sizeof(plain) + front + 8 * sizeof(void*));

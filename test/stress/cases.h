@@ -30,7 +30,7 @@ class case_for_each {
 };
 
 /// What each workload asks of every pool: no block had two owners, and no byte of one was changed by another thread.
-inline void check_integrity(const tally& counts) {
+inline void check_integrity(const tally& counts, called_from = {}) {
   CHECK(counts.twice.load() == 0);
   CHECK(counts.spoiled.load() == 0);
   CHECK(counts.refused.load() == 0);

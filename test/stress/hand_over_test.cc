@@ -35,7 +35,7 @@ class campaign {
   bool reached(std::size_t hand_overs) const { return counts.handed_over.load(std::memory_order_relaxed) >= hand_overs; }
 
   /// Prints and checks what holds after every workload, when its threads have ended: all blocks are there, each once.
-  void finish() {
+  void finish(called_from = {}) {
     const std::size_t in_time = counts.handed_over;
     {
       worker last(*pool_, counts);

@@ -43,7 +43,7 @@ struct scene {
   /// Two threads give their blocks back, and take those that are there then. Returns whether both got to their end before
   /// `until` is called.
   template <class Until>
-  bool others_go_on(Until until) {
+  bool others_go_on(Until until, called_from = {}) {
     std::atomic<std::size_t> done{0};
     std::thread of_old([&] {
       worker me(*pool, counts);
@@ -93,7 +93,7 @@ struct scene {
 
 /// One thread runs `call`, which gets into the store and finds the gate closed.
 template <class Call>
-void beside_a_waiting_store(const contender& c, const char* what, Call call) {
+void beside_a_waiting_store(const contender& c, const char* what, Call call, called_from = {}) {
   scene s(c);
   const std::size_t waited = books.waited;
   std::thread slow([&] {

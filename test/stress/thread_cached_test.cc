@@ -25,7 +25,7 @@ namespace {
 bool caches(const contender& c) { return c.caches(); }
 bool is_caching_object(const contender& c) { return c.caches() && !c.is_static; }
 
-void check_all_there(any_pool& pool, tally& counts) {
+void check_all_there(any_pool& pool, tally& counts, called_from = {}) {
   const std::size_t capacity = pool.capacity();
   CHECK(blocks_at_hand(pool, counts) == capacity);
   check_integrity(counts);
@@ -113,7 +113,7 @@ void more_than_a_thousand_pools(const contender& c) {
 const case_for_each thousand("more_than_a_thousand_pools", more_than_a_thousand_pools, is_caching_object);
 
 /// So many threads at once that each has a number of its own, if there are enough.
-void in_a_crowd(const contender& c, std::size_t threads, std::size_t goal) {
+void in_a_crowd(const contender& c, std::size_t threads, std::size_t goal, called_from = {}) {
   tally counts;
   const auto pool = c.make();
   boxes shared;

@@ -1,4 +1,4 @@
-// main() of every Boost.Test program of tarn.
+// main() of every Boost.Test program of tarn, and what stands behind check.h: compiled once, not in each test.
 //
 // The last line of its output is "N passed, N failed", in test cases: test/run adds these lines up. A program that
 // crashes or leaves early prints no such line and counts as failed.
@@ -7,13 +7,33 @@
 #define BOOST_TEST_NO_MAIN
 #include <boost/test/impl/unit_test_main.ipp>
 #include <boost/test/results_collector.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <stdlib.h>
 #include <cstdio>
 
-namespace {
+#include "tarn/test/support/check.h"
 
 namespace ut = boost::unit_test;
+namespace tools = boost::test_tools::tt_detail;
+
+namespace tarn::test {
+
+void check_that(bool holds, const char* what, const char* file, std::size_t line) {
+  if (!holds) tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::CHECK, tools::CHECK_MSG, 0);
+}
+void require(bool holds, const char* what, const char* file, std::size_t line) {
+  if (!holds) tools::report_assertion(false, ut::lazy_ostream::instance() << what, file, line, tools::REQUIRE, tools::CHECK_MSG, 0);
+}
+
+void called_from::report() {
+  for (const called_from* call = innermost_; call != nullptr; call = call->outer_)
+    ut::unit_test_log << ut::log::begin(call->file_, call->line_) << ut::log_all_errors << "called from here" << ut::log::end();
+}
+
+}  // namespace tarn::test
+
+namespace {
 
 // Counts while the framework still knows the results: unit_test_main() forgets them before it returns.
 class case_counter final : public ut::test_observer {
@@ -36,14 +56,30 @@ class case_counter final : public ut::test_observer {
 
 case_counter counter;
 
-#ifdef BOOST_TEST_DYN_LINK  // The shared library asks for another form, which CMake's tests need where there is no archive.
-bool init() {
+// Whichever macro it was that failed.
+class caller_reporter final : public ut::test_observer {
+ public:
+  void assertion_result(ut::assertion_result result) override {
+    if (result == ut::AR_FAILED) tarn::test::called_from::report();
+  }
+  void exception_caught(boost::execution_exception const&) override { tarn::test::called_from::forget(); }
+};
+
+caller_reporter callers;
+
+void observe() {
   ut::framework::register_observer(counter);
+  ut::framework::register_observer(callers);
+}
+
+#ifdef BOOST_TEST_DYN_LINK  // The shared library, for CMake's tests where there is no archive, asks for another form.
+bool init() {
+  observe();
   return true;
 }
 #else
 ut::test_suite* init(int, char*[]) {
-  ut::framework::register_observer(counter);
+  observe();
   return nullptr;
 }
 #endif

@@ -150,7 +150,7 @@ inline const char* name_of(failing mode) {
 /// It must have succeeded then.
 template <class Round>
 void fail_each_call(ledger& book, const std::string& subject, const char* operation, std::span<const refusal> refusals,
-                    Round round) {
+                    Round round, called_from = {}) {
   for (const refusal how : refusals) {
     for (const failing mode : {failing::once, failing::for_ever, failing::every_second}) {
       for (attempt a{1, mode, how};; ++a.k) {

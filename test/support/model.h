@@ -47,14 +47,14 @@ class model {
   const std::vector<void*>& blocks() const { return order_; }
 
   /// Returns whether the pool had a block.
-  bool take() {
+  bool take(called_from = {}) {
     void* const block = pool_.try_allocate();
     ++operations_;
     if (block != nullptr) took(block);
     return block != nullptr;
   }
   /// Returns how many blocks the pool had.
-  std::size_t take_batch(std::size_t n) {
+  std::size_t take_batch(std::size_t n, called_from = {}) {
     std::vector<void*> blocks(n);
     const std::size_t got = pool_.try_allocate_batch(blocks);
     require(got <= n, "a batch that is larger than asked for");
@@ -63,14 +63,14 @@ class model {
     return got;
   }
   /// Gives back the i-th of the live blocks, of which 0 was taken first.
-  void give(std::size_t i) {
+  void give(std::size_t i, called_from = {}) {
     void* const block = leave(i);
     pool_.deallocate(block);
     ++operations_;
   }
-  void give_newest() { give(order_.size() - 1); }
+  void give_newest(called_from = {}) { give(order_.size() - 1); }
   /// Gives back the n newest at once.
-  void give_batch(std::size_t n) {
+  void give_batch(std::size_t n, called_from = {}) {
     std::vector<void*> blocks;
     for (std::size_t i = 0; i < n; ++i) blocks.push_back(leave(order_.size() - 1));
     pool_.deallocate_batch(blocks);
@@ -80,7 +80,7 @@ class model {
   void reverse() { std::reverse(order_.begin(), order_.end()); }
 
   /// Every live block holds what was written into it, and the pool owns it.
-  void verify() const {
+  void verify(called_from = {}) const {
     for (const auto& [address, stamp] : stamps_) check_stamp(reinterpret_cast<void*>(address), stamp);
   }
   /// After a release(), which ends every block.

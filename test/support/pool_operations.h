@@ -131,7 +131,7 @@ struct trial {
 /// a thread keeps for itself.
 enum class state { fresh, full, worn, crowded };
 
-inline void bring(trial& t, state to) {
+inline void bring(trial& t, state to, called_from = {}) {
   for (std::size_t i = 0; i != t.of.beside; ++i) REQUIRE(t.model->take());  // the next blocks come from chunks
   if (to == state::full && t.of.one_chunk) to = state::fresh;               // once full, it asks for nothing
   if (to == state::full) {

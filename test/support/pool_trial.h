@@ -19,7 +19,7 @@
 namespace tarn::test {
 
 /// With no memory to be had, all blocks of the pool can be, each once, and then no more.
-inline void no_block_is_lost(trial& t) {
+inline void no_block_is_lost(trial& t, called_from = {}) {
   t.from.helps = false;
   t.from.fail(1, failing::for_ever);
   const std::size_t rest = t.free_blocks();
@@ -35,7 +35,7 @@ inline void no_block_is_lost(trial& t) {
   t.disarm();
 }
 
-inline void books_balance(const trial& t) {
+inline void books_balance(const trial& t, called_from = {}) {
   const footprint held = t.held();
   CHECK(held.lost == 0);
   CHECK(held.chunk_bytes >= t.pool->capacity() * t.pool->block_size());
@@ -55,7 +55,7 @@ struct course {
   std::size_t later = 0;
   bool operator==(const course&) const = default;
 };
-inline course go_on(trial& t) {
+inline course go_on(trial& t, called_from = {}) {
   course c;
   REQUIRE(t.model->take());
   c.next = t.pool->capacity();
@@ -130,7 +130,7 @@ inline verdict try_once(const subject& s, const operation& o, const course& othe
   return is;
 }
 
-inline void try_everything(ledger& book, const subject& s) {
+inline void try_everything(ledger& book, const subject& s, called_from = {}) {
   for (const operation& o : operations) {
     if (o.exists != nullptr) {
       stores from;
@@ -148,7 +148,7 @@ inline void try_everything(ledger& book, const subject& s) {
 }
 
 /// Each operation that can ask a store did, and was refused: the loops injected.
-inline void check_floors(ledger& book, std::size_t at_least) {
+inline void check_floors(ledger& book, std::size_t at_least, called_from = {}) {
   book.print();
   for (const operation& o : operations)
     if (asks(o) && book.subjects(o.name) != 0) CHECK(book.points(o.name) >= 6);  // three modes, two refusals

@@ -68,7 +68,7 @@ inline verdict try_once(const entry& e, origin& from, const attempt& a) {
   return is;
 }
 
-inline void try_product(ledger& book, const entry& e) {
+inline void try_product(ledger& book, const entry& e, called_from = {}) {
   fail_each_call(book, "product", e.name, e.refusals, [&](const attempt& a) {
     origin from;
     const verdict is = try_once(e, from, a);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/upstream.h"
 
 namespace tarn::test {
@@ -22,30 +23,26 @@ inline constexpr std::size_t slots_of = 0;
 template <class Then, std::uint32_t Slots>
 inline constexpr std::size_t slots_of<sampled_guard_pages<1, Then, Slots>> = Slots;
 
+/// What follows from the policies of a pool.
 template <class Pool>
-struct facts;
-template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
-struct facts<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>> {
-  using size = Size;
-  using locking = Locking;
-  using growth = Growth;
-  using store = Store;
-  using reuse = Reuse;
+struct facts : anatomy<Pool> {
+  using is = anatomy<Pool>;
   /// It asks the store for memory besides its chunks, which release() and the destructor give back.
-  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; } || Reuse::finds_chunks || Checking::finds_chunks;
-  static constexpr bool sees_empty_chunks = Reuse::sees_empty_chunks;
-  static constexpr bool returns_chunks = Retention::returns_chunks;
-  static constexpr bool keeps_blocks = detail::keeps_blocks<Locking>;
-  static constexpr bool may_return_chunks = Locking::may_return_chunks;
+  static constexpr bool keeps_memory =
+      requires { requires is::locking::keeps_memory; } || is::reuse::finds_chunks || is::checking::finds_chunks;
+  static constexpr bool sees_empty_chunks = is::reuse::sees_empty_chunks;
+  static constexpr bool returns_chunks = is::retention::returns_chunks;
+  static constexpr bool keeps_blocks = detail::keeps_blocks<typename is::locking>;
+  static constexpr bool may_return_chunks = is::locking::may_return_chunks;
   /// Blocks that were never handed out come in no order.
-  static constexpr bool shuffles = requires { requires Checking::shuffles; };
+  static constexpr bool shuffles = requires { requires is::checking::shuffles; };
   /// Blocks that a pool has beside those of its chunks. Batches get none of them.
-  static constexpr std::size_t beside = slots_of<Checking>;
-  static_assert(beside != 0 || !requires { requires Checking::samples; });
-  static constexpr bool over_resource = std::same_as<Store, resource_store>;
+  static constexpr std::size_t beside = slots_of<typename is::checking>;
+  static_assert(beside != 0 || !requires { requires is::checking::samples; });
+  static constexpr bool over_resource = std::same_as<typename is::store, resource_store>;
   /// There is a number of blocks after which the pool has no more.
-  static constexpr bool ends = Store::bounded || Growth::max_chunks == 1 || std::same_as<Growth, geometric_growth<8, 64, 3, 20000>>;
+  static constexpr bool ends = is::store::bounded || is::growth::max_chunks == 1 ||
+                               std::same_as<typename is::growth, geometric_growth<8, 64, 3, 20000>>;
 };
 
 /// trim() and release() of a pool that has them.

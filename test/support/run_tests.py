@@ -1,109 +1,150 @@
-"""Runs the tests in every configuration and adds up their cases. Called by test/run, which documents it."""
+"""Runs the tests of a tier in its configurations and adds up their cases. Called by test/run, which documents it.
+
+What a test belongs to is said by the tags in its BUILD file alone; CONTRIBUTING.md lists them. Here stands which tags a
+configuration takes and leaves.
+"""
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 
 import count_cases
 from count_cases import Count
 
-# clang 14 compiles without optimisation, with asserts: a third of the time, and another look at the same code.
-BAZEL = {
-    "gcc": ["--config=opt", "--config=gcc"],
-    "clang19": ["--config=opt", "--config=clang"],
-    "clang14": ["--config=clang14"],
-    "sanitizers": ["--config=sanitizers"],
-    "asan": ["--config=asan"],
-    "ubsan": ["--config=ubsan"],
-    "tsan": ["--config=tsan"],
-    "tsan_gcc": ["--config=tsan_gcc"],
+
+@dataclass(frozen=True)
+class Configuration:
+    """How one `bazel test` is called."""
+
+    flags: tuple
+    only: str = ""  # the tag that a test must have
+    without: tuple = ()  # tags that it must not have
+
+
+NEEDS = ("needs_clang", "needs_cmake", "needs_spin", "needs_valgrind")
+# The same result in every configuration: the first of a tier runs these, the others leave them.
+ONCE = ("any_config",)
+UNDER_ASAN = ONCE + ("no_sanitizers",)
+UNDER_TSAN = UNDER_ASAN + ("no_tsan",)
+# ASan's reports have no lines, which take a fifth (UBSan's have them): --config=asan gives them. Nor does it look for uses of
+# dead stack frames, which takes a quarter where tests run long.
+BRIEF = ("--copt=-g0", "--copt=-fsanitize-address-use-after-return=never")
+
+# {tier: {configuration: what it runs}}. A test that is long stays out of the first tier, one that is nightly out of both.
+QUICK = {
+    "gcc_debug": Configuration(("--config=gcc_debug",)),
+    "gcc_sanitizers": Configuration(("--config=gcc_sanitizers",), "memory", UNDER_ASAN),
+    "tsan_gcc": Configuration(("--config=tsan_gcc",), "threads", UNDER_TSAN),
 }
-# What is worth its time in a long run.
-NIGHTLY = {"clang14": ["--config=opt"], "sanitizers": ["--copt=-O1"]}
-# What costs g++ most, where clang 19, or another test with g++, compiles the same templates at -O2: at -O1, in two thirds of
-# the time. ASan's reports have no lines, which take a fifth (UBSan's have them): --config=sanitizers gives them. Nor does it look
-# for uses of dead stack frames, which takes a quarter where tests run long.
-DAILY = {"gcc": ["--per_file_copt=^test/(misuse/families|clients/|allocator/(bounded_store|conformance|containers|fault_|"
-                 "instantiate_all|memory_resource|object_pool|size_class_pool|stl_allocator)).*@-O1"],
-         "sanitizers": ["--copt=-g0", "--copt=-fsanitize-address-use-after-return=never"]}
-TSAN = ["tsan", "tsan_gcc"]
-SANITIZERS = ["sanitizers", "asan", "ubsan", *TSAN]
-DEFAULT = ["gcc", "clang19", "clang14", "sanitizers", *TSAN, "consumer"]
-# What these run where nobody asks for more: where the threads are; where what an optimiser does shows most, since clang 19
-# without optimisation compiles everything once more for the sanitizers; and all but what runs long, and with others too.
-PART = {config: ["//test/stress/...", "//test/allocator:reclaim_test", "//test/allocator:exhaustion_test",
-                 "//test/allocator:sampled_guard_pages_test", "//test/misuse:threads_test", "//test/policies:guarded_slots_test",
-                 "//test/policies:pool_names_test", "//test/policies:secret_test"] for config in TSAN}
-PART["clang19"] = ["//test/allocator:model_test_%d" % shard for shard in range(4)] + [
-    "//test/allocator:%s_test" % test for test in [
-        "coroutine", "handle", "locking", "memory_pool_macros", "memory_resource", "object_pool", "static_pool", "stl_allocator"]
-] + ["//test/misuse/...", "//test/policies/...", "//test/schedule/...", "//test/stress/..."]
-PART["clang14"] = ["//...", "-//test/misuse/...", "-//test/stress/..."] + [
-    "-//test/allocator:%s_test" % test for test in ["bounded_store", "fault_injection", "page_store", "reclaim"]]
+FULL = {
+    "gcc": Configuration(("--config=opt", "--config=gcc")),
+    "clang19": Configuration(("--config=opt", "--config=clang"), "optimised", ONCE),
+    "clang14": Configuration(("--config=clang14",), "", ONCE + ("long",)),
+    "sanitizers": Configuration(("--config=sanitizers", *BRIEF), "", UNDER_ASAN),
+    "tsan": Configuration(("--config=tsan",), "threads", UNDER_TSAN),
+    "tsan_gcc": Configuration(("--config=tsan_gcc",), "threads", UNDER_TSAN),
+    "benchmarks": None,
+    "consumer": None,
+}
+NIGHTLY = {
+    "gcc": Configuration(("--config=opt", "--config=gcc")),
+    "gcc_debug": Configuration(("--config=gcc_debug",), "", ONCE),
+    "clang19": Configuration(("--config=opt", "--config=clang"), "", ONCE),
+    "clang14": Configuration(("--config=opt", "--config=clang14"), "", ONCE),
+    "sanitizers": Configuration(("--config=sanitizers", "--copt=-O1"), "", UNDER_ASAN),
+    "gcc_sanitizers": Configuration(("--config=gcc_sanitizers",), "", UNDER_ASAN),
+    "tsan": Configuration(("--config=tsan",), "", UNDER_TSAN),
+    "tsan_gcc": Configuration(("--config=tsan_gcc",), "", UNDER_TSAN),
+    "benchmarks": None,
+    "consumer": None,
+    "fresh": None,
+}
+TIERS = {"quick": QUICK, "full": FULL, "nightly": NIGHTLY}
+LEFT_OUT = {"quick": ("long", "nightly", *NEEDS), "full": ("nightly",), "nightly": ()}
+
+# What can't be a target of our Bazel, since it starts one of its own, or needs the machine for itself.
+COMMANDS = {
+    "benchmarks": ["bench/run", "--smoke", "--out"],  # and a folder
+    "consumer": ["test/consumer/run"],
+    "fresh": ["test/fresh/run"],
+}
 
 NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.
-
 FLOOR = "test/floor"
 
 
 def read_floor(path=FLOOR):
-    """{configuration: the least number of cases that must pass}"""
+    """{(tier, configuration): the least number of cases that must pass}"""
     with open(path, encoding="utf-8") as file:
         lines = [line.split("#")[0].split() for line in file]
-    return {words[0]: int(words[1]) for words in lines if words}
+    return {(words[0], words[1]): int(words[2]) for words in lines if words}
 
 
-def check_floor(config, counts, floor):
+def check_floor(tier, config, counts, floor):
     """The counts, and one more failed case if too few passed."""
     passed = sum(one.passed for one in counts)
-    if config not in floor:
-        return counts + [Count("floor", 0, 1, f"{FLOOR} has no line for {config}")]
-    if passed < floor[config]:
-        return counts + [Count("floor", 0, 1, f"{passed} cases passed, {FLOOR} asks for {floor[config]}")]
+    if (tier, config) not in floor:
+        return counts + [Count("floor", 0, 1, f"{FLOOR} has no line for {tier} {config}: test/run --raise-floor adds it")]
+    least = floor[tier, config]
+    if passed < least:
+        return counts + [Count("floor", 0, 1, f"{passed} cases passed, {FLOOR} asks for {least}")]
     return counts
 
 
-def targets(text, part):
-    """What to build and test: `part`, and of that what matches --filter. None where nothing does."""
-    if text:
-        every = " ".join("except " + one[1:] if one[0] == "-" else "union " + one for one in part)
-        query = f'filter("{text}", tests({every.removeprefix("union ")})) except attr(tags, "\\bmanual\\b", //...)'
-        found = subprocess.run(["bazel", "query", "--noshow_progress", query],
-                               stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-        return found or None
-    return part
+def raise_floor(tier, passed, path=FLOOR):
+    """Writes {configuration: cases} of a tier where they are more than the file asks for. Nothing is ever lowered here."""
+    floor = read_floor(path)
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for config, cases in passed.items():
+        line = f"{tier:<8} {config:<15} {cases:>5}"
+        if (tier, config) not in floor:
+            lines.append(line)
+        elif cases > floor[tier, config]:
+            lines = [line if text.split("#")[0].split()[:2] == [tier, config] else text for text in lines]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
 
 
-def run_bazel(config, options, first):
+def tag_filter(configuration, left_out):
+    """For --test_tag_filters: one tag that a test must have, if any, and those that it must not have."""
+    wanted = [configuration.only] if configuration.only else []
+    return ",".join(wanted + ["-" + tag for tag in dict.fromkeys((*configuration.without, *left_out))])
+
+
+def matching(text):
+    """The labels of tests that contain `text`."""
+    query = f'filter("{re.escape(text)}", tests(//...)) except attr(tags, "\\bmanual\\b", //...)'
+    return subprocess.run(["bazel", "query", "--noshow_progress", query],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+
+
+def run_bazel(name, configuration, options):
     """The counts of one `bazel test`."""
-    everything = options.nightly or options.config
-    chosen = targets(options.filter, ["//..."] if everything else PART.get(config, ["//..."]))
-    if chosen is None:
+    chosen = matching(options.filter) if options.filter else ["//..."]
+    if not chosen:
         return []
-    filters = [] if first else ["any_config"]  # These give the same result everywhere: once is enough.
-    if config in SANITIZERS:
-        filters.append("no_sanitizers")
-    if config in TSAN:
-        filters.append("no_tsan")
-    # Nothing is built that doesn't run, but for the benchmarks once.
-    unbuilt = filters + ([] if first or options.nightly and config not in SANITIZERS else ["benchmark"])
+    left_out = LEFT_OUT[options.tier]
+    # What isn't a test is compiled once, by the first configuration of the longer tiers.
+    tests_only = options.tier == "quick" or name != next(iter(TIERS[options.tier]))
     with tempfile.TemporaryDirectory(prefix="tarn-test-") as folder:
         events = os.path.join(folder, "events.json")
-        command = ["bazel", "test", *BAZEL[config], "--keep_going", "--test_summary=terse",
+        command = ["bazel", "test", *configuration.flags, "--keep_going", "--test_summary=terse",
                    "--build_event_json_file=" + events, "--show_progress_rate_limit=15",
-                   "--test_tag_filters=" + ",".join("-" + tag for tag in filters),
-                   "--build_tag_filters=" + ",".join("-" + tag for tag in unbuilt)]
-        if options.nightly:
-            command += ["--test_env=TARN_NIGHTLY=1", "--test_timeout=3600", *NIGHTLY.get(config, [])]
-        if not everything:
-            command += DAILY.get(config, [])
+                   f"--build_tests_only={tests_only}", "--test_tag_filters=" + tag_filter(configuration, left_out)]
+        if options.tier == "quick":
+            command.append("--test_env=TARN_COMPILERS=g++")
+        if options.tier == "nightly":
+            command += ["--test_env=TARN_NIGHTLY=1", "--test_timeout=7200"]
         if not sys.stdout.isatty():
             command += ["--curses=no", "--color=no"]
-        print("+ " + " ".join(command[:4] + ["...", "--"] + chosen), flush=True)
-        status = subprocess.run(command + ["--"] + chosen, stdin=subprocess.DEVNULL).returncode
+        print("+ " + " ".join(command[:2] + list(configuration.flags) + ["...", "--"] + chosen), flush=True)
+        status = subprocess.run(command + ["--"] + chosen, stdin=subprocess.DEVNULL, check=False).returncode
         if not os.path.exists(events):
             return [Count("bazel", 0, 1, f"exit status {status}")]
         if options.filter and status == NO_TESTS:
@@ -111,55 +152,75 @@ def run_bazel(config, options, first):
         return count_cases.count(events, status)
 
 
-def run_consumer():
-    """The counts of test/consumer/run, which starts a Bazel of its own and so can't be a target of ours."""
-    print("+ test/consumer/run", flush=True)
-    said = []
-    with subprocess.Popen(["test/consumer/run"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace") as consumer:
-        for line in consumer.stdout:
-            print(line, end="", flush=True)
-            said.append(line)
-    status = consumer.returncode
-    return [count_cases.judge("test/consumer/run", "".join(said), status == 0, f"exit status {status}")]
+def run_command(name):
+    """The counts of a command that ends with a count of its own."""
+    with tempfile.TemporaryDirectory(prefix="tarn-test-") as folder:
+        command = COMMANDS[name] + ([folder] if COMMANDS[name][-1] == "--out" else [])
+        print("+ " + " ".join(command), flush=True)
+        said = []
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace") as running:
+            for line in running.stdout:
+                print(line, end="", flush=True)
+                said.append(line)
+        status = running.returncode
+    return [count_cases.judge(command[0], "".join(said), status == 0, f"exit status {status}")]
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="test/run", usage="see test/run --help", add_help=False)
-    parser.add_argument("--config", action="append", choices=[*BAZEL, "consumer"])
+    every = list(dict.fromkeys(name for tier in TIERS.values() for name in tier))
+    parser = argparse.ArgumentParser(prog="test/run", usage="see test/run --help", add_help=False, allow_abbrev=False)
+    tier = parser.add_mutually_exclusive_group()
+    for name in ("full", "nightly"):
+        tier.add_argument("--" + name, action="store_const", dest="tier", const=name)
+    parser.add_argument("--config", action="append", choices=every)
     parser.add_argument("--filter", default="")
-    parser.add_argument("--nightly", action="store_true")
-    return parser.parse_args(arguments)
+    parser.add_argument("--raise-floor", action="store_true")
+    parser.set_defaults(tier="quick")
+    options = parser.parse_args(arguments)
+    configurations = TIERS[options.tier]
+    for name in options.config or []:
+        if name not in configurations:
+            having = " or ".join("--" + tier for tier, others in TIERS.items() if name in others)
+            parser.error(f"--config={name} stands in another tier: add {having}")
+    if options.filter and options.raise_floor:
+        parser.error("--raise-floor counts whole configurations: leave out --filter")
+    return options
 
 
 def main():
     options = parse(sys.argv[1:])
-    configs = list(options.config or DEFAULT)
+    configurations = TIERS[options.tier]
+    configs = list(options.config or configurations)
     if options.filter and not options.config:
-        configs.remove("consumer")
-    first = next((config for config in configs if config in BAZEL), None)
+        configs = [name for name in configs if configurations[name]]
     floor = read_floor()
 
     rows = []
     for config in configs:
         print(f"\n===== {config} =====", flush=True)
         start = time.monotonic()
-        counts = run_consumer() if config == "consumer" else run_bazel(config, options, config == first)
-        if not options.filter and config in DEFAULT:
-            counts = check_floor(config, counts, floor)
+        counts = run_bazel(config, configurations[config], options) if configurations[config] else run_command(config)
+        if not options.filter and not options.raise_floor:
+            counts = check_floor(options.tier, config, counts, floor)
         for one in counts:
             if one.failed:
                 print(f"FAILED {one.name}: {one.failed} failed{one.note and ', ' + one.note}", flush=True)
         rows.append((config, len(counts), sum(one.passed for one in counts), sum(one.failed for one in counts),
-                     floor.get(config, "-"), time.monotonic() - start))
+                     floor.get((options.tier, config), "-"), time.monotonic() - start))
         print("{}: {} passed, {} failed".format(config, rows[-1][2], rows[-1][3]), flush=True)
 
-    print("\nconfiguration  targets  passed  failed  floor  seconds")
+    print("\nconfiguration   targets  passed  failed  floor  seconds")
     for row in rows:
-        print("{:<13}  {:>7}  {:>6}  {:>6}  {:>5}  {:>7.0f}".format(*row))
+        print("{:<14}  {:>7}  {:>6}  {:>6}  {:>5}  {:>7.0f}".format(*row))
     passed, failed = sum(row[2] for row in rows), sum(row[3] for row in rows)
     if not passed:
         print("no test case ran")
+    elif options.raise_floor:
+        if failed:
+            print(f"{FLOOR} stays as it is: something failed")
+        else:
+            raise_floor(options.tier, {row[0]: row[2] for row in rows})
     print(f"\n{passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0
 

@@ -42,10 +42,35 @@ def specimens(program):
         specimen(program, "fails", 0, 1, "FAILED"),
         specimen(program, "passes,fails,throws", 1, 2, "FAILED"),
         specimen(program, "passes,aborts", 1, 1, "FAILED"),
+        specimen(program, "passes,fails_in_helpers", 1, 1, "FAILED"),
         specimen(program, "passes,is_killed", 0, 1, "FAILED, and counted no case"),
         specimen(program, "passes,leaves_early", 0, 1, "PASSED, and counted no case"),
         specimen(program, "no_such_case", 0, 1, "FAILED, and counted no case"),
     ]
+
+
+# --- Where a check that failed stands, and who called the helper that it stands in.
+
+def locations(program):
+    """Each check of fails_in_helpers that fails: its own line, then those of the calls around it, outwards."""
+    inner = "void check_in_a_helper"
+    wanted = [
+        [inner, "  check_in_a_helper(false)"],
+        [inner, "void check_deeper", "  check_deeper(false)"],
+        ["void check_by_boost", "  check_by_boost(false)"],
+        ["  CHECK(1 == 2)"],
+        ["  (REQUIRE(given)", "  require_in_a_helper({}"],
+    ]
+
+    def run():
+        with open(os.path.join(FOLDER, "specimen.cc"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        numbers = [next(str(n) for n, line in enumerate(lines, 1) if line.startswith(start))
+                   for starts in wanted for start in starts]
+        done = subprocess.run([program, "--run_test=fails_in_helpers"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return expect(numbers, re.findall(r"specimen\.cc\((\d+)\): (?:fatal )?error", done.stdout))
+
+    return "a check that fails in a helper names its own line and those of the callers", run
 
 
 # --- Counting: what Bazel reports.
@@ -193,7 +218,7 @@ def headers():
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    return compilers.report(specimens(program) + bazels() + floors() + compile_fails() + [turns()] + headers())
+    return compilers.report(specimens(program) + [locations(program)] + bazels() + floors() + compile_fails() + [turns()] + headers())
 
 
 if __name__ == "__main__":
