@@ -73,11 +73,22 @@ class caller_reporter final : public late_observer {
 
 caller_reporter callers;
 
-ut::test_suite* init(int, char*[]) {
+void observe() {
   ut::framework::register_observer(counter);
   ut::framework::register_observer(callers);
+}
+
+#ifdef BOOST_TEST_DYN_LINK  // The shared library, for CMake's tests where there is no archive, asks for another form.
+bool init() {
+  observe();
+  return true;
+}
+#else
+ut::test_suite* init(int, char*[]) {
+  observe();
   return nullptr;
 }
+#endif
 
 }  // namespace
 
