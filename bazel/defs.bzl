@@ -50,10 +50,10 @@ def tarn_test(name, srcs, deps = [], copts = [], **kwargs):
     )
 
 def compile_fail_test(name, srcs, deps = [], **kwargs):
-    """Files that must not compile, each with its right twin. test/compile_fail/README.md says what stands in one.
+    """Code that must not compile, each case with its right twin. test/compile_fail/README.md says what stands in a file.
 
     Args:
-      name: the test. It has one case for each file and compiler.
+      name: the test. It has one case for each mistake and compiler, and one for each file's twins.
       srcs: the files.
       deps: the libraries that they include.
       **kwargs: as for any test.

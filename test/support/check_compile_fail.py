@@ -1,42 +1,64 @@
 #!/usr/bin/env python3
-"""Checks files that must not compile. A case is a file and a compiler; test/compile_fail/README.md explains the files."""
+"""Checks code that must not compile. A case is a mistake and a compiler, or what to write instead of a file's mistakes and a
+compiler; test/compile_fail/README.md explains the files.
+"""
 
+import collections
+import concurrent.futures
+import functools
 import os
 import re
 import sys
 
 import compilers
 
+# The comments directly above a namespace, and the namespace, whose closing line says its name again.
+CASE = re.compile(r"^(?://.*\n)*namespace (\w+) \{\n(?:.*\n)*?\}  // namespace \1$", re.MULTILINE)
 
-def case(compiler, path, text, root, first, twin):
-    def run():
-        expected = re.findall(r"^\s*// expect: (.*\S)", text, re.MULTILINE)
-        if not expected:
-            return "says nothing to expect: needs a line '// expect: tarn: ...'"
-        if "TARN_TWIN" not in text:
-            return "has no twin: needs the right code under '#ifdef TARN_TWIN'"
 
-        compiled, said = compilers.compile_only(compiler, root, "tarn/" + path, *first)
-        if compiled:
-            return "compiles, but must not"
-        errors = re.findall(r"^.*\berror: .*$", said, re.MULTILINE)
-        for words in expected:
-            if not any(words in error for error in errors):
-                return f"no error says '{words}':\n" + "\n".join(errors)
-        for words in re.findall(r"^\s*// mentions: (.*\S)", text, re.MULTILINE):
-            if words not in said:
-                return f"neither an error nor its notes say '{words}':\n" + said
-        many_allowed = re.search(r"^\s*// errors: many\b", text, re.MULTILINE)
-        if len(errors) != 1 and not many_allowed:
-            return f"gives {len(errors)} errors where one is enough:\n" + "\n".join(errors)
+def cases_in(path, text):
+    """[(name, text)] of a file's cases; a file without such namespaces is one case."""
+    return [(found[1], found[0]) for found in CASE.finditer(text)] or [(os.path.splitext(os.path.basename(path))[0], text)]
 
-        if not twin:
-            return None
-        compiled, said = compilers.compile_only(compiler, root, "tarn/" + path, *first, "-DTARN_TWIN",
-                                                *compilers.WARNINGS)
-        return None if compiled else "its twin does not compile:\n" + said
 
-    return f"{path} ({compiler})", run
+def alone(text, name):
+    """The file without its other cases. Every line keeps its number."""
+    return CASE.sub(lambda found: found[0] if found[1] == name else "\n" * found[0].count("\n"), text)
+
+
+def wrong_code(compiler, root, path, text, name, said_in, first):
+    """What is wrong with a mistake that must be refused, or None. `said_in`: the text that says how."""
+    expected = re.findall(r"^\s*// expect: (.*\S)", said_in, re.MULTILINE)
+    if not expected:
+        return "says nothing to expect: needs a line '// expect: tarn: ...'"
+    if "TARN_TWIN" not in said_in:
+        return "has no twin: needs the right code under '#ifdef TARN_TWIN'"
+    source = f"{name}-{compiler}.cc"
+    with open(os.path.join(root, source), "w", encoding="utf-8") as file:
+        file.write(f'#line 1 "{path}"\n' + alone(text, name))
+    compiled, said = compilers.compile_only(compiler, root, source, *first)
+    if compiled:
+        return "compiles, but must not"
+    errors = re.findall(r"^.*\berror: .*$", said, re.MULTILINE)
+    for words in expected:
+        if not any(words in error for error in errors):
+            return f"no error says '{words}':\n" + "\n".join(errors)
+    for words in re.findall(r"^\s*// mentions: (.*\S)", said_in, re.MULTILINE):
+        if words not in said:
+            return f"neither an error nor its notes say '{words}':\n" + said
+    many_allowed = re.search(r"^\s*// errors: many\b", said_in, re.MULTILINE)
+    if len(errors) != 1 and not many_allowed:
+        return f"gives {len(errors)} errors where one is enough:\n" + "\n".join(errors)
+    return None
+
+
+def right_code(compiler, root, path, text, first):
+    """What is wrong with the twins of a file, all at once, or None."""
+    outside = CASE.sub("", text)
+    if outside != text and "// expect:" in outside:
+        return "has an expectation outside of a case: needs 'namespace name {' below it, and '}  // namespace name'"
+    compiled, said = compilers.compile_only(compiler, root, "tarn/" + path, *first, "-DTARN_TWIN", *compilers.WARNINGS)
+    return None if compiled else "a twin does not compile:\n" + said
 
 
 def main():
@@ -44,15 +66,22 @@ def main():
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as file:
             texts[path] = file.read()
-    headers = sorted(set(re.findall(r'^#include "(tarn/.*)"', "\n".join(texts.values()), re.MULTILINE)))
+    # Precompiled is what several files include: g++ works for each case through all that was precompiled.
+    named = collections.Counter(header for text in texts.values()
+                                for header in set(re.findall(r'^#include "(tarn/.*)"', text, re.MULTILINE)))
+    headers = sorted(header for header, files in named.items() if files > 1)
     root = compilers.include_root()
-    cases = []
     wanted = compilers.present()
-    for turn, compiler in enumerate(wanted):
-        first = compilers.precompiled(compiler, root, headers)
-        for number, (path, text) in enumerate(texts.items()):
-            twin = number % len(wanted) == turn or "TARN_NIGHTLY" in os.environ
-            cases.append(case(compiler, path, text, root, first, twin))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        flags = list(workers.map(lambda compiler: compilers.precompiled(compiler, root, headers), wanted))
+    cases = []
+    for compiler, first in zip(wanted, flags):
+        for path, text in texts.items():
+            for name, said_in in cases_in(path, text):
+                cases.append((f"{name} ({compiler})",
+                              functools.partial(wrong_code, compiler, root, path, text, name, said_in, first)))
+            cases.append((f"{path}: what to write instead ({compiler})",
+                          functools.partial(right_code, compiler, root, path, text, first)))
     return compilers.report(cases)
 
 

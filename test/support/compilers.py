@@ -16,10 +16,18 @@ ALL = ["g++", "clang++-19", "clang++-14"]
 
 
 def present(wanted=None):
-    """The compilers of `wanted` (default: all that tarn supports) on this machine; at least one."""
-    found = [name for name in wanted or ALL if shutil.which(name)]
+    """The compilers to use, at least one: those of `wanted` (default: all that tarn supports) that are on this machine. Where
+    TARN_COMPILERS names some, only these, and each must be there."""
+    wanted = wanted or ALL
+    allowed = os.environ.get("TARN_COMPILERS", "").split()
+    for name in allowed:
+        if name not in ALL:
+            sys.exit(f"TARN_COMPILERS names {name}, which is none of {', '.join(ALL)}")
+        if not shutil.which(name):
+            sys.exit(f"TARN_COMPILERS names {name}, which isn't installed")
+    found = [name for name in wanted if (name in allowed if allowed else shutil.which(name))]
     if not found:
-        sys.exit(f"no compiler found: looked for {', '.join(wanted or ALL)}")
+        sys.exit(f"no compiler to use: looked for {', '.join(wanted)}" + (f" among {', '.join(allowed)}" if allowed else ""))
     return found
 
 
@@ -44,11 +52,13 @@ def precompiled(compiler, root, headers):
     name = "first-" + compiler + ".h"
     with open(os.path.join(root, name), "w", encoding="utf-8") as first:
         first.writelines(f'#include "{header}"\n' for header in headers)
-    done = subprocess.run([compiler, "-std=c++20", "-I.", "-x", "c++-header", name, "-o", name + ".gch"], cwd=root,
+    clang = compiler.startswith("clang")
+    once = ["-fpch-instantiate-templates"] if clang else []  # what the headers use of templates; not again for each case
+    done = subprocess.run([compiler, "-std=c++20", "-I.", *once, "-x", "c++-header", name, "-o", name + ".gch"], cwd=root,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if done.returncode != 0:
         return []
-    return ["-include-pch", name + ".gch"] if compiler.startswith("clang") else ["-include", name]
+    return ["-include-pch", name + ".gch"] if clang else ["-include", name]
 
 
 class Builder:

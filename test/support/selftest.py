@@ -136,70 +136,98 @@ def floors():
 
 # --- The scripts that compile single files.
 
-def check(script, name, file_name, text, wanted):
-    """`wanted` is a pattern that the script's output must hold, with a failed case; None: it must be content."""
+def check(script, name, file_name, text, wanted, least=1):
+    """`wanted` is a pattern that the script's output must hold, with so many failed cases or more; None: it must be content."""
 
     def run():
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, file_name), "w", encoding="utf-8") as file:
                 file.write(text)
             done = subprocess.run([os.path.join(FOLDER, script), file_name], cwd=folder, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, env={**os.environ, "TARN_NIGHTLY": "1"})
+                                  stderr=subprocess.STDOUT, text=True)
         cases = len(re.findall(r"^(?:ok|FAIL) ", done.stdout, re.MULTILINE))
-        total = f"{cases} passed, 0 failed" if wanted is None else f"0 passed, {cases} failed"
+        failed = len(re.findall(r"^FAIL ", done.stdout, re.MULTILINE))
         right = (done.returncode == (0 if wanted is None else 1) and cases > 0
-                 and done.stdout.endswith(total + "\n") and re.search(wanted or "", done.stdout))
+                 and (failed == 0 if wanted is None else failed >= least)
+                 and done.stdout.endswith(f"{cases - failed} passed, {failed} failed\n")
+                 and re.search(wanted or "", done.stdout))
         return None if right else f"exit status {done.returncode}, wanted '{wanted}', got:\n{done.stdout}"
 
     return f"{script}: {name}", run
 
 
 def compile_fail(name, text, wanted):
-    return check("check_compile_fail.py", name, "case.cc", text, wanted)
+    """Each compiler must say so."""
+    return check("check_compile_fail.py", name, "case.cc", text, wanted, len(compilers.present()))
 
 
 WRONG = 'template <class T> struct pool { static_assert(sizeof(T) > 1, "tarn: [R1] too small"); };\n'
 SPLIT = "#ifdef TARN_TWIN\npool<int> p;\n#else\npool<char> p;\n#endif\n"
+SAYS = "// expect: tarn: [R1] too small\n"
 
 
 def compile_fails():
-    says = "// expect: tarn: [R1] too small\n"
     return [
-        compile_fail("a right file passes", says + WRONG + SPLIT, None),
-        compile_fail("wrong code that compiles fails", says + WRONG + SPLIT.replace("char", "long"), "must not"),
-        compile_fail("another message fails", says.replace("too small", "too large") + WRONG + SPLIT, "no error says"),
-        compile_fail("one of two messages fails", says + "// expect: tarn: [R2]\n" + WRONG + SPLIT, "says 'tarn: .R2.'"),
-        compile_fail("the words elsewhere than in an error fail", says + WRONG.replace("too small", "other") +
+        compile_fail("a right file passes", SAYS + WRONG + SPLIT, None),
+        compile_fail("wrong code that compiles fails", SAYS + WRONG + SPLIT.replace("char", "long"), "must not"),
+        compile_fail("another message fails", SAYS.replace("too small", "too large") + WRONG + SPLIT, "no error says"),
+        compile_fail("one of two messages fails", SAYS + "// expect: tarn: [R2]\n" + WRONG + SPLIT, "says 'tarn: .R2.'"),
+        compile_fail("the words elsewhere than in an error fail", SAYS + WRONG.replace("too small", "other") +
                      "/* tarn: [R1] too small */ " + SPLIT, "no error says"),
-        compile_fail("a twin that does not compile fails", says + WRONG + SPLIT.replace("int", "char"), "its twin"),
-        compile_fail("a twin with a warning fails", says + WRONG + SPLIT.replace("pool<int> p;", "char c = 300;"),
-                     "its twin"),
-        compile_fail("two errors fail", says + WRONG + SPLIT.replace("#endif", "int i = nothing;\n#endif"),
+        compile_fail("words that a note lacks fail", SAYS + "// mentions: counts\n" + WRONG + SPLIT, "notes say 'counts'"),
+        compile_fail("a twin that does not compile fails", SAYS + WRONG + SPLIT.replace("int", "char"), "a twin"),
+        compile_fail("a twin with a warning fails", SAYS + WRONG + SPLIT.replace("pool<int> p;", "char c = 300;"),
+                     "a twin"),
+        compile_fail("two errors fail", SAYS + WRONG + SPLIT.replace("#endif", "int i = nothing;\n#endif"),
                      "gives 2 errors"),
         compile_fail("two errors pass where many are allowed",
-                     says + "// errors: many\n" + WRONG + SPLIT.replace("#endif", "int i = nothing;\n#endif"), None),
+                     SAYS + "// errors: many\n" + WRONG + SPLIT.replace("#endif", "int i = nothing;\n#endif"), None),
         compile_fail("a file without expectation fails", WRONG + SPLIT, "nothing to expect"),
-        compile_fail("a file without twin fails", says + WRONG + "pool<char> p;\n", "no twin"),
+        compile_fail("a file without twin fails", SAYS + WRONG + "pool<char> p;\n", "no twin"),
     ]
 
 
-def turns():
-    """By day each twin is compiled, by one of the compilers, and each compiler gets some."""
+def cases_of_one_file():
+    def one(name):
+        return f"{SAYS}namespace {name} {{\n{SPLIT}}}  // namespace {name}\n\n"
 
-    def run():
-        names = [f"case{number}.cc" for number in range(6)]
-        with tempfile.TemporaryDirectory() as folder:
-            for name in names:
-                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                    file.write("// expect: tarn: [R1] too small\n" + WRONG + SPLIT.replace("int", "char"))
-            by_day = {name: value for name, value in os.environ.items() if name != "TARN_NIGHTLY"}
-            done = subprocess.run([os.path.join(FOLDER, "check_compile_fail.py"), *names], cwd=folder, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, env=by_day)
-        failed = re.findall(r"^FAIL  (\S+) \((\S+)\)\n +its twin", done.stdout, re.MULTILINE)
-        right = [name for name, _ in sorted(failed)] == names and {by for _, by in failed} == set(compilers.present())
-        return None if right else f"failed: {failed}\n{done.stdout}"
+    good, file = one("good"), WRONG + one("good") + one("other")
+    return [
+        compile_fail("cases of one file are compiled apart", file, None),
+        compile_fail("a case that compiles fails beside one that does not", WRONG + good + one("bad").replace("char", "long"),
+                     r"ok    good \((?:.*\n)*FAIL  bad \(.*\n.*must not"),
+        compile_fail("a case that gives another message fails", WRONG + good + one("bad").replace("too small", "too large"),
+                     r"ok    good \((?:.*\n)*FAIL  bad \(.*\n.*no error says"),
+        compile_fail("a case without expectation fails", WRONG + good + one("bad").replace(SAYS, ""),
+                     r"FAIL  bad \(.*\n.*nothing to expect"),
+        compile_fail("a case without twin fails", WRONG + good + one("bad").replace(SPLIT, "pool<char> p;\n"),
+                     r"FAIL  bad \(.*\n.*no twin"),
+        compile_fail("one twin of two that does not compile fails", WRONG + good + one("bad").replace("int", "char"), "a twin"),
+        compile_fail("a case that does not end fails", WRONG + good + one("bad").replace("}  // namespace bad", "}"),
+                     "outside of a case"),
+    ]
 
-    return "check_compile_fail.py: compilers take turns at twins", run
+
+def compilers_named():
+    """What TARN_COMPILERS does: `found` is what a script that can use `wanted` gets of it, or what it says instead."""
+
+    def one(name, value, wanted, found, path=os.environ["PATH"]):
+        def run():
+            code = f"import compilers; print(*compilers.present({wanted}))"
+            done = subprocess.run([sys.executable, "-B", "-c", code], cwd=FOLDER, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, env={"TARN_COMPILERS": value, "PATH": path})
+            return expect(found, done.stdout.rstrip("\n"))
+
+        return f"TARN_COMPILERS: {name}", run
+
+    return [
+        one("only what it names is used", "g++", None, "g++"),
+        one("what a script can't use isn't looked for", "g++", ["clang++-19", "g++"], "g++"),
+        one("nothing that a script can use", "g++", ["clang++-19"], "no compiler to use: looked for clang++-19 among g++"),
+        one("a compiler that isn't there", "g++", None, "TARN_COMPILERS names g++, which isn't installed", path="/nowhere"),
+        one("a compiler that tarn doesn't know", "g++ tcc", None,
+            "TARN_COMPILERS names tcc, which is none of g++, clang++-19, clang++-14"),
+    ]
 
 
 def header(name, text, wanted):
@@ -218,7 +246,8 @@ def headers():
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    return compilers.report(specimens(program) + [locations(program)] + bazels() + floors() + compile_fails() + [turns()] + headers())
+    return compilers.report(specimens(program) + [locations(program)] + bazels() + floors() + compile_fails() +
+                            cases_of_one_file() + compilers_named() + headers())
 
 
 if __name__ == "__main__":

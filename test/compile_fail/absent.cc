@@ -1,0 +1,89 @@
+// Members that a composition lacks. What the compiler says of a call names the constant that the member depends on.
+#include <cstddef>
+
+#include "tarn/allocator/pool.h"
+
+// expect: release
+// mentions: may_return_chunks
+// Chunks can't go back while a reader may look into them: the notes name the constant `may_return_chunks`.
+namespace absent_release {
+struct unlocked_readers : tarn::no_locking {
+  static constexpr bool may_return_chunks = false;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>> right;
+void use() { right.release(); }
+#else
+tarn::pool<tarn::static_size<64>, unlocked_readers> wrong;
+void use() { wrong.release(); }
+#endif
+}  // namespace absent_release
+
+// expect: statistics
+// mentions: counts
+// The pool counts nothing, so there is nothing to read: the notes name the constant `counts`.
+namespace absent_statistics {
+struct allocation_count : tarn::no_statistics {
+  template <class Environment>
+  struct part {
+    static constexpr bool counts = true;
+    constexpr explicit part(const allocation_count&) noexcept {}
+    constexpr void on_allocate(std::size_t blocks) noexcept { total += blocks; }
+    constexpr void on_deallocate(std::size_t) noexcept {}
+    constexpr void on_chunk(std::size_t) noexcept {}
+    constexpr void off_chunk(std::size_t) noexcept {}
+    constexpr std::size_t read() const noexcept { return total; }
+    std::size_t total = 0;
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, allocation_count> right;
+std::size_t use() { return right.statistics(); }
+#else
+tarn::pool<tarn::static_size<64>> wrong;
+auto use() { return wrong.statistics(); }
+#endif
+}  // namespace absent_statistics
+
+// expect: trim
+// mentions: may_return_chunks
+// Chunks can't go back while a reader may look into them: the notes name the constant `may_return_chunks`.
+namespace absent_trim {
+struct unlocked_readers : tarn::no_locking {
+  static constexpr bool may_return_chunks = false;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>> right;
+void use() { right.trim(); }
+#else
+tarn::pool<tarn::static_size<64>, unlocked_readers> wrong;
+void use() { wrong.trim(); }
+#endif
+}  // namespace absent_trim
+
+// expect: trim
+// mentions: may_return_chunks
+// A thread that takes a block may still look into a chunk that another gives back.
+namespace absent_trim_lock_free {
+#ifdef TARN_TWIN
+void use(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>>& right) { right.trim(); }
+#else
+void use(tarn::pool<tarn::static_size<64>, tarn::lock_free>& wrong) { wrong.trim(); }
+#endif
+}  // namespace absent_trim_lock_free
+
+// expect: verify
+// mentions: can_verify
+// Nothing is written around blocks or into free ones, so there is nothing to look at: the notes name the constant `can_verify`.
+namespace absent_verify {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::checked> right;
+std::size_t use() { return right.verify(); }
+#else
+tarn::pool<tarn::static_size<64>> wrong;
+std::size_t use() { return wrong.verify(); }
+#endif
+}  // namespace absent_verify

@@ -1,0 +1,466 @@
+// C: which policies a pool is given.
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <mutex>
+#include <type_traits>
+#include <vector>
+
+#include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/recycling_pool.h"
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/allocator/static_pool.h"
+#include "tarn/allocator/stl_allocator.h"
+
+// expect: tarn: [C1] no policy was given for the axis size
+namespace c1_no_policy_at_all {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>> right;
+#else
+tarn::pool<> wrong;
+#endif
+}  // namespace c1_no_policy_at_all
+
+// expect: tarn: [C1] no policy was given for the axis size
+// The rejected pool is used, too: that is no second mistake.
+namespace c1_no_size {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;
+void use() { right.deallocate(right.allocate()); }
+#else
+tarn::pool<tarn::mutex_locking<>, tarn::fixed_growth<32>> wrong;
+void use() { wrong.deallocate(wrong.allocate()); }
+#endif
+}  // namespace c1_no_size
+
+// expect: tarn: [C2] two policies were given for the axis reuse
+// The state that a recycling_pool keeps in a free slot stands behind the link of lifo_reuse: another would write over it.
+namespace c2_reuse_for_a_recycling_pool {
+struct Grid {
+  void reset() { used = 0; }
+  int used = 0;
+};
+
+#ifdef TARN_TWIN
+tarn::recycling_pool<Grid> right;
+Grid* use() { return right.acquire(); }
+#else
+tarn::recycling_pool<Grid, tarn::batch_reuse<>> wrong;
+Grid* use() { return wrong.acquire(); }
+#endif
+}  // namespace c2_reuse_for_a_recycling_pool
+
+// expect: tarn: [C2] two policies were given for the axis size
+// The size of a class's pool is the class's.
+namespace c2_size_for_a_class_pool {
+struct Node {
+  Node* next = nullptr;
+#ifdef TARN_TWIN
+  DECLARE_MEMORY_POOL_WITH(Node, tarn::fixed_growth<64>)
+#else
+  DECLARE_MEMORY_POOL_WITH(Node, tarn::static_size<64>, tarn::fixed_growth<64>)
+#endif
+};
+
+void use() { delete new Node; }
+}  // namespace c2_size_for_a_class_pool
+
+// expect: tarn: [C2] two policies were given for the axis store
+// A memory resource gets its memory from the upstream that its constructor is given.
+namespace c2_store_for_a_resource {
+#ifdef TARN_TWIN
+tarn::pool_resource<> right(std::pmr::new_delete_resource());
+void* use() { return right.allocate(64); }
+#else
+tarn::pool_resource<tarn::heap_store> wrong;
+void* use() { return wrong.allocate(64); }
+#endif
+}  // namespace c2_store_for_a_resource
+
+// expect: tarn: [C2] two policies were given for the axis checking; keep one
+namespace c2_two_checkings {
+struct careful : tarn::no_checking {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::no_checking> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::no_checking, careful> wrong;
+#endif
+}  // namespace c2_two_checkings
+
+// expect: tarn: [C2] two policies were given for the axis size
+namespace c2_two_classes {
+#ifdef TARN_TWIN
+tarn::size_class_pool<tarn::listed_classes<24, 64>> right;
+void use() { right.deallocate(right.allocate(64, 8), 64, 8); }
+#else
+tarn::size_class_pool<tarn::geometric_classes<>, tarn::listed_classes<24, 64>> wrong;
+void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); }
+#endif
+}  // namespace c2_two_classes
+
+// expect: tarn: [C2] two policies were given for the axis size
+namespace c2_two_classes_for_a_resource {
+#ifdef TARN_TWIN
+tarn::pool_resource<tarn::listed_classes<24, 64>> right;
+void* use() { return right.allocate(64); }
+#else
+tarn::pool_resource<tarn::geometric_classes<>, tarn::listed_classes<24, 64>> wrong;
+void* use() { return wrong.allocate(64); }
+#endif
+}  // namespace c2_two_classes_for_a_resource
+
+// expect: tarn: [C2] two policies were given for the axis exhaustion; keep one
+namespace c2_two_exhaustions {
+struct patient : tarn::report_exhaustion {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::report_exhaustion, patient> wrong;
+#endif
+}  // namespace c2_two_exhaustions
+
+// expect: tarn: [C2] two policies were given for the axis growth; keep one
+namespace c2_two_growths {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32>, tarn::geometric_growth<>> wrong;
+#endif
+}  // namespace c2_two_growths
+
+// expect: tarn: [C2] two policies were given for the axis locking; keep one
+namespace c2_two_lockings {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::grouped_locking<struct audio>> wrong;
+#endif
+}  // namespace c2_two_lockings
+
+// expect: tarn: [C2] two policies were given for the axis retention; keep one
+// The same policy twice is two, also where it is the default.
+namespace c2_two_retentions {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::keep_chunks> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::keep_chunks, tarn::keep_chunks> wrong;
+#endif
+}  // namespace c2_two_retentions
+
+// expect: tarn: [C2] two policies were given for the axis reuse; keep one
+namespace c2_two_reuses {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>, tarn::batch_reuse<>> wrong;
+#endif
+}  // namespace c2_two_reuses
+
+// expect: tarn: [C2] two policies were given for the axis size; keep one
+namespace c2_two_sizes {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::size_of<double>> wrong;
+#endif
+}  // namespace c2_two_sizes
+
+// expect: tarn: [C2] two policies were given for the axis statistics; keep one
+namespace c2_two_statistics {
+struct counting : tarn::no_statistics {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::no_statistics> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::no_statistics, counting> wrong;
+#endif
+}  // namespace c2_two_statistics
+
+// expect: tarn: [C2] two policies were given for the axis store; keep one
+namespace c2_two_stores {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::page_store<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::page_store<>, tarn::heap_store> wrong;
+#endif
+}  // namespace c2_two_stores
+
+// expect: tarn: [C3] an argument of pool<...> is no policy
+// A policy whose axis is none of the nine.
+namespace c3_axis_of_another_name {
+struct colour {};
+struct red_blocks {
+  using axis = colour;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>> right;
+#else
+tarn::pool<tarn::static_size<64>, red_blocks> wrong;
+#endif
+}  // namespace c3_axis_of_another_name
+
+// expect: tarn: [C3] an argument of pool<...> is no policy
+namespace c3_mutex_for_a_locking {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<std::mutex>> right;
+#else
+tarn::pool<tarn::static_size<64>, std::mutex> wrong;
+#endif
+}  // namespace c3_mutex_for_a_locking
+
+// expect: tarn: [C3] an argument of pool<...> is no policy
+namespace c3_number_for_a_size {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>> right;
+#else
+tarn::pool<std::integral_constant<int, 64>> wrong;
+#endif
+}  // namespace c3_number_for_a_size
+
+// expect: tarn: [C3] an argument of pool<...> is no policy
+// The first argument of static_pool is taken as the tag, and so the policy that was meant for it is missing.
+namespace c3_static_pool_without_tag {
+struct Order {
+  int id;
+};
+
+#ifdef TARN_TWIN
+auto& right = tarn::static_pool<struct orders, tarn::size_of<Order>>::instance();
+#else
+auto& wrong = tarn::static_pool<struct orders, Order>::instance();
+#endif
+}  // namespace c3_static_pool_without_tag
+
+// expect: tarn: [C3] an argument of pool<...> is no policy
+// expect: write size_of<T> for blocks of type T
+namespace c3_type_for_a_size {
+struct Order {
+  int id;
+  double price;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::size_of<Order>> right;
+#else
+tarn::pool<Order> wrong;
+#endif
+}  // namespace c3_type_for_a_size
+
+// expect: tarn: [C3] an argument of pool<...> is no policy
+// The second argument was meant as the type of the elements' keys, or as another allocator.
+namespace c3_type_for_an_allocator {
+#ifdef TARN_TWIN
+std::vector<int, tarn::stl_allocator<int>> right(3);
+#else
+std::vector<int, tarn::stl_allocator<int, std::allocator<int>>> wrong(3);
+#endif
+}  // namespace c3_type_for_an_allocator
+
+// expect: tarn: [C4] the constructor was given two objects of one policy; keep one
+namespace c4_two_values {
+#ifdef TARN_TWIN
+tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48}};
+#else
+tarn::pool<tarn::dynamic_size> wrong{tarn::dynamic_size{48}, tarn::dynamic_size{64}};
+#endif
+}  // namespace c4_two_values
+
+// expect: tarn: [C5] a policy of this pool has no default value
+namespace c5_no_buffer {
+std::byte bytes[4096];
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{bytes}};
+#else
+tarn::pool<tarn::static_size<64>, tarn::buffer_store> wrong;
+#endif
+}  // namespace c5_no_buffer
+
+// expect: tarn: [C5] a policy of this pool has no default value
+// The other object that is needed was given.
+namespace c5_no_resource {
+#ifdef TARN_TWIN
+tarn::pool<tarn::dynamic_size, tarn::resource_store> right{tarn::resource_store{std::pmr::new_delete_resource()},
+                                                           tarn::dynamic_size{48}};
+#else
+tarn::pool<tarn::dynamic_size, tarn::resource_store> wrong{tarn::dynamic_size{48}};
+#endif
+}  // namespace c5_no_resource
+
+// expect: tarn: [C5] a policy of this pool has no default value (dynamic_size
+namespace c5_no_size_value {
+#ifdef TARN_TWIN
+tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48}};
+#else
+tarn::pool<tarn::dynamic_size> wrong;
+#endif
+}  // namespace c5_no_size_value
+
+// expect: tarn: [C6] the constructor was given an object that is no policy of this pool
+namespace c6_number_for_a_size {
+#ifdef TARN_TWIN
+tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48, 16}};
+#else
+tarn::pool<tarn::dynamic_size> wrong{48, 16};
+#endif
+}  // namespace c6_number_for_a_size
+
+// expect: tarn: [C6] the constructor was given an object that is no policy of this pool
+// The store that the pool has is heap_store.
+namespace c6_policy_of_another_pool {
+std::byte bytes[4096];
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{bytes}};
+#else
+tarn::pool<tarn::static_size<64>> wrong{tarn::buffer_store{bytes}};
+#endif
+}  // namespace c6_policy_of_another_pool
+
+// expect: tarn: [C7] static_pool was given a policy whose destructor would run at exit
+namespace c7_static_pool_with_destructor {
+class registered_mutex {
+ public:
+  constexpr registered_mutex() noexcept = default;
+  ~registered_mutex() { locked_ = false; }
+  void lock() noexcept { locked_ = true; }
+  void unlock() noexcept { locked_ = false; }
+
+ private:
+  bool locked_ = false;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<registered_mutex>> right;
+void* use() { return tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<>>::instance().allocate(); }
+#else
+using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<registered_mutex>>;
+void* use() { return wrong::instance().allocate(); }
+#endif
+}  // namespace c7_static_pool_with_destructor
+
+// expect: tarn: [C8] static_pool was given a policy whose object it would have to be given
+namespace c8_class_pool_over_buffer {
+struct Node {
+  Node* next = nullptr;
+#ifdef TARN_TWIN
+  DECLARE_MEMORY_POOL_WITH(Node, tarn::static_array_store<64>)
+#else
+  DECLARE_MEMORY_POOL_WITH(Node, tarn::buffer_store)
+#endif
+};
+
+void use() { delete new Node; }
+}  // namespace c8_class_pool_over_buffer
+
+// expect: tarn: [C8] static_pool was given a policy whose object it would have to be given
+namespace c8_static_pool_of_dynamic_size {
+#ifdef TARN_TWIN
+void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); }
+#else
+void* wrong() { return tarn::static_pool<struct orders, tarn::dynamic_size>::instance().allocate(); }
+#endif
+}  // namespace c8_static_pool_of_dynamic_size
+
+// expect: tarn: [C8] static_pool was given a policy whose object it would have to be given
+namespace c8_static_pool_over_buffer {
+#ifdef TARN_TWIN
+using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<64>>;
+void use() { right::instance().deallocate(right::instance().allocate()); }
+#else
+using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::buffer_store>;
+void use() { wrong::instance().deallocate(wrong::instance().allocate()); }
+#endif
+}  // namespace c8_static_pool_over_buffer
+
+// expect: tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts
+namespace c9_class_pool_made_at_run_time {
+class spin_mutex {
+ public:
+  spin_mutex() { unlock(); }
+  void lock() noexcept {}
+  void unlock() noexcept { locked_ = false; }
+
+ private:
+  volatile bool locked_;
+};
+
+struct Node {
+  Node* next = nullptr;
+#ifdef TARN_TWIN
+  DECLARE_MEMORY_POOL_WITH(Node, tarn::mutex_locking<>)
+#else
+  DECLARE_MEMORY_POOL_WITH(Node, tarn::mutex_locking<spin_mutex>)
+#endif
+};
+
+void use() { delete new Node; }
+}  // namespace c9_class_pool_made_at_run_time
+
+// expect: tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts
+namespace c9_static_pool_made_at_run_time {
+class spin_mutex {
+ public:
+  spin_mutex() { unlock(); }
+  void lock() noexcept {}
+  void unlock() noexcept { locked_ = false; }
+
+ private:
+  volatile bool locked_;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<spin_mutex>> right;
+#else
+using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<spin_mutex>>;
+void* use() { return wrong::instance().allocate(); }
+#endif
+}  // namespace c9_static_pool_made_at_run_time
+
+// expect: tarn: [C10] size classes were given to a pool whose blocks have one size
+// expect: use size_class_pool<...>
+namespace c10_classes_for_a_pool {
+#ifdef TARN_TWIN
+tarn::size_class_pool<tarn::geometric_classes<>> right;
+void use() { right.deallocate(right.allocate(100, 8), 100, 8); }
+#else
+tarn::pool<tarn::geometric_classes<>> wrong;
+void use() { wrong.deallocate(wrong.allocate()); }
+#endif
+}  // namespace c10_classes_for_a_pool
+
+// expect: tarn: [C10] size classes were given to a pool whose blocks have one size
+namespace c10_classes_for_a_static_pool {
+#ifdef TARN_TWIN
+void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); }
+#else
+void* wrong() { return tarn::static_pool<struct orders, tarn::listed_classes<24, 64>>::instance().allocate(); }
+#endif
+}  // namespace c10_classes_for_a_static_pool
+
+// expect: tarn: [C11] a policy of one block size was given to something that serves many sizes
+namespace c11_one_size_for_a_resource {
+#ifdef TARN_TWIN
+tarn::pool_resource<tarn::geometric_classes<16, 1024>> right;
+void* use() { return right.allocate(64); }
+#else
+tarn::pool_resource<tarn::static_size<64>> wrong;
+void* use() { return wrong.allocate(64); }
+#endif
+}  // namespace c11_one_size_for_a_resource
+
+// expect: tarn: [C11] a policy of one block size was given to something that serves many sizes
+namespace c11_one_size_for_classes {
+#ifdef TARN_TWIN
+tarn::size_class_pool<tarn::listed_classes<64>> right;
+void use() { right.deallocate(right.allocate(64, 8), 64, 8); }
+#else
+tarn::size_class_pool<tarn::static_size<64>> wrong;
+void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); }
+#endif
+}  // namespace c11_one_size_for_classes

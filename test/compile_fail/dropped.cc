@@ -1,0 +1,31 @@
+// Results that nobody may drop.
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/size_class_pool.h"
+
+// expect: tarn: a block that nobody holds is leaked
+// A warning by default; it counts as an error here.
+namespace dropped_block {
+#pragma GCC diagnostic error "-Wunused-result"
+
+tarn::pool<tarn::static_size<64>> pool;
+
+#ifdef TARN_TWIN
+void* right() { return pool.allocate(); }
+#else
+void wrong() { pool.allocate(); }
+#endif
+}  // namespace dropped_block
+
+// expect: tarn: a block that nobody holds is leaked
+// A warning by default; it counts as an error here.
+namespace dropped_block_of_a_class {
+#pragma GCC diagnostic error "-Wunused-result"
+
+tarn::size_class_pool<> pool;
+
+#ifdef TARN_TWIN
+void* right() { return pool.try_allocate(100); }
+#else
+void wrong() { pool.try_allocate(100); }
+#endif
+}  // namespace dropped_block_of_a_class

@@ -1,0 +1,47 @@
+// G: parameters of growth policies.
+#include "tarn/allocator/pool.h"
+
+// expect: tarn: [G1] fixed_growth<0>: chunks of no blocks
+namespace g1_chunks_of_no_blocks {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::fixed_growth<1>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::fixed_growth<0>> wrong;
+#endif
+}  // namespace g1_chunks_of_no_blocks
+
+// expect: tarn: [G2] a growth policy with a cap of 0 blocks
+namespace g2_fixed_cap_of_zero {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32, 100>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32, 0>> wrong;
+#endif
+}  // namespace g2_fixed_cap_of_zero
+
+// expect: tarn: [G2] a growth policy with a cap of 0 blocks
+namespace g2_geometric_cap_of_zero {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::geometric_growth<8, 64, 2, 100>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::geometric_growth<8, 64, 2, 0>> wrong;
+#endif
+}  // namespace g2_geometric_cap_of_zero
+
+// expect: tarn: [G3] geometric_growth with a factor under 2 doesn't grow
+namespace g3_factor_of_one {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::geometric_growth<8, 64, 2>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::geometric_growth<8, 64, 1>> wrong;
+#endif
+}  // namespace g3_factor_of_one
+
+// expect: tarn: [G4] geometric_growth whose first chunk is larger than its largest
+namespace g4_first_above_largest {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::geometric_growth<64, 4096>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::geometric_growth<4096, 64>> wrong;
+#endif
+}  // namespace g4_first_above_largest

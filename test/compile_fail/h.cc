@@ -1,0 +1,41 @@
+// H: parameters of checking policies.
+#include "tarn/allocator/pool.h"
+
+// expect: tarn: [H1] hardened_with was given something that is none of its options; they are shuffled, guard_bytes and generations
+namespace h1_hardened_with_an_int {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, tarn::guard_bytes>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, int>> wrong;
+#endif
+}  // namespace h1_hardened_with_an_int
+
+// expect: tarn: [H2] checked_with was given something that is none of its options; they are shuffled and sites
+// It has guard bytes anyhow.
+namespace h2_checked_with_guard_bytes {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::shuffled>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::guard_bytes>> wrong;
+#endif
+}  // namespace h2_checked_with_guard_bytes
+
+// expect: tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy
+namespace h3_sampled_one_in_0 {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<1>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<0>> wrong;
+#endif
+}  // namespace h3_sampled_one_in_0
+
+// expect: tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy
+namespace h3_sampled_twice {
+struct then_hardened : tarn::hardened {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<5000, then_hardened>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<5000, tarn::sampled_guard_pages<>>> wrong;
+#endif
+}  // namespace h3_sampled_twice

@@ -1,0 +1,64 @@
+// L: parameters of locking policies.
+#include <mutex>
+
+#include "tarn/allocator/pool.h"
+
+// expect: tarn: [L1] mutex_locking was given a type without lock() and unlock()
+namespace l1_locking_without_mutex {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<int>> wrong;
+void use() { wrong.deallocate(wrong.allocate()); }
+#endif
+}  // namespace l1_locking_without_mutex
+
+// expect: tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor
+namespace l1_mutex_with_argument {
+struct named_mutex {
+  explicit named_mutex(const char*) {}
+  void lock() {}
+  void unlock() {}
+};
+struct unnamed_mutex : named_mutex {
+  unnamed_mutex() : named_mutex("pool") {}
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<unnamed_mutex>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<named_mutex>> wrong;
+#endif
+}  // namespace l1_mutex_with_argument
+
+// expect: tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex
+// Two groups, by mistake: the second argument is the mutex.
+namespace l2_group_without_mutex {
+struct audio {};
+struct video {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, std::mutex>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, video>> wrong;
+void use() { wrong.deallocate(wrong.allocate()); }
+#endif
+}  // namespace l2_group_without_mutex
+
+// expect: tarn: [L3] thread_cached was given numbers that it has no slots or magazines for
+namespace l3_magazines_of_500 {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 62>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 500>> wrong;
+#endif
+}  // namespace l3_magazines_of_500
+
+// expect: tarn: [L3] thread_cached was given numbers that it has no slots or magazines for
+namespace l3_slots_for_20_threads {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::thread_cached<64>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::thread_cached<20>> wrong;
+#endif
+}  // namespace l3_slots_for_20_threads

@@ -1,0 +1,59 @@
+// M: multipools.
+#include "tarn/allocator/multipool.h"
+
+// expect: tarn: [M1] multipool<...> was asked for a type that it has no pool for
+// expect: name the type that the object has in it
+// Through a pointer to its base an object can't be given back: the base has no pool.
+namespace m1_multipool_base_type {
+struct Thing {
+  virtual ~Thing() = default;
+};
+struct Door : Thing {};
+
+tarn::multipool<Door> things;
+
+#ifdef TARN_TWIN
+void right(Door* door) { things.destroy(door); }
+#else
+void wrong(Thing* thing) { things.destroy(thing); }
+#endif
+}  // namespace m1_multipool_base_type
+
+// expect: tarn: [M1] multipool<...> was asked for a type that it has no pool for
+namespace m1_multipool_unknown_type {
+struct Wall {};
+struct Door {
+  int colour;
+};
+struct Key {
+  int number;
+};
+
+tarn::multipool<Wall, Door> things;
+
+#ifdef TARN_TWIN
+void right() {
+  Door* const door = things.construct<Door>(3);
+  things.destroy(door);
+}
+#else
+void wrong() {
+  Key* const key = things.construct<Key>(3);
+  things.destroy(key);
+}
+#endif
+}  // namespace m1_multipool_unknown_type
+
+// expect: tarn: [M2] multipool<...> names a type twice
+namespace m2_multipool_type_twice {
+struct Wall {};
+struct Door {};
+
+#ifdef TARN_TWIN
+tarn::multipool<Wall, Door> right;
+void use() { right.destroy(right.construct<Wall>()); }
+#else
+tarn::multipool<Wall, Door, Wall> wrong;
+void use() { wrong.destroy(wrong.construct<Wall>()); }
+#endif
+}  // namespace m2_multipool_type_twice

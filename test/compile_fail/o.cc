@@ -1,0 +1,136 @@
+// O: objects in pools.
+#include <array>
+
+#include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/recycling_pool.h"
+
+// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
+namespace o1_abstract_class {
+struct shape {
+  virtual ~shape() = default;
+  virtual double area() const = 0;
+};
+struct square final : shape {
+  double area() const override { return 1; }
+};
+
+#ifdef TARN_TWIN
+tarn::object_pool<square> right;
+void use() { right.destroy(right.construct()); }
+#else
+tarn::object_pool<shape> wrong;
+void use() { wrong.destroy(wrong.construct()); }
+#endif
+}  // namespace o1_abstract_class
+
+// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
+namespace o1_array {
+#ifdef TARN_TWIN
+tarn::object_pool<std::array<int, 4>> right;
+void use() { right.destroy(right.construct()); }
+#else
+tarn::object_pool<int[4]> wrong;
+void use() { wrong.destroy(wrong.construct()); }
+#endif
+}  // namespace o1_array
+
+// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
+namespace o1_function {
+#ifdef TARN_TWIN
+tarn::object_pool<int> right;
+void use() { right.destroy(right.construct()); }
+#else
+tarn::object_pool<int()> wrong;
+void use() { wrong.destroy(wrong.construct()); }
+#endif
+}  // namespace o1_function
+
+// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
+namespace o1_reference {
+#ifdef TARN_TWIN
+tarn::object_pool<int> right;
+void use() { right.destroy(right.construct()); }
+#else
+tarn::object_pool<int&> wrong;
+void use() { wrong.destroy(wrong.construct()); }
+#endif
+}  // namespace o1_reference
+
+// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
+namespace o1_void {
+#ifdef TARN_TWIN
+tarn::object_pool<int> right;
+void use() { right.destroy(right.construct()); }
+#else
+tarn::object_pool<void> wrong;
+void use() { wrong.destroy(wrong.construct()); }
+#endif
+}  // namespace o1_void
+
+// expect: tarn: [O2] recycling_pool was given a type without reset()
+namespace o2_no_reset {
+struct Plain {
+  int used = 0;
+};
+struct Grid : Plain {
+  void reset() { used = 0; }
+};
+
+#ifdef TARN_TWIN
+tarn::recycling_pool<Grid> right;
+void use() { right.release(right.acquire()); }
+tarn::object_pool<Plain> right_too;
+#else
+tarn::recycling_pool<Plain> wrong;
+void use() { wrong.release(wrong.acquire()); }
+#endif
+}  // namespace o2_no_reset
+
+// expect: tarn: [O3] recycling_pool was given a type without a default constructor
+namespace o3_no_default_constructor {
+struct Grid {
+#ifdef TARN_TWIN
+  Grid() : Grid(8) {}
+#endif
+  explicit Grid(int wide) : width(wide) {}
+  void reset() { width = 8; }
+  int width;
+};
+
+tarn::recycling_pool<Grid> grids;
+void use() { grids.release(grids.acquire()); }
+}  // namespace o3_no_default_constructor
+
+// expect: tarn: [O4] recycling_pool was given a checking policy that leaves no content in free blocks
+namespace o4_recycling_pool_that_is_checked {
+struct Grid {
+  void reset() { used = 0; }
+  int used = 0;
+};
+
+#ifdef TARN_TWIN
+tarn::recycling_pool<Grid, tarn::hardened> right;
+void use() { right.release(right.acquire()); }
+#else
+tarn::recycling_pool<Grid, tarn::checked> wrong;
+void use() { wrong.release(wrong.acquire()); }
+#endif
+}  // namespace o4_recycling_pool_that_is_checked
+
+// expect: tarn: [O5] object_pool was given a type whose destructor may throw
+namespace o5_destructor_that_throws {
+struct loud {
+  ~loud() noexcept(false) {}
+};
+struct quiet {
+  ~quiet() {}
+};
+
+#ifdef TARN_TWIN
+tarn::object_pool<quiet> right;
+void use() { right.destroy(right.construct()); }
+#else
+tarn::object_pool<loud> wrong;
+void use() { wrong.destroy(wrong.construct()); }
+#endif
+}  // namespace o5_destructor_that_throws

@@ -1,0 +1,467 @@
+// P: policies of your own that lack something.
+#include <cstddef>
+#include <cstdlib>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/detail/protocol.h"
+
+// expect: tarn: [P1] this size policy lacks something that the pool uses
+// It names no alignment.
+namespace p1_size_without_alignment {
+template <std::size_t Bytes>
+struct rounded_size {
+  using axis = tarn::axis::size;
+  static constexpr bool at_run_time = false;
+  static constexpr std::size_t bytes() noexcept { return (Bytes + 7) / 8 * 8; }
+};
+template <std::size_t Bytes>
+struct aligned_size : rounded_size<Bytes> {
+  static constexpr std::size_t alignment() noexcept { return 8; }
+};
+
+#ifdef TARN_TWIN
+tarn::pool<aligned_size<60>> right;
+#else
+tarn::pool<rounded_size<60>> wrong;
+#endif
+}  // namespace p1_size_without_alignment
+
+// expect: tarn: [P1] this size policy lacks something that the pool uses
+// It names its axis, and nothing else.
+namespace p1_size_without_constants {
+struct half_size {
+  using axis = tarn::axis::size;
+};
+struct whole_size : half_size, private tarn::static_size<64> {
+  using half_size::axis;
+  using static_size<64>::at_run_time;
+  using static_size<64>::bytes;
+  using static_size<64>::alignment;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<whole_size> right;
+#else
+tarn::pool<half_size> wrong;
+#endif
+}  // namespace p1_size_without_constants
+
+// expect: tarn: [P2] this locking policy lacks something that the pool uses
+// owns() and capacity() lock too, in a pool that is const.
+namespace p2_locking_with_mutable_guards {
+struct mutable_locking : tarn::no_locking {
+  template <class Core>
+  struct layer : tarn::no_locking::layer<Core> {
+    using tarn::no_locking::layer<Core>::layer;
+    tarn::detail::no_guard core_guard() noexcept { return {}; }
+  };
+};
+struct const_locking : tarn::no_locking {
+  template <class Core>
+  struct layer : tarn::no_locking::layer<Core> {
+    using tarn::no_locking::layer<Core>::layer;
+    tarn::detail::no_guard core_guard() const noexcept { return {}; }
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, const_locking> right;
+#else
+tarn::pool<tarn::static_size<64>, mutable_locking> wrong;
+bool use(const void* p) { return wrong.owns(p); }
+#endif
+}  // namespace p2_locking_with_mutable_guards
+
+// expect: tarn: [P2] this locking policy lacks something that the pool uses
+namespace p2_locking_without_layer {
+struct unlayered {
+  using axis = tarn::axis::locking;
+  static constexpr bool may_return_chunks = true;
+  static constexpr bool needs_identity = false;
+  template <class T>
+  using cell = T;
+  template <class Environment>
+  using per_chunk = tarn::no_locking::per_chunk<Environment>;
+};
+struct layered : unlayered {
+  template <class Core>
+  using layer = tarn::no_locking::layer<Core>;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, layered> right;
+#else
+tarn::pool<tarn::static_size<64>, unlayered> wrong;
+#endif
+}  // namespace p2_locking_without_layer
+
+// expect: tarn: [P3] this growth policy lacks something that the pool uses
+// next_chunk() isn't noexcept, but runs under a lock.
+namespace p3_growth_that_may_throw {
+struct throwing_growth {
+  using axis = tarn::axis::growth;
+  static constexpr std::size_t max_chunks = tarn::unlimited;
+  static constexpr bool needs_bounded_store = false;
+  tarn::detail::chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const { return {32, 32}; }
+};
+struct even_growth : throwing_growth {
+  tarn::detail::chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {32, 32}; }
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, even_growth> right;
+#else
+tarn::pool<tarn::static_size<64>, throwing_growth> wrong;
+#endif
+}  // namespace p3_growth_that_may_throw
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+// A store with an end has to say how much it can still give.
+namespace p4_bounded_store_without_room {
+struct bottomless : tarn::heap_store {
+  using implies = tarn::no_growth<>;
+  static constexpr bool bounded = true;
+};
+struct bottomed : bottomless {
+  template <class Environment>
+  struct source : tarn::heap_store::source<Environment> {
+    using tarn::heap_store::source<Environment>::source;
+    std::size_t room(std::size_t) const noexcept { return 4096; }
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, bottomed> right;
+#else
+tarn::pool<tarn::static_size<64>, bottomless> wrong;
+std::size_t use() { return wrong.capacity(); }
+#endif
+}  // namespace p4_bounded_store_without_room
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+// Whether it is bounded is asked early, to choose the other policies by.
+namespace p4_store_without_constants {
+struct unknown_store {
+  using axis = tarn::axis::store;
+  template <class Environment>
+  using source = tarn::heap_store::source<Environment>;
+};
+struct known_store : tarn::heap_store {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, known_store> right;
+#else
+tarn::pool<tarn::static_size<64>, unknown_store> wrong;
+#endif
+}  // namespace p4_store_without_constants
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+// It takes nothing back.
+namespace p4_store_without_release {
+struct leaking_store {
+  using axis = tarn::axis::store;
+  static constexpr bool bounded = false;
+  static constexpr bool sized_by_geometry = false;
+
+  template <class Environment>
+  struct source {
+    constexpr explicit source(const leaking_store&) noexcept {}
+    tarn::detail::memory acquire(std::size_t bytes, std::size_t) noexcept { return {std::malloc(bytes), bytes}; }
+  };
+};
+struct malloc_store : leaking_store {
+  template <class Environment>
+  struct source : leaking_store::source<Environment> {
+    using leaking_store::source<Environment>::source;
+    void release(tarn::detail::memory region, std::size_t) noexcept { std::free(region.start); }
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, malloc_store> right;
+#else
+tarn::pool<tarn::static_size<64>, leaking_store> wrong;
+#endif
+}  // namespace p4_store_without_release
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+namespace p4_store_without_source {
+struct sourceless {
+  using axis = tarn::axis::store;
+  static constexpr bool bounded = false;
+  static constexpr bool sized_by_geometry = false;
+};
+struct sourced : sourceless {
+  template <class Environment>
+  using source = tarn::heap_store::source<Environment>;
+  operator tarn::heap_store() const noexcept { return {}; }
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, sourced> right;
+#else
+tarn::pool<tarn::static_size<64>, sourceless> wrong;
+#endif
+}  // namespace p4_store_without_source
+
+// expect: tarn: [P5] this reuse policy lacks something that the pool uses
+// A column that is never opened.
+namespace p5_reuse_with_half_a_column {
+struct half_column : tarn::lifo_reuse<> {
+  template <class Environment>
+  struct per_chunk {
+    template <class Geometry>
+    static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
+      return blocks;
+    }
+  };
+};
+struct whole_column : tarn::lifo_reuse<> {
+  template <class Environment>
+  struct per_chunk : half_column::per_chunk<Environment> {
+    template <class Geometry>
+    void open(std::byte*, std::size_t, const Geometry&) noexcept {}
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, whole_column> right;
+#else
+tarn::pool<tarn::static_size<64>, half_column> wrong;
+#endif
+}  // namespace p5_reuse_with_half_a_column
+
+// expect: tarn: [P5] this reuse policy lacks something that the pool uses
+namespace p5_reuse_without_list {
+struct listless {
+  using axis = tarn::axis::reuse;
+  static constexpr std::size_t min_block = 8;
+  static constexpr std::size_t min_alignment = 8;
+  static constexpr bool finds_chunks = false;
+  static constexpr bool sees_empty_chunks = false;
+  template <class Environment>
+  using per_chunk = tarn::lifo_reuse<>::per_chunk<Environment>;
+};
+struct listed : listless {
+  template <class Environment>
+  using list = tarn::lifo_reuse<>::list<Environment>;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, listed> right;
+#else
+tarn::pool<tarn::static_size<64>, listless> wrong;
+#endif
+}  // namespace p5_reuse_without_list
+
+// expect: tarn: [P6] this retention policy lacks something that the pool uses
+// How many chunks stay is not said.
+namespace p6_retention_without_keep {
+struct forgetful {
+  using axis = tarn::axis::retention;
+  static constexpr bool returns_chunks = false;
+  struct part {
+    constexpr explicit part(const forgetful&) noexcept {}
+    constexpr tarn::detail::outcome emptied() noexcept { return tarn::detail::outcome::done; }
+    constexpr void reused() noexcept {}
+  };
+};
+struct mindful : forgetful {
+  struct part : forgetful::part {
+    using forgetful::part::part;
+    constexpr std::size_t keep() const noexcept { return 1; }
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, mindful> right;
+#else
+tarn::pool<tarn::static_size<64>, forgetful> wrong;
+#endif
+}  // namespace p6_retention_without_keep
+
+// expect: tarn: [P6] this retention policy lacks something that the pool uses
+namespace p6_retention_without_part {
+struct partless {
+  using axis = tarn::axis::retention;
+  static constexpr bool returns_chunks = false;
+};
+struct whole : tarn::keep_chunks {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, whole> right;
+#else
+tarn::pool<tarn::static_size<64>, partless> wrong;
+#endif
+}  // namespace p6_retention_without_part
+
+// expect: tarn: [P7] this exhaustion policy lacks something that the pool uses
+// retry() isn't noexcept; a handler that throws would leave a call half done.
+namespace p7_exhaustion_that_may_throw {
+struct throwing_handler : tarn::report_exhaustion {
+  template <class Environment>
+  struct part : tarn::report_exhaustion::part<Environment> {
+    using tarn::report_exhaustion::part<Environment>::part;
+    bool retry(std::size_t) { throw 1; }
+  };
+};
+struct quiet_handler : tarn::report_exhaustion {
+  template <class Environment>
+  struct part : tarn::report_exhaustion::part<Environment> {
+    using tarn::report_exhaustion::part<Environment>::part;
+    bool retry(std::size_t) noexcept { return false; }
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, quiet_handler> right;
+#else
+tarn::pool<tarn::static_size<64>, throwing_handler> wrong;
+#endif
+}  // namespace p7_exhaustion_that_may_throw
+
+// expect: tarn: [P7] this exhaustion policy lacks something that the pool uses
+namespace p7_exhaustion_without_part {
+struct partless {
+  using axis = tarn::axis::exhaustion;
+  static constexpr std::size_t extra_chunks = 0;
+};
+struct whole : tarn::report_exhaustion {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, whole> right;
+#else
+tarn::pool<tarn::static_size<64>, partless> wrong;
+#endif
+}  // namespace p7_exhaustion_without_part
+
+// expect: tarn: [P8] this checking policy lacks something that the pool uses
+// It refuses calls, and no member says which.
+namespace p8_checking_without_hooks {
+struct silent_checking : tarn::no_checking {
+  static constexpr bool refuses = true;
+};
+struct idle_checking : tarn::no_checking {
+  static constexpr bool refuses = false;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, idle_checking> right;
+#else
+tarn::pool<tarn::static_size<64>, silent_checking> wrong;
+#endif
+}  // namespace p8_checking_without_hooks
+
+// expect: tarn: [P8] this checking policy lacks something that the pool uses
+namespace p8_checking_without_part {
+struct partless {
+  using axis = tarn::axis::checking;
+  static constexpr bool refuses = false;
+  static constexpr bool finds_chunks = false;
+  static constexpr std::size_t prefix = 0;
+  static constexpr std::size_t suffix = 0;
+  template <class Environment>
+  using per_chunk = tarn::no_checking::per_chunk<Environment>;
+};
+struct whole : tarn::no_checking {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, whole> right;
+#else
+tarn::pool<tarn::static_size<64>, partless> wrong;
+#endif
+}  // namespace p8_checking_without_part
+
+// expect: tarn: [P8] this checking policy lacks something that the pool uses
+// on_deallocate() says nothing of the block.
+namespace p8_checking_without_verdict {
+template <class Verdict>
+struct checking_of : tarn::no_checking {
+  static constexpr bool refuses = true;
+  template <class Environment>
+  struct part {
+    using core = typename Environment::core;
+    constexpr explicit part(const checking_of&) noexcept {}
+    tarn::detail::outcome on_allocate(core&, void*) noexcept { return tarn::detail::outcome::done; }
+    Verdict on_deallocate(core&, void*) noexcept { return Verdict(); }
+    void describe_allocate(core&, void*, tarn::detail::incident&) noexcept {}
+    void describe_deallocate(core&, void*, tarn::detail::incident&) noexcept {}
+    void report(tarn::misuse&) noexcept {}
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, checking_of<tarn::detail::outcome>> right;
+#else
+tarn::pool<tarn::static_size<64>, checking_of<void>> wrong;
+#endif
+}  // namespace p8_checking_without_verdict
+
+// expect: tarn: [P9] this statistics policy lacks something that the pool uses
+// What counts must have read().
+namespace p9_statistics_that_cannot_be_read {
+struct secretive : tarn::no_statistics {
+  template <class Environment>
+  struct part : tarn::no_statistics::part<Environment> {
+    using tarn::no_statistics::part<Environment>::part;
+    static constexpr bool counts = true;
+  };
+};
+struct open_book : tarn::no_statistics {
+  template <class Environment>
+  struct part : secretive::part<Environment> {
+    constexpr explicit part(const open_book&) noexcept : secretive::part<Environment>(secretive{}) {}
+    constexpr int read() const noexcept { return 0; }
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, open_book> right;
+#else
+tarn::pool<tarn::static_size<64>, secretive> wrong;
+void use() { static_cast<void>(wrong.statistics()); }
+#endif
+}  // namespace p9_statistics_that_cannot_be_read
+
+// expect: tarn: [P9] this statistics policy lacks something that the pool uses
+// It wasn't told that chunks come and go.
+namespace p9_statistics_without_chunks {
+struct block_counter {
+  using axis = tarn::axis::statistics;
+  template <class Environment>
+  struct part {
+    static constexpr bool counts = false;
+    constexpr explicit part(const block_counter&) noexcept {}
+    constexpr void on_allocate(std::size_t) noexcept {}
+    constexpr void on_deallocate(std::size_t) noexcept {}
+  };
+};
+struct full_counter : block_counter {
+  template <class Environment>
+  struct part : block_counter::part<Environment> {
+    using block_counter::part<Environment>::part;
+    constexpr void on_chunk(std::size_t) noexcept {}
+    constexpr void off_chunk(std::size_t) noexcept {}
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, full_counter> right;
+#else
+tarn::pool<tarn::static_size<64>, block_counter> wrong;
+#endif
+}  // namespace p9_statistics_without_chunks
+
+// expect: tarn: [P9] this statistics policy lacks something that the pool uses
+namespace p9_statistics_without_part {
+struct partless {
+  using axis = tarn::axis::statistics;
+};
+struct whole : tarn::no_statistics {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, whole> right;
+#else
+tarn::pool<tarn::static_size<64>, partless> wrong;
+#endif
+}  // namespace p9_statistics_without_part

@@ -1,0 +1,251 @@
+// R: policies that don't go together.
+#include <cstddef>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/static_pool.h"
+
+// expect: tarn: [R1] a block of zero bytes can't be told from the next one
+namespace r1_zero_bytes {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<1>> right;
+#else
+tarn::pool<tarn::static_size<0>> wrong;
+#endif
+}  // namespace r1_zero_bytes
+
+// expect: tarn: [R2] an alignment that is no power of two can't be met
+namespace r2_alignment_of_24 {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<48, 16>> right;
+#else
+tarn::pool<tarn::static_size<48, 24>> wrong;
+#endif
+}  // namespace r2_alignment_of_24
+
+// expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
+namespace r3_array_that_grows {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::geometric_growth<>> wrong;
+#endif
+}  // namespace r3_array_that_grows
+
+// expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
+// The policy objects that were given with it are no second mistake.
+namespace r3_buffer_that_grows {
+std::byte bytes[4096];
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::no_growth<16>> right{tarn::buffer_store{bytes}};
+#else
+tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::fixed_growth<16>> wrong{tarn::buffer_store{bytes}};
+#endif
+}  // namespace r3_buffer_that_grows
+
+// expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
+namespace r3_static_pool_that_grows {
+#ifdef TARN_TWIN
+void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<8>>::instance().allocate(); }
+#else
+using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<8>, tarn::fixed_growth<4>>;
+void* use() { return wrong::instance().allocate(); }
+#endif
+}  // namespace r3_static_pool_that_grows
+
+// expect: tarn: [R4] dynamic_size was combined with static_array_store
+namespace r4_array_of_dynamic_size {
+std::byte bytes[4096];
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::dynamic_size, tarn::buffer_store> right{tarn::dynamic_size{48}, tarn::buffer_store{bytes}};
+#else
+tarn::pool<tarn::dynamic_size, tarn::static_array_store<8>> wrong{tarn::dynamic_size{48}};
+#endif
+}  // namespace r4_array_of_dynamic_size
+
+// expect: tarn: [R5] no_growth<> without a number was combined with a store that has no end
+namespace r5_no_growth_without_number {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::no_growth<1000>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::no_growth<>> wrong;
+#endif
+}  // namespace r5_no_growth_without_number
+
+// expect: tarn: [R6] batch_reuse was combined with blocks under 16 bytes
+namespace r6_batches_of_small_blocks {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<8>, tarn::lifo_reuse<>> right;
+#else
+tarn::pool<tarn::static_size<8>, tarn::batch_reuse<>> wrong;
+#endif
+}  // namespace r6_batches_of_small_blocks
+
+// expect: tarn: [R6] batch_reuse was combined with blocks under 16 bytes
+// The size of a type that happens to be small.
+namespace r6_static_array_of_small_blocks {
+struct Tick {
+  int price;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::size_of<Tick>, tarn::static_array_store<64>> right;
+#else
+tarn::pool<tarn::size_of<Tick>, tarn::static_array_store<64>, tarn::batch_reuse<>> wrong;
+#endif
+}  // namespace r6_static_array_of_small_blocks
+
+// expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
+namespace r7_alignment_beyond_address_space {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64, 4096>> right;
+#else
+tarn::pool<tarn::static_size<64, (std::size_t{1} << 63)>> wrong;
+#endif
+}  // namespace r7_alignment_beyond_address_space
+
+// expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
+namespace r7_array_beyond_address_space {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::static_array_store<1024>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::static_array_store<(std::size_t{1} << 58)>> wrong;
+#endif
+}  // namespace r7_array_beyond_address_space
+
+// expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
+namespace r7_block_beyond_address_space {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<(std::size_t{1} << 30)>> right;
+#else
+tarn::pool<tarn::static_size<static_cast<std::size_t>(-1), 1>> wrong;
+#endif
+}  // namespace r7_block_beyond_address_space
+
+// expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
+// The product of the two numbers doesn't fit.
+namespace r7_chunk_beyond_address_space {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::fixed_growth<(1u << 20)>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::fixed_growth<(std::size_t{1} << 60)>> wrong;
+#endif
+}  // namespace r7_chunk_beyond_address_space
+
+// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
+namespace r8_return_empty_chunks_of_batches {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, tarn::return_empty_chunks<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::batch_reuse<>, tarn::return_empty_chunks<>> wrong;
+#endif
+}  // namespace r8_return_empty_chunks_of_batches
+
+// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
+namespace r8_returning_what_is_not_seen {
+struct eager : tarn::keep_chunks {
+  static constexpr bool returns_chunks = true;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>> right;
+#else
+tarn::pool<tarn::static_size<64>, eager, tarn::lifo_reuse<>> wrong;
+#endif
+}  // namespace r8_returning_what_is_not_seen
+
+// expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look
+namespace r9_return_empty_chunks_of_lock_free {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::return_empty_chunks<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::return_empty_chunks<>> wrong;
+#endif
+}  // namespace r9_return_empty_chunks_of_lock_free
+
+// expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look
+namespace r9_returning_under_readers {
+struct eager : tarn::keep_chunks {
+  static constexpr bool returns_chunks = true;
+};
+struct unlocked_readers : tarn::no_locking {
+  static constexpr bool may_return_chunks = false;
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, tarn::mutex_locking<>> right;
+tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, unlocked_readers> keeping;
+#else
+tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, unlocked_readers> wrong;
+#endif
+}  // namespace r9_returning_under_readers
+
+// expect: tarn: [R10] thread_cached was combined with a store that has only one chunk
+namespace r10_thread_cached_array {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::static_array_store<100>> right;
+tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::no_growth<100>> from_the_heap;
+#else
+tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::static_array_store<100>> wrong;
+#endif
+}  // namespace r10_thread_cached_array
+
+// expect: tarn: [R10] thread_cached was combined with a store that has only one chunk
+namespace r10_thread_cached_buffer {
+#ifdef TARN_TWIN
+void right(std::span<std::byte> bytes) {
+  tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::buffer_store> pool{tarn::buffer_store{bytes}};
+}
+#else
+void wrong(std::span<std::byte> bytes) {
+  tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::buffer_store> pool{tarn::buffer_store{bytes}};
+}
+#endif
+}  // namespace r10_thread_cached_buffer
+
+// expect: tarn: [R11] lock_free was combined with a reuse policy, which would have nothing to do
+namespace r11_reuse_for_lock_free {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::lock_free> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::batch_reuse<>> wrong;
+#endif
+}  // namespace r11_reuse_for_lock_free
+
+// expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back
+namespace r12_waiting_alone {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::wait_for_block<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::wait_for_block<>> wrong;
+#endif
+}  // namespace r12_waiting_alone
+
+// expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back
+namespace r12_waiting_beside_magazines {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::wait_for_block<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::wait_for_block<>> wrong;
+#endif
+}  // namespace r12_waiting_beside_magazines
+
+// expect: tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store)
+namespace r13_reclaiming_for_an_array {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::heap_store, tarn::reclaim_and_retry<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::reclaim_and_retry<>> wrong;
+#endif
+}  // namespace r13_reclaiming_for_an_array
+
+// expect: tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in
+namespace r14_deferred_checking_of_batches {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::deferred_checking> right;
+tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::page_local_reuse<4096>> right_too;
+#else
+tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::batch_reuse<>> wrong;
+#endif
+}  // namespace r14_deferred_checking_of_batches
