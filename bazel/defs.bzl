@@ -1,4 +1,4 @@
-"""The macros of tarn's BUILD files: tarn_headers, tarn_test, compile_fail_test, script_test."""
+"""The macros of tarn's BUILD files: tarn_headers, tarn_test(s), compile_fail_test, script_test."""
 
 load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_library", "cc_test")
 
@@ -48,6 +48,23 @@ def tarn_test(name, srcs, deps = [], copts = [], **kwargs):
         deps = deps + ["//test/support:boost_test"] + ([] if copts else ["//test/support:precompiled"]),
         **kwargs
     )
+
+def tarn_tests(tests, deps = [], **kwargs):
+    """Tests of one file each.
+
+    Args:
+      tests: {name: tags}. `x` is the test x_test, of x_test.cc. CONTRIBUTING.md lists the tags; most tests need none.
+      deps: of each.
+      **kwargs: as for cc_test.
+    """
+    for name, tags in tests.items():
+        tarn_test(
+            name = name + "_test",
+            srcs = [name + "_test.cc"],
+            tags = tags,
+            deps = deps,
+            **kwargs
+        )
 
 def compile_fail_test(name, srcs, deps = [], **kwargs):
     """Code that must not compile, each case with its right twin. test/compile_fail/README.md says what stands in a file.
