@@ -140,7 +140,8 @@ def run_bazel(name, configuration, options):
         if options.tier == "quick":
             command.append("--test_env=TARN_COMPILERS=g++")
         if options.tier == "nightly":
-            command += ["--test_env=TARN_NIGHTLY=1", "--test_timeout=7200"]
+            # A seed of its own for each run: Boost.Test prints it.
+            command += ["--test_env=TARN_NIGHTLY=1", "--test_env=BOOST_TEST_RANDOM=" + str(options.seed), "--test_timeout=7200"]
         if not sys.stdout.isatty():
             command += ["--curses=no", "--color=no"]
         print("+ " + " ".join(command[:2] + list(configuration.flags) + ["...", "--"] + chosen), flush=True)
@@ -176,7 +177,7 @@ def parse(arguments):
     parser.add_argument("--config", action="append", choices=every)
     parser.add_argument("--filter", default="")
     parser.add_argument("--raise-floor", action="store_true")
-    parser.set_defaults(tier="quick")
+    parser.set_defaults(tier="quick", seed=int(time.time()))
     options = parser.parse_args(arguments)
     configurations = TIERS[options.tier]
     for name in options.config or []:

@@ -4,6 +4,8 @@
 Usage: selftest.py SPECIMEN, the program built from specimen.cc.
 """
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -119,18 +121,75 @@ def bazels():
     ]
 
 
-# --- The floor.
+# --- Tiers: which tests a configuration takes, and the floor.
 
 def floors():
     counts = [Count("//a", 5, 0)]
     low = Count("floor", 0, 1, "5 cases passed, test/floor asks for 6")
-    missing = Count("floor", 0, 1, "test/floor has no line for gcc")
+    missing = Count("floor", 0, 1, "test/floor has no line for full gcc: test/run --raise-floor adds it")
+
+    def raised(text, tier, passed, wanted):
+        with tempfile.NamedTemporaryFile("w+", suffix=".floor") as file:
+            file.write(text)
+            file.flush()
+            run_tests.raise_floor(tier, passed, file.name)
+            return expect(wanted, run_tests.read_floor(file.name))
+
+    have = "# what it is\nquick gcc 5\nfull gcc 9  # of all\n"
     return [
-        ("as many cases as the floor pass", lambda: expect(counts, run_tests.check_floor("gcc", counts, {"gcc": 5}))),
+        ("as many cases as the floor pass", lambda: expect(counts, run_tests.check_floor("full", "gcc", counts, {("full", "gcc"): 5}))),
         ("fewer cases than the floor fail",
-         lambda: expect(counts + [low], run_tests.check_floor("gcc", counts, {"gcc": 6}))),
+         lambda: expect(counts + [low], run_tests.check_floor("full", "gcc", counts, {("full", "gcc"): 6}))),
         ("a configuration without a floor fails",
-         lambda: expect(counts + [missing], run_tests.check_floor("gcc", counts, {"clang": 5}))),
+         lambda: expect(counts + [missing], run_tests.check_floor("full", "gcc", counts, {("quick", "gcc"): 5}))),
+        ("--raise-floor raises a number, of its tier alone",
+         lambda: raised(have, "quick", {"gcc": 7}, {("quick", "gcc"): 7, ("full", "gcc"): 9})),
+        ("--raise-floor adds what has no line",
+         lambda: raised(have, "full", {"tsan": 2}, {("quick", "gcc"): 5, ("full", "gcc"): 9, ("full", "tsan"): 2})),
+        ("--raise-floor lowers nothing", lambda: raised(have, "full", {"gcc": 8}, {("quick", "gcc"): 5, ("full", "gcc"): 9})),
+    ]
+
+
+def tiers():
+    def takes(tier, config, wanted, *tags):
+        """What Bazel does with --test_tag_filters."""
+        filters = run_tests.tag_filter(run_tests.TIERS[tier][config], run_tests.LEFT_OUT[tier]).split(",")
+        must = {one for one in filters if one and one[0] != "-"}
+        got = not any("-" + tag in filters for tag in tags) and (not must or bool(must & set(tags)))
+        what = f"a test tagged {', '.join(tags)}" if tags else "a test without tags"
+        return f"{tier} {config} {'takes' if wanted else 'leaves'} {what}", lambda: expect(wanted, got)
+
+    def refused(name, *arguments):
+        def run():
+            try:
+                with contextlib.redirect_stderr(io.StringIO()) as said:
+                    run_tests.parse(list(arguments))
+            except SystemExit:
+                return expect(True, "tier" in said.getvalue() or "whole" in said.getvalue() or "not allowed" in said.getvalue())
+            return "accepted: " + " ".join(arguments)
+
+        return name, run
+
+    def every_flag_is_known():
+        with open(os.path.join(FOLDER, "run_tests.txt"), encoding="utf-8") as file:
+            text = file.read()
+        return expect([], [name for tier in run_tests.TIERS.values() for name in tier if name not in text])
+
+    return [
+        takes("quick", "gcc_debug", True), takes("quick", "gcc_debug", True, "any_config"),
+        takes("quick", "gcc_debug", False, "long"), takes("quick", "gcc_debug", False, "needs_clang"),
+        takes("quick", "gcc_debug", False, "nightly"), takes("quick", "gcc_debug", True, "threads"),
+        takes("quick", "gcc_sanitizers", False), takes("quick", "gcc_sanitizers", True, "memory"),
+        takes("quick", "gcc_sanitizers", False, "memory", "no_sanitizers"), takes("quick", "tsan_gcc", True, "threads"),
+        takes("quick", "tsan_gcc", False, "threads", "long"), takes("quick", "tsan_gcc", False, "threads", "no_tsan"),
+        takes("full", "gcc", True, "long"), takes("full", "gcc", True, "needs_clang", "any_config"),
+        takes("full", "gcc", False, "nightly"), takes("full", "clang14", False, "any_config"), takes("full", "clang14", False, "long"),
+        takes("full", "clang19", True, "optimised"), takes("full", "clang19", False), takes("full", "sanitizers", True, "long"),
+        takes("nightly", "gcc", True, "nightly"), takes("nightly", "tsan", True), takes("nightly", "tsan", False, "no_sanitizers"),
+        refused("two tiers at once are refused", "--full", "--nightly"),
+        refused("a configuration of another tier is refused", "--config=clang14"),
+        refused("a floor isn't raised by a part of the tests", "--raise-floor", "--filter=x"),
+        ("--help names every configuration", every_flag_is_known),
     ]
 
 
@@ -246,7 +305,7 @@ def headers():
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    return compilers.report(specimens(program) + [locations(program)] + bazels() + floors() + compile_fails() +
+    return compilers.report(specimens(program) + [locations(program)] + bazels() + floors() + tiers() + compile_fails() +
                             cases_of_one_file() + compilers_named() + headers())
 
 

@@ -1,0 +1,363 @@
+// Nodes that go from container to container, what else asks an allocator for memory, and threads.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <forward_list>
+#include <functional>
+#include <future>
+#include <iterator>
+#include <limits>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <scoped_allocator>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/allocator/stl_allocator.h"
+#include "tarn/test/allocator/allocator_sources.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/upstream.h"
+
+namespace tarn::test {
+namespace {
+
+/// Lists of equal sources hand nodes over without a call of the source.
+template <class Rig>
+void splice_and_merge() {
+  Rig rig;
+  {
+    list_of<Rig, long> a({1, 3, 5, 7}, rig.get()), b({2, 4, 6, 8}, rig.get());
+    const long* const three = &*std::next(a.begin());
+    b.splice(b.end(), a, std::next(a.begin()));
+    CHECK(&b.back() == three);
+    a.splice(a.begin(), b, b.begin(), std::next(b.begin(), 2));
+    a.splice(a.end(), std::move(b));
+    CHECK(b.empty() && a.size() == 8);
+    b.assign({9, 10});
+    a.sort();
+    b.merge(a);
+    CHECK(a.empty() && (b == list_of<Rig, long>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, rig.get())));
+    forward_list_of<Rig, long> f({1, 3}, rig.get()), g({2, 4}, rig.get());
+    f.merge(g);
+    g.assign({7, 8});
+    f.splice_after(f.before_begin(), g);
+    CHECK(g.empty() && (f == forward_list_of<Rig, long>({7, 8, 1, 2, 3, 4}, rig.get())));
+  }
+  CHECK(rig.idle() && rig.sound());
+}
+
+template <class C, class Rig>
+void hand_nodes_over(called_from = {}) {
+  Rig rig, other;
+  {
+    std::vector<typename C::node_type> left_over;  // handles outside would make g++ 12 warn of its own library
+    {
+      C a(rig.get()), b(rig.get()), c(other.get());
+      put(a, 0, 50), put(b, 20, 10), put(b, 60, 40), put(c, 0, 10);
+      const void* const address = address_of_first(a);
+      auto node = a.extract(a.begin());
+      CHECK(&node.get_allocator().source() == &rig.get());
+      const auto inserted = b.insert(std::move(node));
+      if constexpr (requires { inserted.inserted; }) CHECK(inserted.inserted && &*inserted.position == address);
+      else CHECK(&*inserted == address);
+      b.merge(a);
+      CHECK(b.size() + a.size() == 100);
+      left_over.push_back(b.extract(b.begin()));
+      left_over.push_back(c.extract(c.begin()));
+      b.extract(b.begin());  // dies at once
+      C into(rig.get());
+      into.swap(b);
+      C moved(std::move(into));
+      CHECK(moved.size() + a.size() == 98);
+    }
+    CHECK(!rig.idle() && !other.idle());  // nodes outlive their containers
+    left_over[0] = std::move(left_over[1]);  // a node handle takes the allocator along
+    CHECK(&left_over[0].get_allocator().source() == &other.get());
+    CHECK(rig.idle());
+    C again(other.get());
+    again.insert(std::move(left_over[0]));
+    CHECK(again.size() == 1);
+  }
+  CHECK(rig.idle() && other.idle() && rig.sound() && other.sound());
+}
+
+template <class Rig>
+void hand_over() {
+  splice_and_merge<Rig>();
+  hand_nodes_over<map_of<Rig, long>, Rig>();
+  hand_nodes_over<multimap_of<Rig, long>, Rig>();
+  hand_nodes_over<set_of<Rig, long>, Rig>();
+  hand_nodes_over<unordered_map_of<Rig, long>, Rig>();
+  hand_nodes_over<unordered_set_of<Rig, long>, Rig>();
+}
+
+BOOST_AUTO_TEST_CASE(nodes_with_a_ledger) { hand_over<ledger_rig>(); }
+BOOST_AUTO_TEST_CASE(nodes_with_a_memory_resource) { hand_over<resource_rig>(); }
+BOOST_AUTO_TEST_CASE(nodes_with_a_size_class_pool) { hand_over<pool_rig>(); }
+
+BOOST_AUTO_TEST_CASE(moving_nodes_asks_no_source) {
+  ledger blocks;
+  list_of<ledger_rig, long> a({1, 3, 5}, blocks), b({2, 4, 6}, blocks);
+  map_of<ledger_rig, long> m({{1, 1}, {2, 2}}, blocks), n({{3, 3}, {2, 2}}, blocks);
+  const std::size_t calls = blocks.calls();
+  const std::size_t live = blocks.blocks();
+  b.splice(b.begin(), a, a.begin());
+  a.merge(b);
+  m.merge(n);
+  auto node = m.extract(1);
+  node.key() = 9;
+  n.insert(std::move(node));
+  swap(m, n);
+  BOOST_TEST(blocks.calls() == calls);
+  BOOST_TEST(blocks.blocks() == live);
+  BOOST_TEST(m.size() + n.size() == 4u);
+}
+
+// ---- other users of allocators -----------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(shared_pointers) {
+  struct alignas(64) thing {
+    long values[5];
+    explicit thing(long v) : values{v, v, v, v, v} {}
+  };
+  ledger blocks;
+  {
+    std::weak_ptr<thing> weak;
+    {
+      const std::shared_ptr<thing> one = std::allocate_shared<thing>(stl_allocator<char, ledger>(blocks), 7);
+      BOOST_TEST(one->values[4] == 7);
+      BOOST_TEST(is_aligned(one.get()));
+      BOOST_TEST(blocks.holds(one.get()));
+      weak = one;
+      const std::shared_ptr<long> part(one, &one->values[2]);
+      BOOST_TEST(blocks.blocks() == 1u);
+    }
+    BOOST_TEST(weak.expired());
+    BOOST_TEST(blocks.blocks() == 1u);  // the block stays for the weak pointer
+    const std::shared_ptr<int> other(new int(5), std::default_delete<int>(), stl_allocator<int, ledger>(blocks));
+    BOOST_TEST(blocks.blocks() == 2u);
+  }
+  BOOST_TEST(blocks.blocks() == 0u);
+  BOOST_TEST(blocks.faults() == 0u);
+
+  std::vector<std::shared_ptr<thing>> many;
+  for (long i = 0; i < 1000; ++i) many.push_back(std::allocate_shared<thing>(stl_allocator<thing>(), i));
+  for (long i = 0; i < 1000; ++i) {
+    BOOST_TEST(many[static_cast<std::size_t>(i)]->values[3] == i);
+    BOOST_TEST(is_aligned(many[static_cast<std::size_t>(i)].get()));
+  }
+}
+
+struct incomplete_for_now;
+struct holder {  // its members are instantiated before their element is complete
+  std::vector<incomplete_for_now, stl_allocator<incomplete_for_now>> vector;
+  std::list<incomplete_for_now, stl_allocator<incomplete_for_now>> list;
+  std::forward_list<incomplete_for_now, stl_allocator<incomplete_for_now>> forward_list;
+};
+struct incomplete_for_now {
+  int depth;
+  holder below;
+};
+struct tree {
+  int depth = 0;
+  std::vector<tree, stl_allocator<tree, size_class_pool<>>> children;
+};
+static_assert(sizeof(stl_allocator<struct never_completed>) == 1);
+static_assert(stl_allocator<struct never_completed>() == stl_allocator<int>());
+
+BOOST_AUTO_TEST_CASE(elements_that_are_incomplete) {
+  const auto grow = [](const auto& self, incomplete_for_now& node) -> int {
+    if (node.depth == 0) return 1;
+    for (int i = 0; i < 3; ++i) node.below.vector.push_back({node.depth - 1, {}});
+    node.below.list.push_back({node.depth - 1, {}});
+    node.below.forward_list.push_front({node.depth - 1, {}});
+    int count = 1;
+    for (auto& child : node.below.vector) count += self(self, child);
+    for (auto& child : node.below.list) count += self(self, child);
+    for (auto& child : node.below.forward_list) count += self(self, child);
+    return count;
+  };
+  incomplete_for_now root{5, {}};
+  BOOST_TEST(grow(grow, root) == (5 * 5 * 5 * 5 * 5 * 5 - 1) / 4);
+  const incomplete_for_now copy = root;
+  root.below = {};
+  BOOST_TEST(copy.below.vector[2].below.list.front().depth == 3);
+
+  size_class_pool<> pool;
+  tree t{1, std::vector<tree, stl_allocator<tree, size_class_pool<>>>(pool)};
+  t.children.push_back(t);
+  t.children.push_back(t);
+  BOOST_TEST(t.children[1].children.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(uses_by_const_and_by_traits) {
+  ledger blocks;
+  const stl_allocator<int, ledger> a(blocks);
+  const stl_allocator<char, ledger> converted(a);
+  BOOST_TEST(&converted.source() == &blocks);
+  using traits = std::allocator_traits<stl_allocator<int, ledger>>;
+  BOOST_TEST((traits::select_on_container_copy_construction(a) == a));
+  BOOST_TEST(traits::max_size(a) == std::numeric_limits<std::size_t>::max() / sizeof(int));
+  stl_allocator<int, ledger> copy(a);
+  int* const p = traits::allocate(copy, 1);
+  traits::construct(copy, p, 5);
+  BOOST_TEST(*p == 5);
+  traits::destroy(copy, p);
+  traits::deallocate(copy, p, 1);
+  int* const hinted = traits::allocate(copy, 3, p);
+  traits::deallocate(copy, hinted, 3);
+  BOOST_TEST(blocks.faults() == 0u);
+
+  ledger others;
+  copy = stl_allocator<int, ledger>(others);
+  BOOST_TEST((copy != a));
+  BOOST_TEST((copy != converted));
+  std::swap(copy, const_cast<stl_allocator<int, ledger>&>(a));
+  BOOST_TEST(&copy.source() == &blocks);
+}
+
+BOOST_AUTO_TEST_CASE(allocators_that_are_handed_down) {
+  ledger outer;
+  {
+    using text = string_of<ledger_rig>;
+    using scoped = std::scoped_allocator_adaptor<stl_allocator<text, ledger>>;
+    std::vector<text, scoped> texts{scoped(stl_allocator<text, ledger>(outer))};
+    for (int i = 0; i < 20; ++i) texts.emplace_back("a string that is too long to be stored inside its object");
+    for (const text& t : texts) BOOST_TEST(outer.holds(t.data()));
+    BOOST_TEST(outer.blocks() == 21u);
+
+    static_assert(std::uses_allocator_v<text, stl_allocator<char, ledger>>);
+    static_assert(std::uses_allocator_v<text, stl_allocator<int, ledger>>, "by conversion");
+    const std::tuple<int, text> tuple(std::allocator_arg, stl_allocator<int, ledger>(outer), 1, texts[0]);
+    BOOST_TEST(outer.holds(std::get<1>(tuple).data()));
+
+    std::vector<bool, stl_allocator<bool, ledger>> bits(1000, true, outer);
+    bits.resize(3000);
+    BOOST_TEST(std::count(bits.begin(), bits.end(), true) == 1000);
+    BOOST_TEST(outer.blocks() == 23u);
+
+    std::promise<int> promise(std::allocator_arg, stl_allocator<int, ledger>(outer));
+    promise.set_value(4);
+    BOOST_TEST(promise.get_future().get() == 4);
+  }
+  BOOST_TEST(outer.blocks() == 0u);
+  BOOST_TEST(outer.faults() == 0u);
+}
+
+// ---- threads -----------------------------------------------------------------------------------------------------------------
+
+struct stamped {
+  std::uint64_t id;
+  std::uint64_t words[3];
+  explicit stamped(std::uint64_t i) : id(i), words{i * 3, ~i, i ^ 0x5555} {}
+  bool is_intact() const { return words[0] == id * 3 && words[1] == ~id && words[2] == (id ^ 0x5555); }
+};
+
+BOOST_AUTO_TEST_CASE(two_threads_hand_nodes_to_each_other) {
+  using nodes = std::list<stamped, stl_allocator<stamped>>;
+  using text = std::basic_string<char, std::char_traits<char>, stl_allocator<char>>;
+  struct inbox {
+    std::mutex mutex;
+    nodes list;
+    std::vector<text, stl_allocator<text>> texts;
+  } boxes[2];
+  constexpr int rounds = 400, each = 60;
+  std::size_t freed[2] = {};
+  bool intact[2] = {true, true};
+
+  const auto work = [&](std::size_t me) {
+    inbox& mine = boxes[me];
+    inbox& theirs = boxes[1 - me];
+    std::uint64_t next = me << 60;
+    const auto check_and_free = [&](nodes& got) {
+      for (const stamped& s : got) intact[me] = intact[me] && s.is_intact();
+      freed[me] += got.size();
+      got.clear();
+    };
+    for (int round = 0; round < rounds; ++round) {
+      nodes made;
+      for (int i = 0; i < each; ++i) made.emplace_back(next++);
+      std::vector<text, stl_allocator<text>> texts;
+      for (int i = 0; i < 8; ++i) texts.emplace_back(static_cast<std::size_t>(20 + round % 100 * i), 'x');
+      {
+        const std::scoped_lock lock(theirs.mutex);
+        theirs.list.splice(theirs.list.end(), made);
+        std::move(texts.begin(), texts.end(), std::back_inserter(theirs.texts));
+      }
+      nodes got;
+      {
+        const std::scoped_lock lock(mine.mutex);
+        got.splice(got.end(), mine.list);
+        texts.swap(mine.texts);
+      }
+      for (const text& t : texts) intact[me] = intact[me] && t.find_first_not_of('x') == text::npos;
+      check_and_free(got);
+    }
+  };
+  std::thread first(work, 0u), second(work, 1u);
+  first.join(), second.join();
+  for (inbox& box : boxes)
+    for (const stamped& s : box.list) BOOST_TEST(s.is_intact());
+  BOOST_TEST((intact[0] && intact[1]));
+  BOOST_TEST(freed[0] + freed[1] + boxes[0].list.size() + boxes[1].list.size() == 2u * rounds * each);
+  BOOST_TEST(freed[0] + freed[1] > 0u);
+}
+
+// Nothing but the allocator makes these threads wait for each other, and they start together each time.
+BOOST_AUTO_TEST_CASE(two_threads_take_and_give_at_once) {
+  constexpr unsigned rounds = 1000;
+  std::atomic<unsigned> arrived = 0;
+  bool intact[2] = {true, true};
+  const auto work = [&](std::size_t me) {
+    std::list<stamped, stl_allocator<stamped>> list;
+    std::vector<int, stl_allocator<int>> ints;
+    std::uint64_t next = me << 60;
+    for (unsigned round = 0; round < rounds; ++round) {
+      ++arrived;
+      while (arrived < 2 * (round + 1)) std::this_thread::yield();
+      for (int i = 0; i < 300; ++i) {
+        list.emplace_back(next++);
+        list.emplace_front(next++);
+        intact[me] = intact[me] && list.back().is_intact() && list.back().id >> 60 == me;
+        list.pop_back();
+        ints.assign(static_cast<std::size_t>(i % 32 + 2), i);
+        ints.shrink_to_fit();
+        intact[me] = intact[me] && ints.front() == i && ints.back() == i;
+      }
+      for (const stamped& s : list) intact[me] = intact[me] && s.is_intact() && s.id >> 60 == me;
+      if (round % 2 == 1) list.clear();
+    }
+  };
+  std::thread first(work, 0u), second(work, 1u);
+  first.join(), second.join();
+  BOOST_TEST((intact[0] && intact[1]));
+}
+
+// A front's batches need two pointers in a free block: smaller objects take that much.
+BOOST_AUTO_TEST_CASE(small_objects_go_with_batch_reuse) {
+  using policies_allocator = stl_allocator<char, no_locking, batch_reuse<>>;
+  std::list<char, policies_allocator> letters;
+  for (int i = 0; i < 1000; ++i) letters.push_back(static_cast<char>(i % 100));
+  std::basic_string<char, std::char_traits<char>, policies_allocator> text(100, 'x');
+  std::unordered_set<int, std::hash<int>, std::equal_to<>, policies_allocator::rebind<int>::other> numbers{1, 2, 3};
+  policies_allocator one;
+  char* const letter = one.allocate(1);
+  *letter = 'y';
+  one.deallocate(letter, 1);
+  BOOST_TEST(letters.size() == 1000u);
+  BOOST_TEST(text.size() == 100u);
+  BOOST_TEST(numbers.size() == 3u);
+}
+
+}  // namespace
+}  // namespace tarn::test
