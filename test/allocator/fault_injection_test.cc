@@ -16,20 +16,16 @@
 #include "tarn/test/support/compositions.h"
 #include "tarn/test/support/faults.h"
 #include "tarn/test/support/pool_trial.h"
+#include "tarn/test/support/rig.h"
 
 namespace tarn::test {
 namespace {
 
 // ---- every composition -----------------------------------------------------------------------------------------------------
 
+// Other exhaustion policies have a test of their own: a second store would never be dry.
 template <class Pool>
-struct over_faults {
-  using store = typename anatomy<Pool>::store;
-  static constexpr bool bounded = store::bounded;
-  static constexpr bool whole_pages = !std::same_as<store, heap_store> && !std::same_as<store, resource_store>;
-  // Other exhaustion policies have a test of their own: a second store would never be dry.
-  using type = with_exhaustion<with_store<Pool, injecting_store>, report_exhaustion>;
-};
+using over_faults = with_exhaustion<with_store<Pool, injecting_store>, report_exhaustion>;
 
 BOOST_AUTO_TEST_CASE(every_growable_composition) {
   std::vector<subject> subjects;
@@ -38,12 +34,13 @@ BOOST_AUTO_TEST_CASE(every_growable_composition) {
   std::size_t without_trim = 0;
   const auto add = [&]<class Row>(std::type_identity<Row>) {
     ++rows;
+    using is = facts<typename Row::type>;
     using over = over_faults<typename Row::type>;
-    if constexpr (over::bounded) {
+    if constexpr (is::store::bounded) {
       ++bounded;
     } else {
-      subject s = subject_of<typename over::type>("composition " + std::to_string(rows - 1), &over_first<typename over::type>);
-      if (over::whole_pages) s.grain = 4096;
+      subject s = subject_of<over>("composition " + std::to_string(rows - 1), &over_first<over>);
+      if (is::whole_pages) s.grain = 4096;
       without_trim += !s.may_return_chunks;
       subjects.push_back(std::move(s));
     }

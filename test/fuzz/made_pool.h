@@ -109,21 +109,19 @@ struct as_it_is {
 /// A row over stores that fail when they are told to. Not of a bounded store: it has no calls that could.
 template <class Row>
 struct over_schedule {
-  using is = anatomy<Row>;
+  using is = facts<Row>;
   static constexpr bool exists = !is::store::bounded;
   static void make(made_pool& m, input& in) {
     using own = second<typename is::exhaustion>;
     using row = with_exhaustion<with_store<Row, scheduled_store>, typename own::type>;
     m.says = promises_of<row>::value;
-    m.first.grain = m.second.grain = whole_pages ? 4096 : 1;
+    m.first.grain = m.second.grain = is::whole_pages ? 4096 : 1;
     if constexpr (own::type::extra_chunks != 0)
       test::make<row>(m, in, scheduled_store(&m.first), typename own::type(scheduled_store(&m.second)));
     else test::make<row>(m, in, scheduled_store(&m.first));
   }
 
  private:
-  static constexpr bool whole_pages =
-      !std::same_as<typename is::store, heap_store> && !std::same_as<typename is::store, resource_store>;
   template <class E>
   struct second {
     using type = E;

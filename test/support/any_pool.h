@@ -1,4 +1,4 @@
-// A pool behind virtual functions: what is tried on many compositions is compiled once. And what a pool holds of an upstream.
+// A pool behind virtual functions, so that what many compositions are tried with is compiled once; and what it holds.
 #ifndef TARN_TEST_SUPPORT_ANY_POOL_H_
 #define TARN_TEST_SUPPORT_ANY_POOL_H_
 
@@ -82,27 +82,20 @@ class erased_view : public any_pool {
   std::size_t block_alignment() const noexcept override { return pool_.block_alignment(); }
   std::size_t capacity() const noexcept override { return pool_.capacity(); }
 
-  std::optional<std::size_t> trim() noexcept override { return trim_of(pool_); }
-  bool release() noexcept override { return release_of(pool_); }
-  std::optional<pool_counts> statistics() const noexcept override { return statistics_of(pool_); }
-
- private:
-  template <class P>
-  static std::optional<std::size_t> trim_of(P& pool) noexcept {
-    if constexpr (requires { pool.trim(); }) return pool.trim();
+  std::optional<std::size_t> trim() noexcept override {
+    if constexpr (requires { pool_.trim(); }) return pool_.trim();
     else return std::nullopt;
   }
-  template <class P>
-  static bool release_of(P& pool) noexcept {
-    if constexpr (requires { pool.release(); }) return pool.release(), true;
+  bool release() noexcept override {
+    if constexpr (requires { pool_.release(); }) return pool_.release(), true;
     else return false;
   }
-  template <class P>
-  static std::optional<pool_counts> statistics_of(P& pool) noexcept {
-    if constexpr (requires { pool.statistics(); }) return pool.statistics();
+  std::optional<pool_counts> statistics() const noexcept override {
+    if constexpr (requires { pool_.statistics(); }) return pool_.statistics();
     else return std::nullopt;
   }
 
+ private:
   void* get() noexcept override { return pool_.try_allocate(); }
   void* get_or_throw() override { return pool_.allocate(); }
   std::size_t get(std::span<void*> out) noexcept override { return pool_.try_allocate_batch(out); }

@@ -1,5 +1,4 @@
-// An independent model of a pool: the set of live addresses, and a stamp in every byte of every live block. Each operation on
-// the pool goes through it and is checked at once.
+// A model of a pool, which checks each operation: the set of live addresses, and a stamp in every byte of each live block.
 #ifndef TARN_TEST_SUPPORT_MODEL_H_
 #define TARN_TEST_SUPPORT_MODEL_H_
 
@@ -19,7 +18,6 @@
 #include "tarn/test/support/check.h"
 
 namespace tarn::test {
-
 
 /// Of TARN_SEED, or 1. Printed, so that a failure can be run again.
 inline std::uint64_t seed() {

@@ -1,4 +1,4 @@
-// The pools that fault injection is tried on, and the operations.
+// What fault injection is tried on: pools over stores that fail, and the operations of a pool. pool_trial.h tries them.
 #ifndef TARN_TEST_SUPPORT_POOL_OPERATIONS_H_
 #define TARN_TEST_SUPPORT_POOL_OPERATIONS_H_
 

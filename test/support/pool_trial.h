@@ -1,5 +1,4 @@
-// An operation of a pool while calls of its store fail, and what must hold afterwards: what failed changed nothing, every byte
-// is accounted for, the next call works, and no block is lost or handed out twice.
+// Operations of a pool while calls of its store fail: what failed changed nothing, no byte and no block is lost.
 #ifndef TARN_TEST_SUPPORT_POOL_TRIAL_H_
 #define TARN_TEST_SUPPORT_POOL_TRIAL_H_
 

@@ -1,4 +1,4 @@
-// A pool of any composition, with whatever its constructor needs: a size of 48 bytes aligned to 16, a buffer, a resource.
+// A pool of any composition, with what its constructor needs (a size, a buffer, a resource); and facts of its policies.
 #ifndef TARN_TEST_SUPPORT_RIG_H_
 #define TARN_TEST_SUPPORT_RIG_H_
 
@@ -39,6 +39,9 @@ struct facts : anatomy<Pool> {
   /// Blocks that a pool has beside those of its chunks. Batches get none of them.
   static constexpr std::size_t beside = slots_of<typename is::checking>;
   static_assert(beside != 0 || !requires { requires is::checking::samples; });
+  /// Its chunks are whole pages, unless the store is bounded.
+  static constexpr bool whole_pages =
+      !std::same_as<typename is::store, heap_store> && !std::same_as<typename is::store, resource_store>;
   static constexpr bool over_resource = std::same_as<typename is::store, resource_store>;
   /// There is a number of blocks after which the pool has no more.
   static constexpr bool ends = is::store::bounded || is::growth::max_chunks == 1 ||
@@ -65,6 +68,7 @@ class rig : public facts<Pool> {
  public:
   static constexpr std::size_t buffer_bytes = 1200 * 1024 + 13;
 
+  /// A size that is given at run time is 48 bytes, aligned to 16.
   rig() : rig(std::type_identity<typename f::size>{}, std::type_identity<typename f::store>{}) {}
   rig(const rig&) = delete;
   rig& operator=(const rig&) = delete;
