@@ -26,7 +26,7 @@ inline bool may_lock(std::size_t bytes) {
   void* const probe = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const bool may = mlock(probe, bytes) == 0;
   munmap(probe, bytes);
-  if (!may) std::printf("this process may not lock %zu bytes: no case of locked_pages\n", bytes);
+  if (!may) std::printf("this process may not lock %zu bytes: cases of locked_pages see that refused\n", bytes);
   return may;
 }
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <set>
@@ -454,17 +454,17 @@ BOOST_AUTO_TEST_CASE(defect_16_release_in_random_order_is_not_quadratic) {
       for (std::size_t i = 0; i < n; ++i) all.push_back(pool.acquire());
       std::shuffle(all.begin(), all.end(), std::mt19937_64(7));
       std::size_t released = 0;
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();  // of the processor: others don't count
       for (number* const o : all) released += pool.release(o);
-      const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+      const double took = static_cast<double>(std::clock() - start) * 1e9 / CLOCKS_PER_SEC;
       BOOST_TEST(released == n);
-      best = std::min(best, took.count() / static_cast<double>(n));
+      best = std::min(best, took / static_cast<double>(n));
     }
     return best;
   };
-  const double few = time(4'000), lots = time(160'000);
-  std::printf("a release in random order: %.1f ns of 4,000, %.1f ns of 160,000\n", few, lots);
-  BOOST_TEST(lots < 15 * few + 60);  // quadratic: 40 times
+  const double few = time(4'000), lots = time(400'000);
+  std::printf("a release in random order: %.1f ns of 4,000, %.1f ns of 400,000\n", few, lots);
+  BOOST_TEST(lots < 30 * few + 200);  // quadratic: 100 times; caches account for some of it
 }
 
 // ---- threads ------------------------------------------------------------------------------------------------------------------

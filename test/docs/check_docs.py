@@ -203,7 +203,7 @@ def try_block(block, compiler, root, page, headers):
         if block.kind == "fragment":
             command += ["-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-local-typedefs"]
         command += [source, "-pthread", "-o", program] if block.kind == "run" else ["-fsyntax-only", source]
-        good, said = execute(command, 300)
+        good, said = execute(command, 1200)
         if block.kind == "rejected":
             expected = re.findall(r"^\s*// error: (.*\S)", block.text, re.MULTILINE)
             if not expected:
@@ -215,7 +215,7 @@ def try_block(block, compiler, root, page, headers):
         if not good:
             return said
         if block.kind == "run":
-            good, said = execute([program], 60)
+            good, said = execute([program], 600)
             return None if good else "compiles, but fails when run:\n" + said
         return None
 

@@ -53,6 +53,7 @@ struct board {
   std::atomic<std::size_t> handed_over = 0;  // blocks of another thread that a thread freed
   std::atomic<std::size_t> faults = 0;
   std::size_t rounds = 0;
+  std::size_t at_least = 0;  // blocks that are handed over before the rounds are enough: one thread can have done its own at once
   std::atomic<bool> begun = false;
   std::atomic<bool> stop = false;  // for threads that have no number of rounds
 };
@@ -73,7 +74,11 @@ void churn(Pool& pool, board& b, std::uint64_t thread) {
     if (!has_stamp(held.at, held.salt)) b.faults.fetch_add(1);
     if (held.salt >> 40 != thread) b.handed_over.fetch_add(1, std::memory_order_relaxed);
   };
-  for (std::size_t round = 0; b.rounds != 0 ? round != b.rounds : !b.stop.load(std::memory_order_relaxed); ++round) {
+  const auto goes_on = [&](std::size_t round) {
+    if (b.rounds == 0) return !b.stop.load(std::memory_order_relaxed);
+    return round < b.rounds || b.handed_over.load(std::memory_order_relaxed) < b.at_least;
+  };
+  for (std::size_t round = 0; goes_on(round); ++round) {
     random = random * 6364136223846793005u + 1442695040888963407u;
     held_block& one = mine[(random >> 33) % mine.size()];
     if (one.at == nullptr) {

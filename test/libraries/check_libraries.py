@@ -41,11 +41,11 @@ def run(combination, what, *words):
     try:
         program, plugin = combination.link()
         done = subprocess.run([program, what, plugin, combination.way, *words], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=60, check=False)
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=600, check=False)
     except RuntimeError as error:
         return {}, str(error)
     except subprocess.TimeoutExpired:
-        return {}, "not done after 60 s"
+        return {}, "not done after 600 s"
     if done.returncode != 0 or not done.stdout.endswith("done\n"):
         return {}, f"exit status {done.returncode}\n{done.stdout}"
     said = {name: [int(n) for n in numbers.split()]

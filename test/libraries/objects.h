@@ -67,10 +67,10 @@ void join(std::vector<std::thread>& threads) {
 /// The child uses the pool with the one thread that it has, and with another.
 void fork_and_use(std::size_t kind, void* pool, const std::vector<const side*>& sides) {
   std::fflush(stdout);
-  alarm(30);  // a handler that waits for itself
+  alarm(300);  // a handler that waits for itself
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);  // a mutex that stays locked
+    alarm(200);  // a mutex that stays locked
     board b;
     b.rounds = 500;
     sides[0]->churn(kind, pool, b, 90);
@@ -145,6 +145,7 @@ int one_life(std::size_t kind, const char* path, const char* how, bool plugin_fi
   b.rounds = 100;
   std::thread([&] { (plugin_first ? other : mine).churn(kind, pool, b, 1); }).join();
 
+  b.at_least = 200;
   b.rounds = 20'000;  // both at once; and one thread that goes from side to side
   std::vector<std::thread> threads = start({&mine, &other, &mine, &other}, kind, pool, b, 2);
   std::thread both([&] { mine.churn(kind, pool, b, 6), other.churn(kind, pool, b, 7), mine.churn(kind, pool, b, 8); });

@@ -1,12 +1,12 @@
 // A pool that is used out of its own call: by its store, and by signal handlers that interrupt it at any instruction.
 #include <boost/test/unit_test.hpp>
 
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -131,6 +131,7 @@ BOOST_AUTO_TEST_CASE(without_checks_it_waits_for_itself) {
   using Pool = pool<static_size<64>, resource_store, mutex_locking<>, hardened>;
   static Pool* one;
   const ending end = in_child([] {
+    alarm(2);
     meddler upstream;
     Pool pool{resource_store(&upstream)};
     one = &pool;
@@ -163,7 +164,8 @@ BOOST_AUTO_TEST_CASE(a_store_may_use_another_pool) {
 
 // ---- signal handlers -------------------------------------------------------------------------------------------------------
 
-/// Signals as often as the system sends them, for a child that has 20 s.
+/// Signals as often as the system sends them, which goes by the processor time of the child. It may use as much as it needs until it
+/// saw enough of them.
 class storm {
  public:
   explicit storm(void (*handler)(int)) {
@@ -173,16 +175,13 @@ class storm {
     sigaction(SIGPROF, &action, nullptr);
     const itimerval often{{0, 100}, {0, 100}};
     setitimer(ITIMER_PROF, &often, nullptr);
-    alarm(60);
+    const rlimit patience{600, 600};
+    setrlimit(RLIMIT_CPU, &patience);
+    alarm(600);
   }
   ~storm() { setitimer(ITIMER_PROF, nullptr, nullptr); }
   storm(const storm&) = delete;
   storm& operator=(const storm&) = delete;
-
-  bool lasts() const { return std::chrono::steady_clock::now() < until_; }
-
- private:
-  std::chrono::steady_clock::time_point until_ = std::chrono::steady_clock::now() + std::chrono::seconds(20);
 };
 
 template <class Pool>
@@ -219,17 +218,26 @@ void handler_meddles(const char* name, called_from = {}) {
     here::pool = &pool;
     pool.deallocate(pool.allocate());
     std::array<void*, 100> blocks;
-    for (const storm signals(here::handle); (here::refused < enough || here::got < enough) && signals.lasts();) {
-      for (void*& block : blocks) std::memset(block = pool.allocate(), 2, 64);
-      for (void* const block : blocks) pool.deallocate(block);
-      for (void* const block : blocks) pool.deallocate(block);  // refused, and looked at once more for the report
+    std::size_t met = 0;  // calls in which the handler was refused, however often
+    const auto watched = [&](auto call) {
+      const std::size_t before = here::refused;
+      call();
+      met += here::refused != before;
+    };
+    for (const storm signals(here::handle); here::refused < enough || here::got < enough;) {
+      for (void*& block : blocks) {
+        watched([&] { block = pool.allocate(); });
+        std::memset(block, 2, 64);
+      }
+      for (void* const block : blocks) watched([&] { pool.deallocate(block); });
+      for (void* const block : blocks) watched([&] { pool.deallocate(block); });  // refused, and looked at once more for the report
       static std::array<volatile char, 4096> elsewhere;
       for (volatile char& one : elsewhere) one = 1;
     }
-    std::fprintf(stderr, "%zu refused, %zu told, %zu served", here::refused.load(), here::told.load(), here::got.load());
-    if (here::refused < enough || here::got < enough) return 1;
-    // A call that is interrupted twice is told of once.
-    if (here::told > here::refused || here::told < here::refused / 2 || here::wrong != 0) return 2;
+    std::fprintf(stderr, "%zu refused, in %zu calls, %zu told, %zu served", here::refused.load(), met, here::told.load(),
+                 here::got.load());
+    // A call that is interrupted twice is told of once; a free that is refused looks at the pool in two of them.
+    if (here::told < met || here::told > here::refused || here::wrong != 0) return 2;
     if (pool.verify() != 0 || here::wrong != 0) return 3;
     return 0;
   });
@@ -275,7 +283,7 @@ BOOST_AUTO_TEST_CASE(lock_free_serves_signal_handlers) {
     };
     std::array<unsigned char*, 100> blocks;
     unsigned char mark = 2;
-    for (const storm signals(handle); served < enough && signals.lasts();) {
+    for (const storm signals(handle); served < enough;) {
       if (++mark < 2) mark = 2;
       for (unsigned char*& block : blocks) std::memset(block = static_cast<unsigned char*>(pool.allocate()), mark, 64);
       for (unsigned char* const block : blocks) {
@@ -284,7 +292,6 @@ BOOST_AUTO_TEST_CASE(lock_free_serves_signal_handlers) {
         pool.deallocate(block);
       }
     }
-    if (served < enough) return 3;
     std::set<void*> all;
     const std::size_t capacity = pool.capacity();
     while (all.size() < capacity - blocks_kept && all.insert(pool.allocate()).second) {

@@ -82,10 +82,12 @@ ending in_child(Body body) {
     close(ends[0]);
     close(ends[1]);
     close(STDOUT_FILENO);
-    for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM}) std::signal(signal, SIG_DFL);
+    for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM, SIGXCPU}) std::signal(signal, SIG_DFL);
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
-    alarm(2);  // what isn't checked may run in circles
+    const rlimit circles{2, 600};  // seconds of the processor: what isn't checked may run in circles
+    setrlimit(RLIMIT_CPU, &circles);
+    alarm(300);  // or wait for ever
     _exit(body());
   }
   close(ends[1]);

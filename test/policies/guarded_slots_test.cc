@@ -76,7 +76,7 @@ int in_child(Body body) {
     action.sa_sigaction = fault;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &action, nullptr);
-    alarm(60);
+    alarm(300);
     body();
     _exit(0);
   }

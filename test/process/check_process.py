@@ -66,7 +66,7 @@ def run(parts, compiler, flags, order):
     words = [] if any(flag.startswith("-DCONTROL") for flag in flags) else [parts.library(compiler, flags).result()]
     # What an unloaded library's pools hold stays, and nothing refers to it any more.
     done = subprocess.run([program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                          timeout=60, check=False, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+                          timeout=600, check=False, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
     return done.returncode, done.stdout
 
 

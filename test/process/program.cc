@@ -33,7 +33,7 @@ report::~report() {
   late.take(true);
   late.give(true);
   const auto in_the_end = [this] { return noted(when::detached_runs) - runs_in_main; };
-  for (int tries = 0; tries != 10'000 && in_the_end() < 30; ++tries)  // the detached threads go on
+  for (int tries = 0; tries != 100'000 && in_the_end() < 30; ++tries)  // the detached threads go on
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (noted(when::library_begins) != noted(when::library_ends)) note(when::faults);
   std::size_t left = 0;

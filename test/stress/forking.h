@@ -45,7 +45,7 @@ pid_t fork_and(Body body, std::chrono::milliseconds patience) {
   setitimer(ITIMER_REAL, &alarm, nullptr);
   _exit(body());
 }
-inline constexpr std::chrono::milliseconds long_enough{30'000};
+inline constexpr std::chrono::milliseconds long_enough{300'000};
 
 /// A pool with threads that use it until it ends.
 class hammered {

@@ -12,6 +12,8 @@
 //  10 a free needs no memory                                     a_free_needs_no_memory
 #include <barrier>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <thread>
@@ -106,7 +108,8 @@ void more_than_a_thousand_pools(const contender& c) {
   }
   std::printf("%s: %zu pools, %zu operations, %zu hand-overs\n", c.name, pools, counts.operations.load(),
               counts.handed_over.load());
-  CHECK(counts.handed_over.load() >= 10 * pools);
+  // A thread finds what those before it have left in 12 of 64 boxes each: 11 hand-overs a pool, were one to run after the other.
+  CHECK(counts.handed_over.load() >= 5 * pools);
   CHECK(books.bytes == before);
   check_integrity(counts);
 }
@@ -144,6 +147,12 @@ const case_for_each slots("more_threads_than_slots", more_threads_than_slots, ca
 void more_threads_than_numbers(const contender& c) { in_a_crowd(c, 1100, nightly() ? 500'000 : 20'000); }
 const case_for_each numbers("more_threads_than_numbers", more_threads_than_numbers, caches);
 
+/// Threads that the system has of this process. No order of threads follows from having asked.
+std::size_t living_threads() {
+  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
 // Nothing orders a thread's end and the next one's beginning but the number that passes from one to the other, and with it
 // magazines in which blocks lie.
 void numbers_change_hands(const contender& c) {
@@ -151,21 +160,18 @@ void numbers_change_hands(const contender& c) {
   constexpr std::size_t at_once = 6;
   tally counts;
   const auto pool = c.make();
-  std::atomic<std::size_t> ended{0};
   std::vector<std::thread> all;
+  const std::size_t others = living_threads();
   for (std::size_t n = 0; n < threads; ++n) {
-    while (n - ended.load(std::memory_order_relaxed) >= at_once) std::this_thread::yield();
+    while (living_threads() >= others + at_once) std::this_thread::yield();
     all.emplace_back([&] {
-      {
-        const shaken disturbed;
-        worker me(*pool, counts);
-        for (int i = 0; i < 10; ++i) {
-          std::array<void*, 10> blocks;
-          CHECK(me.take(blocks) == blocks.size());
-          for (void* const block : blocks) me.give(block);
-        }
+      const shaken disturbed;
+      worker me(*pool, counts);
+      for (int i = 0; i < 10; ++i) {
+        std::array<void*, 10> blocks;
+        CHECK(me.take(blocks) == blocks.size());
+        for (void* const block : blocks) me.give(block);
       }
-      ended.fetch_add(1, std::memory_order_relaxed);
     });
   }
   for (std::thread& thread : all) thread.join();

@@ -151,7 +151,7 @@ void mingle(worker& me, boxes& shared, std::vector<void*>& mine, std::size_t mos
 /// Aborts, naming the test, where something takes longer than `seconds`: threads that wait for each other never end.
 class deadline {
  public:
-  explicit deadline(std::string what, unsigned seconds = nightly() ? 1800 : 120);
+  explicit deadline(std::string what, unsigned seconds = nightly() ? 7200 : 800);
   ~deadline();
   deadline(const deadline&) = delete;
   deadline& operator=(const deadline&) = delete;
