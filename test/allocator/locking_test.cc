@@ -173,11 +173,11 @@ BOOST_AUTO_TEST_CASE(room_is_made_before_another_thread_can_push) {
 }
 
 BOOST_AUTO_TEST_CASE(a_mutex_pool_survives_hand_overs_growth_and_trims) {
-  pool<static_size<64>, mutex_locking<>, lonely_store, fixed_growth<16>> pool;
+  pool<static_size<64>, mutex_locking<>, lonely_store, fixed_growth<64>> pool;
   const std::size_t overlaps = lonely_store::overlaps;
   const std::size_t calls = lonely_store::calls;
   std::size_t handed = 0;
-  while (handed < 50000 || lonely_store::calls - calls < 200) handed += hand_over(pool, 20000);
+  while (handed < 50000 || lonely_store::calls - calls < 100) handed += hand_over(pool, 20000);
   std::printf("%zu blocks changed hands, %zu calls of the store\n", handed, lonely_store::calls - calls);
   BOOST_TEST(lonely_store::overlaps == overlaps);
   pool.trim();
