@@ -11,6 +11,7 @@ import tempfile
 import build_files
 import cmake_tests
 import compilers
+import run_tests
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
@@ -268,16 +269,21 @@ def ctest_cases():
     ]
 
 
-def presets():
-    """What is built is what is run: a test preset filters by what its configuration builds."""
+def read_presets():
     with open("CMakePresets.json", encoding="utf-8") as file:
         every = json.load(file)
-    configured = {one["name"]: one.get("cacheVariables", {}) for one in every["configurePresets"]}
+    own = {one["name"]: one.get("cacheVariables", {}) for one in every["configurePresets"]}
+    return every, {name: {**own["tests"], **variables} for name, variables in own.items() if name != "tests"}
+
+
+def presets():
+    """What is built is what is run: a test preset filters by what its configuration builds."""
+    every, configured = read_presets()
     wrong_ones = []
     for one in every["testPresets"]:
         if one.get("hidden"):
             continue
-        variables = {**configured["tests"], **configured[one["configurePreset"]]}
+        variables = configured[one["configurePreset"]]
         labels = [one["filter"].get(side, {}).get("label", "") for side in ("include", "exclude")]
         if labels != [variables["TARN_TEST_INCLUDE"], variables["TARN_TEST_EXCLUDE"]]:
             wrong_ones.append(one["name"])
@@ -286,8 +292,26 @@ def presets():
     return ", ".join(wrong_ones)
 
 
+def tiers():
+    """The presets choose by tags as the configurations of the first tier do."""
+    _, configured = read_presets()
+    tags = {*run_tests.NEEDS, *run_tests.UNDER_TSAN, "long", "memory", "nightly", "optimised", "threads"}
+    wrong_ones = []
+    for preset, name in {"quick": "gcc_debug", "release": "gcc_debug", "asan": "gcc_sanitizers", "tsan": "tsan_gcc"}.items():
+        wanted = run_tests.QUICK[name]
+        include, exclude = configured[preset]["TARN_TEST_INCLUDE"], configured[preset]["TARN_TEST_EXCLUDE"]
+        if {tag for tag in tags if re.search(exclude, tag)} != {*wanted.without, *run_tests.LEFT_OUT["quick"]}:
+            wrong_ones.append(f"{preset}: {exclude}")
+        if {tag for tag in tags if include and re.search(include, tag)} != {wanted.only} - {""}:
+            wrong_ones.append(f"{preset}: {include}")
+    return ", ".join(wrong_ones)
+
+
 def main():
-    return compilers.report(goods() + wrongs() + agreements() + ctest_cases() + [("presets build what they run", presets)])
+    return compilers.report(goods() + wrongs() + agreements() + ctest_cases() + [
+        ("presets build what they run", presets),
+        ("presets choose what the first tier does", tiers),
+    ])
 
 
 if __name__ == "__main__":
