@@ -4,6 +4,9 @@ AddressSanitizer (g++ and clang), MemorySanitizer, and Valgrind. A case is a fam
 of it as they should be, of which none may be reported. Every tested composition is looked at byte by byte. The same programs
 without what the pools tell the tools must not be found out, or it would be something else that is seen. Prints a table of kinds
 and tools.
+
+Usage: check_tools.py gcc | clang | valgrind    what needs only g++; or clang; or Valgrind
+With TARN_NIGHTLY=1 clang optimises, and each tool has its controls; otherwise clang's address sanitizer has them for all.
 """
 
 import collections
@@ -18,6 +21,7 @@ sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "support")]
 
 import compilers
 
+NIGHTLY = "TARN_NIGHTLY" in os.environ
 SOURCES = ["families", "misuses", "clean"]
 OPERATIONS = 250_000  # of each family
 LEAST_OPERATIONS = 10_000_000  # of all together, under each tool
@@ -28,6 +32,7 @@ SYMBOLIZER = next(filter(None, map(shutil.which, ["llvm-symbolizer-19", "llvm-sy
 
 # What is used afterwards was given back to the store, which may tell the tools by itself.
 GONE = {"write_after_trim", "read_after_release", "read_after_the_end"}
+SECONDS = 1200  # A run takes a few seconds, under Valgrind half a minute; this is for one that hangs.
 CONTROL_FAMILIES = ["batch", "lifo", "page-local", "static array", "thread-cached", "size classes"]
 
 
@@ -40,8 +45,8 @@ class Tool:
 
     def lacks(self):
         """What it needs and isn't here, as a sentence; or None."""
-        if not shutil.which(self.compiler):
-            return f"{self.compiler} is not here: test/run installs it"
+        if self.compiler not in compilers.present():
+            return f"{self.compiler} is not here, or not named in TARN_COMPILERS"
         if self.prefix and not (shutil.which("valgrind") and os.path.exists("/usr/include/valgrind/memcheck.h")):
             return "valgrind, or its header valgrind/memcheck.h, is not here: test/run installs them"
         return None
@@ -51,7 +56,7 @@ class Tool:
         text = ":".join(f"{name}={value}" for name, value in options.items() if value)
         msan = text.replace(":detect_leaks=1", "")
         return subprocess.run([*self.prefix, program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=300, check=False,
+                              errors="replace", timeout=SECONDS, check=False,
                               env={**os.environ, "ASAN_OPTIONS": text, "MSAN_OPTIONS": msan})
 
 
@@ -62,14 +67,13 @@ def reads(kind):
 ADDRESS = r"AddressSanitizer: (?:use-after-poison|heap-use-after-free|SEGV)"
 MEMORY = r"MemorySanitizer: (?:use-of-uninitialized-value|SEGV)"
 MEMCHECK = r"Invalid (?:read|write) of size|Unaddressable byte\(s\) found|depends on uninitialised value"
-TOOLS = [
-    Tool("ASan, clang", "clang++-19", ["-O1", "-fsanitize=address"], ADDRESS, lambda kind: kind != "read_before_write"),
-    Tool("ASan, g++", "g++", ["-O0", "-fsanitize=address"], ADDRESS, lambda kind: kind != "read_before_write"),
-    Tool("MSan", "clang++-19", ["-O0", "-fsanitize=memory"], MEMORY, reads),
-    Tool("Valgrind", "g++", ["-O1", "-DTARN_VALGRIND"], MEMCHECK, lambda kind: True,
-         ["valgrind", "-q", "--error-exitcode=9", "--leak-check=no"]),
-]
-CONTROLS = [tool for tool in TOOLS if tool.name != "ASan, g++"]
+ASAN_CLANG = Tool("ASan, clang", "clang++-19", ["-O1" if NIGHTLY else "-O0", "-fsanitize=address"], ADDRESS,
+                  lambda kind: kind != "read_before_write")
+ASAN_GCC = Tool("ASan, g++", "g++", ["-O0", "-fsanitize=address"], ADDRESS, lambda kind: kind != "read_before_write")
+MSAN = Tool("MSan", "clang++-19", ["-O0", "-fsanitize=memory"], MEMORY, reads)
+VALGRIND = Tool("Valgrind", "g++", ["-O1", "-DTARN_VALGRIND"], MEMCHECK, lambda kind: True,
+                ["valgrind", "-q", "--error-exitcode=9", "--leak-check=no"])
+GROUPS = {"gcc": [ASAN_GCC], "clang": [ASAN_CLANG, MSAN], "valgrind": [VALGRIND]}
 
 
 def program_of(builder, tool, first=None):
@@ -111,7 +115,8 @@ def is_reported(tool, text, status):
 class Table:
     """[kind][tool]: families in which it was reported, and in which it can be done."""
 
-    def __init__(self):
+    def __init__(self, tools):
+        self.tools = tools
         self.cells = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0]))
         self.operations = collections.Counter()
 
@@ -121,11 +126,11 @@ class Table:
         cell[1] += 1
 
     def show(self):
-        print(f"{'reported, of families that can do it':<40}" + "".join(f"{tool.name:>14}" for tool in TOOLS))
+        print(f"{'reported, of families that can do it':<40}" + "".join(f"{tool.name:>14}" for tool in self.tools))
         for kind, cells in self.cells.items():
-            row = [f"{cells[tool.name][0]} of {cells[tool.name][1]}" if tool.sees(kind) else "-" for tool in TOOLS]
+            row = [f"{cells[tool.name][0]} of {cells[tool.name][1]}" if tool.sees(kind) else "-" for tool in self.tools]
             print(f"{kind.replace('_', ' '):<40}" + "".join(f"{cell:>14}" for cell in row))
-        print(f"{'operations without a report':<40}" + "".join(f"{self.operations[tool.name]:>14,}" for tool in TOOLS))
+        print(f"{'operations without a report':<40}" + "".join(f"{self.operations[tool.name]:>14,}" for tool in self.tools))
 
 
 def misuse_case(tool, link, family, table, named):
@@ -185,7 +190,7 @@ def control_case(tool, link, family):
 
 def every_case(builder, first=None):
     """`first`: as for program_of(); then it must be found out that nothing is closed."""
-    tool = TOOLS[0]
+    tool = ASAN_CLANG
     name = "every-" + (first or "told")
     before = ["-I" + first] if first else []
     job = builder.job(name, [tool.compiler, *before, *FLAGS, "-O0", *tool.flags[1:], "tarn/test/tools/every_composition.cc"])
@@ -210,16 +215,20 @@ def every_case(builder, first=None):
 
 
 def main():
+    if sys.argv[1:] not in [[group] for group in GROUPS]:
+        sys.exit(__doc__)
+    wanted = GROUPS[sys.argv[1]]
     builder = compilers.Builder(compilers.include_root())
-    table = Table()
+    table = Table(wanted)
     silent_header(builder, "silent")
-    lacking = [(tool.name, tool.lacks()) for tool in TOOLS if tool.lacks()]
-    tools = [tool for tool in TOOLS if not tool.lacks()]
-    cases = [(f"{name} can be tried", lambda why=why: why) for name, why in lacking]
+    cases = [(f"{tool.name} can be tried", lambda why=tool.lacks(): why) for tool in wanted if tool.lacks()]
+    tools = [tool for tool in wanted if not tool.lacks()]
+    if not tools:
+        return compilers.report(cases)
     links = {tool: program_of(builder, tool) for tool in tools}
-    if TOOLS[0] in tools:
-        cases += [every_case(builder, first) for first in ([None, "silent"] if "TARN_NIGHTLY" in os.environ else [None])]
-    silent = {tool: program_of(builder, tool, "silent") for tool in CONTROLS if tool in tools}
+    if ASAN_CLANG in tools:
+        cases += [every_case(builder, first) for first in ([None, "silent"] if NIGHTLY else [None])]
+    silent = {tool: program_of(builder, tool, "silent") for tool in tools if NIGHTLY or tool is ASAN_CLANG}
     families = subprocess.run([links[tools[0]](), "list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     if len(families) < LEAST_FAMILIES:
         sys.exit(f"{len(families)} families, at least {LEAST_FAMILIES} expected")
