@@ -160,8 +160,8 @@ BOOST_AUTO_TEST_CASE(a_bounded_second_store) {
 
 // ---- wait_for_block ------------------------------------------------------------------------------------------------------
 
-/// Milliseconds: whoever waits in vain doesn't end.
-constexpr std::size_t for_ever = 24 * 3600 * 1000;
+/// Milliseconds, far more than is needed: only who waits in vain ever sees the end of them.
+constexpr std::size_t for_ever = 600'000;
 
 using waiting = std::tuple<mutex_locking<>, mutex_locking<spin_mutex>, mutex_locking<thread_aware_mutex>,
                            grouped_locking<struct waiters, std::mutex>>;

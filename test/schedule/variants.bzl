@@ -74,6 +74,7 @@ def variants_test(which, headers, tests, **kwargs):
         tarn_test(
             name = test[:-len(".cc")],
             srcs = [test],
+            timeout = "long",  # a minute where nothing else runs
             copts = ["-O1"],  # -O2 takes longer to compile than it saves
             deps = [which + "_variants"],
             **kwargs
