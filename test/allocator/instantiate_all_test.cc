@@ -30,8 +30,8 @@ struct name_row {
 
 }  // namespace
 
-// clang 14 makes members, too, whose `requires` is false (mended in a later one). There the class itself must do, and what other
-// tests use of it.
+// clang 14 makes members, too, whose `requires` is false (mended in a later one). There the class itself must do, and what
+// other tests use of it.
 #if defined(__clang__) && __clang_major__ < 16
 #define INSTANTIATE_CHECKED(row)                                                      \
   static_assert(sizeof(tarn::detail::checked_calls<tarn::test::environment_of_row<row>>) != 0); \

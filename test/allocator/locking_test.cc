@@ -244,8 +244,8 @@ BOOST_AUTO_TEST_CASE(a_group_guard_keeps_other_threads_out) {
 static_assert(sizeof(pool<static_size<64>, grouped_locking<struct quiet_group>>) == sizeof(pool<static_size<64>>));
 
 #if SEES_LOCKS
-/// Locks that a thread takes for all that a pool can be asked for. It grows and shrinks, but asks for memory only once it has some:
-/// the heap may lock.
+/// Locks that a thread takes for all that a pool can be asked for. It grows and shrinks, but asks for memory only once it has
+/// some: the heap may lock.
 template <class Locking>
 std::size_t locks_of_a_pool() {
   std::vector<std::byte> bytes(100'000);

@@ -508,7 +508,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_deallocate_returns_the_memory_
   BOOST_TEST(upstream.calls() == calls);  // what was freed serves again
 }
 
-/// Nanoseconds of the processor for the free of a block and an allocation, where so many chunks are full. The same few blocks each time.
+/// Nanoseconds of the processor for the free of a block and an allocation, where so many chunks are full. The same few blocks
+/// each time.
 template <class Resource>
 double nanoseconds_a_pair(std::size_t chunks) {
   Resource resource(options(64, 0));

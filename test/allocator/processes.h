@@ -62,8 +62,8 @@ inline std::size_t number_in(const char* path, int n) {
 /// Bytes of addresses that are mapped.
 inline std::size_t mapped_bytes() { return number_in("/proc/self/statm", 0) * page_bytes(); }
 
-/// Bytes of memory in use, also of what a machine that is short of memory has put away. Each page is looked at; statm adds up what
-/// each processor has noted so far.
+/// Bytes of memory in use, also of what a machine that is short of memory has put away. Each page is looked at; statm adds up
+/// what each processor has noted so far.
 inline std::size_t resident_bytes() {
   char text[4096] = {};
   std::size_t n = 0;

@@ -53,7 +53,7 @@ struct board {
   std::atomic<std::size_t> handed_over = 0;  // blocks of another thread that a thread freed
   std::atomic<std::size_t> faults = 0;
   std::size_t rounds = 0;
-  std::size_t at_least = 0;  // blocks that are handed over before the rounds are enough: one thread can have done its own at once
+  std::size_t at_least = 0;  // blocks that are handed over before the rounds are enough: a thread can have done its own at once
   std::atomic<bool> begun = false;
   std::atomic<bool> stop = false;  // for threads that have no number of rounds
 };

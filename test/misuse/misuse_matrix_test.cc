@@ -112,8 +112,8 @@ std::vector<family> families_under(policy checks) {
   }
 }
 
-/// The matrix under one policy, once in a process: `table` needs all of them, whether their own cases run or not. Returns the number
-/// of families.
+/// The matrix under one policy, once in a process: `table` needs all of them, whether their own cases run or not. Returns the
+/// number of families.
 std::size_t run(policy checks, called_from = {}) {
   static std::array<std::size_t, policies> done{};
   std::size_t& number = done[static_cast<std::size_t>(checks)];

@@ -164,8 +164,8 @@ BOOST_AUTO_TEST_CASE(a_store_may_use_another_pool) {
 
 // ---- signal handlers -------------------------------------------------------------------------------------------------------
 
-/// Signals as often as the system sends them, which goes by the processor time of the child. It may use as much as it needs until it
-/// saw enough of them.
+/// Signals as often as the system sends them, which goes by the processor time of the child. It may use as much as it needs
+/// until it saw enough of them.
 class storm {
  public:
   explicit storm(void (*handler)(int)) {
@@ -230,7 +230,8 @@ void handler_meddles(const char* name, called_from = {}) {
         std::memset(block, 2, 64);
       }
       for (void* const block : blocks) watched([&] { pool.deallocate(block); });
-      for (void* const block : blocks) watched([&] { pool.deallocate(block); });  // refused, and looked at once more for the report
+      // Refused, and looked at once more for the report.
+      for (void* const block : blocks) watched([&] { pool.deallocate(block); });
       static std::array<volatile char, 4096> elsewhere;
       for (volatile char& one : elsewhere) one = 1;
     }

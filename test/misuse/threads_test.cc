@@ -49,10 +49,19 @@ void free_at_once(const char* name, std::size_t rounds, called_from = {}) {
   Pool pool;
   std::size_t wrong = 0;
   std::barrier step(2);
+  std::array<std::atomic<std::size_t>, 2> reached{};
+  const auto free_all = [&](std::size_t me, std::size_t round) {
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      const std::size_t place = round * blocks.size() + i;
+      reached[me] = place;
+      for (int tries = 0; tries != 1000 && reached[1 - me] < place; ++tries) {}  // for the other, if it runs
+      pool.deallocate(blocks[i]);
+    }
+  };
   std::thread other([&] {
     for (std::size_t i = 0; i != rounds; ++i) {
       step.arrive_and_wait();
-      for (void* const block : blocks) pool.deallocate(block);
+      free_all(0, i);
       step.arrive_and_wait();
     }
   });
@@ -60,7 +69,7 @@ void free_at_once(const char* name, std::size_t rounds, called_from = {}) {
     for (void*& block : blocks) wrong += (block = pool.try_allocate()) == nullptr;
     for (std::atomic<int>& n : refusals) n = 0;
     step.arrive_and_wait();
-    for (void* const block : blocks) pool.deallocate(block);
+    free_all(1, i);
     step.arrive_and_wait();
     for (const std::atomic<int>& n : refusals) wrong += n != 1;
   }

@@ -1,5 +1,5 @@
-// A mutex that a pool's guard leaves alone while there is one thread. What happens then happens before the first case, whichever that
-// is: the process never has one thread again, as far as glibc says.
+// A mutex that a pool's guard leaves alone while there is one thread. What happens then happens before the first case,
+// whichever that is: the process never has one thread again, as far as glibc says.
 #include <boost/test/unit_test.hpp>
 
 #if defined(__has_include)

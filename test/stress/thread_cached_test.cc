@@ -108,7 +108,8 @@ void more_than_a_thousand_pools(const contender& c) {
   }
   std::printf("%s: %zu pools, %zu operations, %zu hand-overs\n", c.name, pools, counts.operations.load(),
               counts.handed_over.load());
-  // A thread finds what those before it have left in 12 of 64 boxes each: 11 hand-overs a pool, were one to run after the other.
+  // A thread finds what those before it have left in 12 of 64 boxes each: 11 hand-overs a pool, were one to run after the
+  // other.
   CHECK(counts.handed_over.load() >= 5 * pools);
   CHECK(books.bytes == before);
   check_integrity(counts);
