@@ -105,7 +105,9 @@ BROKEN = [
 
 
 def faults(tree, wanted):
-    """What all checks say of a tree."""
+    """What all checks say of a tree. Code is compiled only where it isn't the right tree's."""
+    if tree is not RIGHT and check_docs.blocks_of(tree) == check_docs.blocks_of(RIGHT):
+        wanted = []
     present = set(tree) | {"docs/p.png"}
     found = (run() for _, run in check_docs.all_checks(tree, present, [], wanted, FLOOR))
     return [wrong for wrong in found if wrong]

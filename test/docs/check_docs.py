@@ -23,6 +23,10 @@ import compilers
 # that adds some.
 FLOOR = {"code blocks": 42, "code blocks that run": 38, "tests of bad input": 76}
 
+# Nearly all code includes it, and parsing it is most of the work. Where a block's own headers include it, it is put before them,
+# as parsed already; whether a block includes all that it needs is seen all the same.
+PRECOMPILED = "tarn/allocator/pool.h"
+
 AXES = ["size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics"]
 KINDS = ["", "run", "fragment", "file", "rejected"]
 
@@ -159,12 +163,28 @@ def check_floor(tree, floor):
             for what, least in floor.items()]
 
 
+def reached(tree, text):
+    """The headers of ours that a text includes, and those that these include."""
+    found, todo = set(), [text]
+    while todo:
+        for header in re.findall(r'^#include "(tarn/.*?)"', todo.pop(), re.MULTILINE):
+            if header not in found:
+                found.add(header)
+                todo.append(tree.get(header[len("tarn/"):], ""))
+    return found
+
+
 def check_blocks(tree, headers, wanted):
     """Compiles every block. `headers`: what a fragment may use without an #include; `wanted`: compilers. They take turns, but for
     what must be rejected: of each other's messages they know nothing. A nightly run has every block compiled by all."""
     root = compilers.include_root()
     cases = []
+    if not wanted:
+        return cases
     turns = itertools.cycle([[one] for one in wanted])
+    first = {}
+    if any(PRECOMPILED in reached(tree, block.text) for block in blocks_of(tree)):
+        first = {compiler: compilers.precompiled(compiler, root, [PRECOMPILED], "-pthread") for compiler in wanted}
     for document, blocks in itertools.groupby(blocks_of(tree), lambda block: block.document):
         page = tempfile.mkdtemp(prefix="page-", dir=root)  # Files that the page shows, where its own code finds them.
         for block in blocks:
@@ -173,9 +193,11 @@ def check_blocks(tree, headers, wanted):
                 os.makedirs(os.path.dirname(shown), exist_ok=True)
                 with open(shown, "w", encoding="utf-8") as file:
                     file.write(block.text)
-            by = wanted if block.kind == "rejected" or os.environ.get("TARN_NIGHTLY") else next(turns)
+            by = wanted if block.kind == "rejected" or "TARN_NIGHTLY" in os.environ else next(turns)
+            includes = PRECOMPILED in reached(tree, source_of(block, headers)) and block.kind != "file"
             cases += [(f"{document}:{block.line} {block.kind or 'compiles'} ({compiler})".replace("  ", " "),
-                       functools.partial(try_block, block, compiler, root, page, headers)) for compiler in by]
+                       functools.partial(try_block, block, compiler, root, page, headers, first[compiler] if includes else []))
+                      for compiler in by]
     return cases
 
 
@@ -194,15 +216,15 @@ def source_of(block, headers):
     return "\n".join(parts)
 
 
-def try_block(block, compiler, root, page, headers):
+def try_block(block, compiler, root, page, headers, first):
     with tempfile.TemporaryDirectory(dir=page) as work:
         source, program = os.path.join(work, "block.cc"), os.path.join(work, "block")
         with open(source, "w", encoding="utf-8") as file:
             file.write(source_of(block, headers))
-        command = [compiler, "-std=c++20", *compilers.WARNINGS, "-I" + page, "-I" + root]
+        command = [compiler, "-std=c++20", "-pthread", *first, *compilers.WARNINGS, "-I" + page, "-I" + root]
         if block.kind == "fragment":
             command += ["-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-local-typedefs"]
-        command += [source, "-pthread", "-o", program] if block.kind == "run" else ["-fsyntax-only", source]
+        command += [source, "-o", program] if block.kind == "run" else ["-fsyntax-only", source]
         good, said = execute(command, 1200)
         if block.kind == "rejected":
             expected = re.findall(r"^\s*// error: (.*\S)", block.text, re.MULTILINE)

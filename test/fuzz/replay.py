@@ -32,7 +32,7 @@ def program(builder, mistake=None):
         return builder.job("replay", COMMAND)
     folder = tempfile.mkdtemp(prefix="mistake-", dir=builder.root)
     mistakes.make(mistake, builder.root, folder)
-    return builder.job(os.path.basename(folder) + ".out", [*COMMAND, "-g0", "-I" + folder])
+    return builder.job(os.path.basename(folder) + ".out", [COMPILER, "-I" + folder, *COMMAND[1:], "-g0"])
 
 
 def run(job, target, paths):

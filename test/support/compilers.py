@@ -47,18 +47,20 @@ def compile_only(compiler, root, source, *flags):
     return done.returncode == 0, done.stdout
 
 
-def precompiled(compiler, root, headers):
-    """Flags that include `headers` as if parsed before: a case then costs a tenth. None of them where they don't compile."""
+def precompiled(compiler, root, headers, *flags):
+    """Flags that include `headers` as if parsed before: a case then costs a tenth. None of them where they don't compile. `flags`:
+    others that the case has and that matter to the headers."""
     name = "first-" + compiler + ".h"
     with open(os.path.join(root, name), "w", encoding="utf-8") as first:
         first.writelines(f'#include "{header}"\n' for header in headers)
     clang = compiler.startswith("clang")
     once = ["-fpch-instantiate-templates"] if clang else []  # what the headers use of templates; not again for each case
-    done = subprocess.run([compiler, "-std=c++20", "-I.", *once, "-x", "c++-header", name, "-o", name + ".gch"], cwd=root,
+    done = subprocess.run([compiler, "-std=c++20", "-I.", *flags, *once, "-x", "c++-header", name, "-o", name + ".gch"], cwd=root,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if done.returncode != 0:
         return []
-    return ["-include-pch", name + ".gch"] if clang else ["-include", name]
+    path = os.path.join(root, name)
+    return ["-include-pch", path + ".gch"] if clang else ["-include", path]
 
 
 class Builder:
