@@ -49,6 +49,7 @@ FULL = {
     "tsan": Configuration(("--config=tsan",), "threads", UNDER_TSAN),
     "tsan_gcc": Configuration(("--config=tsan_gcc",), "threads", UNDER_TSAN),
     "benchmarks": None,
+    "cmake_list": None,
     "consumer": None,
 }
 NIGHTLY = {
@@ -61,6 +62,7 @@ NIGHTLY = {
     "tsan": Configuration(("--config=tsan",), "", UNDER_TSAN),
     "tsan_gcc": Configuration(("--config=tsan_gcc",), "", UNDER_TSAN),
     "benchmarks": None,
+    "cmake_list": None,
     "consumer": None,
     "fresh": None,
 }
@@ -69,6 +71,7 @@ LEFT_OUT = {"quick": ("long", "nightly", *NEEDS), "full": ("nightly",), "nightly
 
 # What can't be a target of our Bazel, since it starts one of its own, or needs the machine for itself.
 COMMANDS = {
+    "cmake_list": ["bash", "-c", "bazel query --noshow_progress 'tests(//...)' | test/support/cmake_tests.py agree ."],
     "benchmarks": ["bench/run", "--smoke", "--out"],  # and a folder
     "consumer": ["test/consumer/run"],
     "fresh": ["test/fresh/run"],
@@ -165,7 +168,7 @@ def run_command(name):
                 print(line, end="", flush=True)
                 said.append(line)
         status = running.returncode
-    return [count_cases.judge(command[0], "".join(said), status == 0, f"exit status {status}")]
+    return [count_cases.judge(name, "".join(said), status == 0, f"exit status {status}")]
 
 
 def parse(arguments):
