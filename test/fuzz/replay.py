@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs what earlier fuzzing saved through the targets, under g++'s address sanitizer. A case is the corpus of a target, or a
-regression. With TARN_NIGHTLY=1 each mistake of mistakes.py, too, which some input must find.
+regression. With TARN_NIGHTLY=1 also a control, a mistake in the library that some input must find.
 
 Usage: replay.py [targets]     by default all of them
 """
@@ -23,6 +23,7 @@ COMPILER = "g++"
 # Its warnings are about attributes of clang's; run_fuzz.py compiles the same with all warnings.
 COMMAND = [COMPILER, "-std=c++20", "-O0", "-g1", "-fsanitize=address", "-Wno-attributes", "-I.", "-pthread",
            "tarn/test/fuzz/replay.cc"]
+CONTROL = "a block handed out twice"  # one of mistakes.py
 SECONDS = 600  # Hundred times what it takes: for an input that hangs.
 
 
@@ -99,7 +100,8 @@ def main():
         cases.append(replay_case(job, target, f"{len(corpus)} inputs of the corpus", corpus))
         cases += [replay_case(job, target, f"regression {name}", [os.path.join(folder, name)]) for name in others]
     if "TARN_NIGHTLY" in os.environ:
-        cases += [control_case(builder, one, saved[one.target]) for one in mistakes.MISTAKES if one.target in wanted]
+        cases += [control_case(builder, one, saved[one.target]) for one in mistakes.MISTAKES
+                  if one.name == CONTROL and one.target in wanted]
     return compilers.report(cases)
 
 

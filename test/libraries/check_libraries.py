@@ -22,6 +22,7 @@ sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "support")]
 import compilers
 from builds import COMPILERS, VISIBILITIES, WAYS, Combination, changed_header, source_object
 
+SECONDS = 600  # A run takes one or two; this is for one that hangs.
 POOLS = 4  # static ones, as in pools.h
 KINDS = 3  # of pools that are objects, as in pools.h
 LIVES = 2 * KINDS  # program.cc opens the plugin anew for each
@@ -41,11 +42,11 @@ def run(combination, what, *words):
     try:
         program, plugin = combination.link()
         done = subprocess.run([program, what, plugin, combination.way, *words], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=600, check=False)
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=SECONDS, check=False)
     except RuntimeError as error:
         return {}, str(error)
     except subprocess.TimeoutExpired:
-        return {}, "not done after 600 s"
+        return {}, f"not done after {SECONDS} s"
     if done.returncode != 0 or not done.stdout.endswith("done\n"):
         return {}, f"exit status {done.returncode}\n{done.stdout}"
     said = {name: [int(n) for n in numbers.split()]

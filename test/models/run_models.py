@@ -2,7 +2,8 @@
 """Has Spin search the models for errors, as runs.txt asks. A case is a run; or whether a model says what the code does; or
 whether all of a model is ever reached.
 
-Usage: run_models.py runs.txt files.pml
+Usage: run_models.py mirrors files.pml            whether they say what the code does; needs no Spin
+       run_models.py search runs.txt files.pml    the rest
 """
 
 import collections
@@ -149,7 +150,7 @@ def mirror_cases(path):
 
 
 def main():
-    sources = {os.path.basename(path)[:-4]: os.path.abspath(path) for path in sys.argv[2:]}
+    what, *paths = sys.argv[1:]
     failed = passed = 0
 
     def report(name, wrong):
@@ -159,16 +160,18 @@ def main():
         if wrong:
             print("      " + wrong.rstrip().replace("\n", "\n      "), flush=True)
 
-    for path in sys.argv[2:]:
-        for case in mirror_cases(path):
-            report(*case)
-
-    if missing := [tool for tool in ("spin", "gcc") if not shutil.which(tool)]:
+    if what == "mirrors":
+        for path in paths:
+            for case in mirror_cases(path):
+                report(*case)
+    elif missing := [tool for tool in ("spin", "gcc") if not shutil.which(tool)]:
         report("models", f"{' and '.join(missing)} not found: no model was checked. test/run installs what is missing.")
     else:
+        table, *models = paths
+        sources = {os.path.basename(path)[:-4]: os.path.abspath(path) for path in models}
         right = collections.defaultdict(list)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
-            runs = list(read_runs(sys.argv[1]))
+            runs = list(read_runs(table))
             for run, result in zip(runs, workers.map(lambda run: search(run, sources), runs)):
                 report(f"{run.model} {' '.join(run.names)}: {result.states} states, depth {result.depth}, "
                        f"{result.seconds:.1f} s, {result.found or 'nothing'} found", judge(run, result))

@@ -24,6 +24,8 @@ CHECKED = ["-O1", "-g1", "-fsanitize=address", "-fno-omit-frame-pointer"]
 NARROW = ["-O1", "-fno-exceptions", "-fno-rtti"]
 ENDS, LATE = ["-DCONTROL_ENDS"], ["-DCONTROL_LATE"]
 
+SECONDS = 600  # A run takes less than one; this is for one that hangs.
+
 # What one run counts: three units, a handler of each before and after main() and one of main's, threads as in program.cc.
 EXACT = {"before main": 3, "after main": 3, "at exit": 7, "thread ends": 11, "detached ends": 8, "containers end": 6,
          "library begins": 2, "library ends": 2, "left": 0, "faults": 0}
@@ -66,7 +68,7 @@ def run(parts, compiler, flags, order):
     words = [] if any(flag.startswith("-DCONTROL") for flag in flags) else [parts.library(compiler, flags).result()]
     # What an unloaded library's pools hold stays, and nothing refers to it any more.
     done = subprocess.run([program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                          timeout=600, check=False, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+                          timeout=SECONDS, check=False, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
     return done.returncode, done.stdout
 
 
