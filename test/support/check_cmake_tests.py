@@ -108,7 +108,7 @@ def goods():
              r"^tarn_need\(boost\.test HEADER boost/test/unit_test\.hpp PACKAGE libboost-test-dev\)$",
              r"^tarn_test\(//a:one PROGRAMS a\.one COMMAND \./a/one FOLDER out/runfiles/a/one TIMEOUT 300\)$",
              r"^link out/runfiles/a/one/a/one out/programs/a/one$", files=a),
-        good("tags are labels, but for those that say something to Bazel", ONE.format(', tags = ["threads", "cpu:2", "long"]'),
+        good("tags are labels, but for those that say something to Bazel", ONE.format(', tags = ["threads", "cpu:2", "slow"]'),
              r"^tarn_test\(//a:one .* LABELS long threads TIMEOUT 300 PROCESSORS 2\)$", files=a),
         good("a size is a limit of time", ONE.format(', size = "large"'), r"^tarn_test\(//a:one .*TIMEOUT 900\)$", files=a),
         good("a limit of time goes before a size", ONE.format(', size = "large", timeout = "short"'),
@@ -295,7 +295,7 @@ def presets():
 def tiers():
     """The presets choose by tags as the configurations of the first tier do."""
     _, configured = read_presets()
-    tags = {*run_tests.NEEDS, *run_tests.UNDER_TSAN, "long", "memory", "nightly", "optimised", "threads"}
+    tags = {*run_tests.NEEDS, *run_tests.UNDER_TSAN, "slow", "memory", "nightly", "optimised", "threads"}
     wrong_ones = []
     for preset, name in {"quick": "gcc_debug", "release": "gcc_debug", "asan": "gcc_sanitizers", "tsan": "tsan_gcc"}.items():
         wanted = run_tests.QUICK[name]

@@ -35,7 +35,7 @@ UNDER_TSAN = UNDER_ASAN + ("no_tsan",)
 # dead stack frames, which takes a quarter where tests run long.
 BRIEF = ("--copt=-g0", "--copt=-fsanitize-address-use-after-return=never")
 
-# {tier: {configuration: what it runs}}. A test that is long stays out of the first tier, one that is nightly out of both.
+# {tier: {configuration: what it runs}}. A test that is slow stays out of the first tier, one that is nightly out of both.
 QUICK = {
     "gcc_debug": Configuration(("--config=gcc_debug",)),
     "gcc_sanitizers": Configuration(("--config=gcc_sanitizers",), "memory", UNDER_ASAN),
@@ -44,7 +44,7 @@ QUICK = {
 FULL = {
     "gcc": Configuration(("--config=opt", "--config=gcc")),
     "clang19": Configuration(("--config=opt", "--config=clang"), "optimised", ONCE),
-    "clang14": Configuration(("--config=clang14",), "", ONCE + ("long",)),
+    "clang14": Configuration(("--config=clang14",), "", ONCE + ("slow",)),
     "sanitizers": Configuration(("--config=sanitizers", *BRIEF), "", UNDER_ASAN),
     "tsan": Configuration(("--config=tsan",), "threads", UNDER_TSAN),
     "tsan_gcc": Configuration(("--config=tsan_gcc",), "threads", UNDER_TSAN),
@@ -67,7 +67,7 @@ NIGHTLY = {
     "fresh": None,
 }
 TIERS = {"quick": QUICK, "full": FULL, "nightly": NIGHTLY}
-LEFT_OUT = {"quick": ("long", "nightly", *NEEDS), "full": ("nightly",), "nightly": ()}
+LEFT_OUT = {"quick": ("slow", "nightly", *NEEDS), "full": ("nightly",), "nightly": ()}
 
 # What can't be a target of our Bazel, since it starts one of its own, or needs the machine for itself.
 COMMANDS = {

@@ -175,21 +175,28 @@ def tiers():
             text = file.read()
         return expect([], [name for tier in run_tests.TIERS.values() for name in tier if name not in text])
 
+    def no_tag_of_bazels():
+        taken = {"small", "medium", "large", "enormous", "short", "moderate", "long", "eternal"}
+        filters = [run_tests.tag_filter(configuration, run_tests.LEFT_OUT[tier])
+                   for tier, configurations in run_tests.TIERS.items() for configuration in configurations.values() if configuration]
+        return expect(set(), taken & {tag.lstrip("-") for text in filters for tag in text.split(",")})
+
     return [
         takes("quick", "gcc_debug", True), takes("quick", "gcc_debug", True, "any_config"),
-        takes("quick", "gcc_debug", False, "long"), takes("quick", "gcc_debug", False, "needs_clang"),
+        takes("quick", "gcc_debug", False, "slow"), takes("quick", "gcc_debug", False, "needs_clang"),
         takes("quick", "gcc_debug", False, "nightly"), takes("quick", "gcc_debug", True, "threads"),
         takes("quick", "gcc_sanitizers", False), takes("quick", "gcc_sanitizers", True, "memory"),
         takes("quick", "gcc_sanitizers", False, "memory", "no_sanitizers"), takes("quick", "tsan_gcc", True, "threads"),
-        takes("quick", "tsan_gcc", False, "threads", "long"), takes("quick", "tsan_gcc", False, "threads", "no_tsan"),
-        takes("full", "gcc", True, "long"), takes("full", "gcc", True, "needs_clang", "any_config"),
-        takes("full", "gcc", False, "nightly"), takes("full", "clang14", False, "any_config"), takes("full", "clang14", False, "long"),
-        takes("full", "clang19", True, "optimised"), takes("full", "clang19", False), takes("full", "sanitizers", True, "long"),
+        takes("quick", "tsan_gcc", False, "threads", "slow"), takes("quick", "tsan_gcc", False, "threads", "no_tsan"),
+        takes("full", "gcc", True, "slow"), takes("full", "gcc", True, "needs_clang", "any_config"),
+        takes("full", "gcc", False, "nightly"), takes("full", "clang14", False, "any_config"), takes("full", "clang14", False, "slow"),
+        takes("full", "clang19", True, "optimised"), takes("full", "clang19", False), takes("full", "sanitizers", True, "slow"),
         takes("nightly", "gcc", True, "nightly"), takes("nightly", "tsan", True), takes("nightly", "tsan", False, "no_sanitizers"),
         refused("two tiers at once are refused", "--full", "--nightly"),
         refused("a configuration of another tier is refused", "--config=clang14"),
         refused("a floor isn't raised by a part of the tests", "--raise-floor", "--filter=x"),
         ("--help names every configuration", every_flag_is_known),
+        ("no tag is a size or a limit of time of Bazel's, which its filters take for tags", no_tag_of_bazels),
     ]
 
 

@@ -3,7 +3,7 @@
 # Only what TARN_TEST_INCLUDE and TARN_TEST_EXCLUDE choose by labels, a test's tags, is built by default; a preset's `ctest`
 # chooses by the same.
 set(TARN_TEST_INCLUDE "" CACHE STRING "Build the tests with a label that matches this; empty: all")
-set(TARN_TEST_EXCLUDE "^(long|nightly|needs_.*)$" CACHE STRING "Don't build the tests with a label that matches this")
+set(TARN_TEST_EXCLUDE "^(slow|nightly|needs_.*)$" CACHE STRING "Don't build the tests with a label that matches this")
 
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 find_package(Threads REQUIRED)
