@@ -109,7 +109,7 @@ def goods():
              r"^tarn_test\(//a:one PROGRAMS a\.one COMMAND \./a/one FOLDER out/runfiles/a/one TIMEOUT 300\)$",
              r"^link out/runfiles/a/one/a/one out/programs/a/one$", files=a),
         good("tags are labels, but for those that say something to Bazel", ONE.format(', tags = ["threads", "cpu:2", "slow"]'),
-             r"^tarn_test\(//a:one .* LABELS long threads TIMEOUT 300 PROCESSORS 2\)$", files=a),
+             r"^tarn_test\(//a:one .* LABELS slow threads TIMEOUT 300 PROCESSORS 2\)$", files=a),
         good("a size is a limit of time", ONE.format(', size = "large"'), r"^tarn_test\(//a:one .*TIMEOUT 900\)$", files=a),
         good("a limit of time goes before a size", ONE.format(', size = "large", timeout = "short"'),
              r"^tarn_test\(//a:one .*TIMEOUT 60\)$", files=a),
