@@ -2,22 +2,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <array>
-#include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <deque>
 #include <functional>
-#include <limits>
 #include <list>
 #include <map>
-#include <memory>
-#include <memory_resource>
 #include <new>
-#include <random>
-#include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
