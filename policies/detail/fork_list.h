@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 
 #include "tarn/policies/detail/config.h"
 
@@ -31,13 +32,13 @@ class fork_member {
   enum class action { try_lock, unlock };
   using handler = bool (*)(fork_member&, action) noexcept;  // returns whether it could
 
-  constexpr fork_member() noexcept = default;
+  constexpr fork_member() noexcept;
   fork_member(const fork_member&) = delete;
   fork_member& operator=(const fork_member&) = delete;
 
   /// Precondition: the calling thread holds none of the member's mutexes.
   void enter(handler act) noexcept {
-    if (home_.load(std::memory_order_acquire) == nullptr) [[unlikely]]
+    if (act_.load(std::memory_order_acquire) == nullptr) [[unlikely]]
       enter_now(act);
   }
   void leave() noexcept;
@@ -46,30 +47,36 @@ class fork_member {
   friend class fork_list;
   TARN_ONE_IN_LIBRARY void enter_now(handler act) noexcept;
 
-  std::atomic<fork_list*> home_ = nullptr;
+  bool ask(action what) noexcept { return act_.load(std::memory_order_relaxed)(*this, what); }
+
+  // A static object's is the list of the library that it lies in, whichever library's code comes to it first: with -rdynamic a
+  // library's own functions may be the program's, and the program stays where the library goes. Others have the one of the
+  // code that enters them.
+  std::atomic<fork_list*> home_;
   fork_member* next_ = nullptr;
   fork_member* previous_ = nullptr;
-  handler act_ = nullptr;
+  std::atomic<handler> act_ = nullptr;  // none: it isn't in the list
 };
 
 /// One for each shared library, since its code and its static pools end together.
 class fork_list {
  public:
   /// Without the lock: what registers a handler may allocate, and come here again.
-  TARN_ONE_IN_LIBRARY void install() noexcept;
+  void install() noexcept {
+    if (!installed_.exchange(true, std::memory_order_relaxed)) install_handlers_();
+  }
   void add(fork_member& m, fork_member::handler act) noexcept {
     const std::lock_guard lock(mutex_);
-    if (m.home_.load(std::memory_order_relaxed) != nullptr) return;
-    m.act_ = act;
+    if (m.act_.load(std::memory_order_relaxed) != nullptr) return;
     m.previous_ = nullptr;
     m.next_ = first_;
     if (first_ != nullptr) first_->previous_ = &m;
     first_ = &m;
-    m.home_.store(this, std::memory_order_release);
+    m.act_.store(act, std::memory_order_release);
   }
   void remove(fork_member& m) noexcept {
     const std::lock_guard lock(mutex_);
-    if (m.home_.load(std::memory_order_relaxed) == this) unlink(m);
+    if (m.act_.load(std::memory_order_relaxed) != nullptr) unlink(m);
   }
 
   /// Before the fork: takes all. Where another thread holds one it lets go of the others meanwhile, since that thread may
@@ -86,7 +93,7 @@ class fork_list {
   }
   /// After the fork, in parent and child.
   void leave_all() noexcept {
-    for (fork_member* m = first_; m != nullptr; m = m->next_) m->act_(*m, fork_member::action::unlock);
+    for (fork_member* m = first_; m != nullptr; m = m->next_) m->ask(fork_member::action::unlock);
     mutex_.unlock();
   }
   /// The library is unloaded, or the process ends: nothing of another library may refer to this list any more.
@@ -99,12 +106,13 @@ class fork_list {
   void unlink(fork_member& m) noexcept {
     (m.previous_ != nullptr ? m.previous_->next_ : first_) = m.next_;
     if (m.next_ != nullptr) m.next_->previous_ = m.previous_;
-    m.home_.store(nullptr, std::memory_order_release);
+    m.home_.store(nullptr, std::memory_order_relaxed);
+    m.act_.store(nullptr, std::memory_order_release);
   }
   bool try_all() noexcept {
     for (fork_member* m = first_; m != nullptr; m = m->next_) {
-      if (m->act_(*m, fork_member::action::try_lock)) continue;
-      for (fork_member* taken = first_; taken != m; taken = taken->next_) taken->act_(*taken, fork_member::action::unlock);
+      if (m->ask(fork_member::action::try_lock)) continue;
+      for (fork_member* taken = first_; taken != m; taken = taken->next_) taken->ask(fork_member::action::unlock);
       return false;
     }
     return true;
@@ -113,10 +121,12 @@ class fork_list {
   TARN_ONE_IN_LIBRARY static void before_fork() noexcept;
   TARN_ONE_IN_LIBRARY static void after_fork() noexcept;
   TARN_ONE_IN_LIBRARY static void at_end() noexcept;
+  TARN_ONE_IN_LIBRARY static void install_handlers() noexcept;
 
   std::mutex mutex_;
   fork_member* first_ = nullptr;
   std::atomic<bool> installed_ = false;
+  void (*const install_handlers_)() noexcept = install_handlers;  // those of the library that has the list, whoever calls
 };
 
 TARN_ONE_IN_LIBRARY inline constinit fork_list library_forks;
@@ -124,17 +134,19 @@ TARN_ONE_IN_LIBRARY inline constinit fork_list library_forks;
 inline void fork_list::before_fork() noexcept { library_forks.take_all(); }
 inline void fork_list::after_fork() noexcept { library_forks.leave_all(); }
 inline void fork_list::at_end() noexcept { library_forks.disband(); }
-inline void fork_list::install() noexcept {
-  if (installed_.exchange(true, std::memory_order_relaxed)) return;
+inline void fork_list::install_handlers() noexcept {
 #if defined(TARN_HAS_FORK)
   pthread_atfork(before_fork, after_fork, after_fork);
 #endif
   std::atexit(at_end);
 }
 
+constexpr fork_member::fork_member() noexcept : home_(std::is_constant_evaluated() ? &library_forks : nullptr) {}
 inline void fork_member::enter_now(handler act) noexcept {
-  library_forks.install();
-  library_forks.add(*this, act);
+  fork_list* home = nullptr;
+  if (home_.compare_exchange_strong(home, &library_forks, std::memory_order_relaxed)) home = &library_forks;
+  home->install();
+  home->add(*this, act);
 }
 inline void fork_member::leave() noexcept {
   if (fork_list* const home = home_.load(std::memory_order_acquire)) home->remove(*this);

@@ -13,6 +13,7 @@
 #include <limits>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "tarn/policies/detail/config.h"
@@ -28,6 +29,7 @@ struct trimmed {
 };
 
 class reclaim_list;
+struct reclaim_library;
 
 /// A pool in the list. A constant when new; it has no destructor, so that static pools have none: whatever ends sooner than the
 /// process says leave().
@@ -35,7 +37,7 @@ class reclaim_member {
  public:
   using handler = trimmed (*)(void* pool) noexcept;
 
-  constexpr explicit reclaim_member(int priority) noexcept : priority_(priority) {}
+  constexpr explicit reclaim_member(int priority) noexcept;
   reclaim_member(const reclaim_member&) = delete;
   reclaim_member& operator=(const reclaim_member&) = delete;
 
@@ -93,12 +95,12 @@ class reclaim_member {
 
   const int priority_;
   std::atomic<bool> entered_ = false;
+  std::atomic<reclaim_library*> library_;   // at whose end it leaves: a static object's own, or that of the code that entered it
   std::atomic<std::uint64_t> owner_ = 0;    // where confined: the thread that was here last
   std::atomic<std::uint64_t> visitor_ = 0;  // the thread that is at the store
   // The rest belongs to the list.
   handler trim_ = nullptr;
   void* pool_ = nullptr;
-  const void* library_ = nullptr;  // whose code `trim_` is
   int asked_by_ = 0;               // threads that are asking it now: it stays so long
   reclaim_member* next_ = nullptr;
 };
@@ -124,12 +126,11 @@ class reclaim_list : fork_member {
     return bytes;
   }
 
-  void add(reclaim_member& m, void* pool, reclaim_member::handler trim, const void* library) noexcept {
+  void add(reclaim_member& m, void* pool, reclaim_member::handler trim) noexcept {
     const auto held = hold();
     if (m.entered_.load(std::memory_order_relaxed)) return;
     m.pool_ = pool;
     m.trim_ = trim;
-    m.library_ = library;
     reclaim_member** at = &first_;
     while (*at != nullptr && (*at)->priority_ <= m.priority_) at = &(*at)->next_;
     m.next_ = *at;
@@ -140,8 +141,8 @@ class reclaim_list : fork_member {
     remove_where([&m](const reclaim_member& other) { return &other == &m; });
   }
   /// The library is unloaded, or the process ends.
-  void remove_library(const void* library) noexcept {
-    remove_where([library](const reclaim_member& m) { return m.library_ == library; });
+  void remove_library(const reclaim_library& library) noexcept {
+    remove_where([&library](const reclaim_member& m) { return m.library_.load(std::memory_order_relaxed) == &library; });
   }
 
  private:
@@ -198,6 +199,7 @@ class reclaim_list : fork_member {
         at = &first_;
       } else {
         *at = m.next_;
+        m.library_.store(nullptr, std::memory_order_relaxed);
         m.entered_.store(false, std::memory_order_release);
       }
     }
@@ -210,18 +212,33 @@ class reclaim_list : fork_member {
 
 TARN_ONE_IN_PROCESS inline constinit reclaim_list reclaimable_pools;
 
-/// Its address names the library. Members of a library are removed at its end, and none enters after that.
-enum class reclaim_phase { before_any, some, over };
-TARN_ONE_IN_LIBRARY inline constinit std::atomic<reclaim_phase> library_reclaim = reclaim_phase::before_any;
-TARN_ONE_IN_LIBRARY inline void end_of_reclaim() noexcept {
-  library_reclaim.store(reclaim_phase::over, std::memory_order_relaxed);
-  reclaimable_pools.remove_library(&library_reclaim);
-}
+/// A library whose pools are in the list. They are removed at its end, and none enters after that.
+struct reclaim_library {
+  enum class phase { before_any, some, over };
+  std::atomic<phase> now = phase::before_any;
+  void (*const at_first)() noexcept;  // the library's own function, whoever calls
 
+  /// Returns whether pools may still enter.
+  bool begin() noexcept {
+    phase before = phase::before_any;
+    if (now.compare_exchange_strong(before, phase::some, std::memory_order_relaxed)) at_first();
+    return before != phase::over;
+  }
+};
+TARN_ONE_IN_LIBRARY void begin_of_reclaim() noexcept;
+TARN_ONE_IN_LIBRARY inline constinit reclaim_library library_reclaim{.at_first = begin_of_reclaim};
+TARN_ONE_IN_LIBRARY inline void end_of_reclaim() noexcept {
+  library_reclaim.now.store(reclaim_library::phase::over, std::memory_order_relaxed);
+  reclaimable_pools.remove_library(library_reclaim);
+}
+TARN_ONE_IN_LIBRARY inline void begin_of_reclaim() noexcept { std::atexit(end_of_reclaim); }
+
+constexpr reclaim_member::reclaim_member(int priority) noexcept
+    : priority_(priority), library_(std::is_constant_evaluated() ? &library_reclaim : nullptr) {}
 inline void reclaim_member::enter_now(void* pool, handler trim) noexcept {
-  reclaim_phase phase = reclaim_phase::before_any;
-  if (library_reclaim.compare_exchange_strong(phase, reclaim_phase::some, std::memory_order_relaxed)) std::atexit(end_of_reclaim);
-  if (phase != reclaim_phase::over) reclaimable_pools.add(*this, pool, trim, &library_reclaim);
+  reclaim_library* library = nullptr;
+  if (library_.compare_exchange_strong(library, &library_reclaim, std::memory_order_relaxed)) library = &library_reclaim;
+  if (library->begin()) reclaimable_pools.add(*this, pool, trim);
 }
 inline void reclaim_member::leave() noexcept {
   if (entered_.load(std::memory_order_acquire)) reclaimable_pools.remove(*this);

@@ -104,11 +104,11 @@ TABLES = {
                 (1, "while (seen < value && !value_.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {}",
                  "if (seen < value) value_.store(value);")],
             # fork_list
-            "entered_twice": [(1, "if (m.home_.load(std::memory_order_relaxed) != nullptr) return;", "")],
+            "entered_twice": [(1, "if (m.act_.load(std::memory_order_relaxed) != nullptr) return;", "")],
             "waits_with_the_list": [
                 (1, "!try_all(); ++tries) {\n      mutex_.unlock();", "!try_all(); ++tries) {"),
                 (1, "      mutex_.lock();\n    }", "    }")],
-            "taken_are_kept": [(1, "taken != m; taken = taken->next_) taken->act_(*taken, fork_member::action::unlock);",
+            "taken_are_kept": [(1, "taken != m; taken = taken->next_) taken->ask(fork_member::action::unlock);",
                                 "taken != m; taken = taken->next_) {}")],
             "first_is_kept": [(1, "  first.unlock();\n  return false;", "  return false;")],
             "second_not_taken": [(1, "if (try_lock_for_fork(second)) return true;", "return static_cast<void>(second), true;"),
@@ -118,8 +118,8 @@ TABLES = {
                               (1, "unlock);\n    mutex_.unlock();", "unlock);")],
             "left_without_the_list": [
                 (1, "    const std::lock_guard lock(mutex_);\n"
-                    "    if (m.home_.load(std::memory_order_relaxed) == this) unlink(m);",
-                 "    if (m.home_.load(std::memory_order_relaxed) == this) unlink(m);")],
+                    "    if (m.act_.load(std::memory_order_relaxed) != nullptr) unlink(m);",
+                 "    if (m.act_.load(std::memory_order_relaxed) != nullptr) unlink(m);")],
         },
     },
     "stack": {
