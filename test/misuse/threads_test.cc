@@ -95,7 +95,13 @@ void free_at_once(const char* name, std::size_t rounds, called_from = {}) {
 #else
 #define TARN_SLOW 0
 #endif
-constexpr std::size_t rounds = TARN_SLOW ? 50 : 400;
+#if TARN_SLOW || !defined(__OPTIMIZE__)
+constexpr std::size_t rounds = 50;
+constexpr std::size_t clean_operations = 1'000'000;
+#else
+constexpr std::size_t rounds = 400;
+constexpr std::size_t clean_operations = 10'000'000;
+#endif
 
 BOOST_AUTO_TEST_CASE(two_threads_free_the_same_block) {
   free_at_once<pool<static_size<64>, mutex_locking<>, hardened>>("mutex, hardened", rounds);
@@ -189,13 +195,11 @@ void run_clean(const char* name, std::size_t operations, called_from = {}) {
   BOOST_TEST(double_frees + others == 0u, name);
 }
 
-constexpr std::size_t operations = TARN_SLOW ? 1'000'000 : 10'000'000;
-
 BOOST_AUTO_TEST_CASE(nothing_is_reported_where_nothing_is_wrong) {
-  run_clean<hardened>("hardened", operations);
-  run_clean<hardened_with<shuffled, guard_bytes>>("hardened_with<shuffled, guard_bytes>", operations);
-  run_clean<checked>("checked", operations);
-  run_clean<checked_with<shuffled>>("checked_with<shuffled>", operations);
+  run_clean<hardened>("hardened", clean_operations);
+  run_clean<hardened_with<shuffled, guard_bytes>>("hardened_with<shuffled, guard_bytes>", clean_operations);
+  run_clean<checked>("checked", clean_operations);
+  run_clean<checked_with<shuffled>>("checked_with<shuffled>", clean_operations);
 }
 
 }  // namespace
