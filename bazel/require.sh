@@ -48,7 +48,6 @@ require_for() {
 
 require_for_quick_tests() {
   require libboost-test-dev "the test framework" libboost_unit_test_framework.a /usr/include/boost/test/unit_test.hpp
-  require nlohmann-json3-dev "a client of tarn's allocators" /usr/include/nlohmann/json.hpp
   require binutils "the test that disassembles the hot path" objdump
 }
 
@@ -60,6 +59,7 @@ require_for_all_tests() {
   require llvm-14 "names in a sanitizer's report" /usr/bin/llvm-symbolizer-14
   require libbenchmark-dev "Google Benchmark; the benchmarks are compiled too" \
     libbenchmark.so /usr/include/benchmark/benchmark.h
+  require nlohmann-json3-dev "a client of tarn's allocators" /usr/include/nlohmann/json.hpp
   require valgrind "the test that tools see freed blocks as freed" valgrind /usr/include/valgrind/memcheck.h
   require spin "the test that searches models of what threads do" spin
   require cmake "the test that tarn can be used from CMake" cmake

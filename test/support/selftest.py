@@ -184,7 +184,8 @@ def tiers():
     return [
         takes("quick", "gcc_debug", True), takes("quick", "gcc_debug", True, "any_config"),
         takes("quick", "gcc_debug", False, "slow"), takes("quick", "gcc_debug", False, "needs_clang"),
-        takes("quick", "gcc_debug", False, "nightly"), takes("quick", "gcc_debug", True, "threads"),
+        takes("quick", "gcc_debug", False, "nightly"), takes("quick", "gcc_debug", False, "threads"),
+        takes("quick", "gcc_debug", False, "memory"), takes("full", "gcc", True, "threads"), takes("full", "gcc", True, "memory"),
         takes("quick", "gcc_sanitizers", False), takes("quick", "gcc_sanitizers", True, "memory"),
         takes("quick", "gcc_sanitizers", False, "memory", "no_sanitizers"), takes("quick", "tsan_gcc", True, "threads"),
         takes("quick", "tsan_gcc", False, "threads", "slow"), takes("quick", "tsan_gcc", False, "threads", "no_tsan"),
