@@ -135,6 +135,16 @@ FOR_EVERY_COMPOSITION(reserve_gets_the_chunks_up_front)
   CHECK(pool.capacity() == capacity);
 END
 
+FOR_EVERY_COMPOSITION(a_batch_that_stops_before_the_last_block_loses_none)
+  REQUIRE(take_from_chunk(is, model));
+  const std::size_t capacity = pool.capacity();
+  CHECK(model.take_batch(capacity - 2) == capacity - 2);
+  CHECK(pool.capacity() == capacity);
+  CHECK(model.take_batch(1) == 1u);
+  CHECK(pool.capacity() == capacity);
+  model.verify();
+END
+
 FOR_EVERY_COMPOSITION(reserve_of_more_than_can_be_changes_nothing)
   REQUIRE(take_from_chunk(is, model));
   const std::size_t capacity = pool.capacity();
