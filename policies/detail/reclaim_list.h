@@ -79,6 +79,10 @@ class reclaim_member {
  private:
   friend class reclaim_list;
   TARN_ONE_IN_LIBRARY void enter_now(void* pool, handler trim) noexcept;
+  /// Its library has ended. A static object ends with it; another may go on, in code of another library.
+  void forget_library() noexcept {
+    if (!is_static_) library_.store(nullptr, std::memory_order_relaxed);
+  }
 
   /// Asks the pool, and again for a moment where it is busy: it may be another thread that asks.
   trimmed ask() noexcept {
@@ -94,14 +98,15 @@ class reclaim_member {
   }
 
   const int priority_;
+  const bool is_static_;
   std::atomic<bool> entered_ = false;
-  std::atomic<reclaim_library*> library_;   // at whose end it leaves: a static object's own, or that of the code that entered it
+  std::atomic<reclaim_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
   std::atomic<std::uint64_t> owner_ = 0;    // where confined: the thread that was here last
   std::atomic<std::uint64_t> visitor_ = 0;  // the thread that is at the store
   // The rest belongs to the list.
   handler trim_ = nullptr;
   void* pool_ = nullptr;
-  int asked_by_ = 0;               // threads that are asking it now: it stays so long
+  int asked_by_ = 0;  // threads that are asking it now: it stays so long
   reclaim_member* next_ = nullptr;
 };
 
@@ -199,7 +204,7 @@ class reclaim_list : fork_member {
         at = &first_;
       } else {
         *at = m.next_;
-        m.library_.store(nullptr, std::memory_order_relaxed);
+        m.forget_library();
         m.entered_.store(false, std::memory_order_release);
       }
     }
@@ -234,11 +239,12 @@ TARN_ONE_IN_LIBRARY inline void end_of_reclaim() noexcept {
 TARN_ONE_IN_LIBRARY inline void begin_of_reclaim() noexcept { std::atexit(end_of_reclaim); }
 
 constexpr reclaim_member::reclaim_member(int priority) noexcept
-    : priority_(priority), library_(std::is_constant_evaluated() ? &library_reclaim : nullptr) {}
+    : priority_(priority), is_static_(std::is_constant_evaluated()), library_(is_static_ ? &library_reclaim : nullptr) {}
 inline void reclaim_member::enter_now(void* pool, handler trim) noexcept {
   reclaim_library* library = nullptr;
   if (library_.compare_exchange_strong(library, &library_reclaim, std::memory_order_relaxed)) library = &library_reclaim;
   if (library->begin()) reclaimable_pools.add(*this, pool, trim);
+  else forget_library();
 }
 inline void reclaim_member::leave() noexcept {
   if (entered_.load(std::memory_order_acquire)) reclaimable_pools.remove(*this);
