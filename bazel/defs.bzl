@@ -40,6 +40,10 @@ def tarn_test(name, srcs, deps = [], copts = [], **kwargs):
       deps: libraries besides Boost.Test.
       **kwargs: as for cc_test.
     """
+    tags = kwargs.get("tags", [])
+    for tag, refusals in {"memory": ["no_sanitizers"], "threads": ["no_sanitizers", "no_tsan"]}.items():
+        if tag in tags and [one for one in refusals if one in tags]:
+            fail("%s: the first tier runs what is tagged '%s' under that sanitizer alone; it may not refuse it" % (name, tag))
     cc_test(
         name = name,
         srcs = srcs,
