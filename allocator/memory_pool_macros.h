@@ -28,10 +28,10 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/allocator/detail/inspector.h"
+#include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/static_pool.h"
-#include "tarn/policies/detail/config.h"
 #include "tarn/policies/locking.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 

@@ -9,13 +9,14 @@
 #ifndef TARN_ALLOCATOR_MEMORY_RESOURCE_H_
 #define TARN_ALLOCATOR_MEMORY_RESOURCE_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
 #include <type_traits>
 
+#include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/allocator/detail/select_classes.h"
+#include "tarn/policies/store/resource_store.h"
+#include "tarn/policies/detail/arithmetic.h"
 
 namespace tarn {
 
@@ -30,7 +31,7 @@ class optional_growth {
 
   constexpr explicit optional_growth(std::size_t max_blocks = unlimited) noexcept : max_blocks_(max_blocks) {}
   constexpr chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
-    return {std::min(geometric_growth<>{}.next_chunk(last, total, stride).wanted, max_blocks_), max_blocks_};
+    return {detail::smaller(geometric_growth<>{}.next_chunk(last, total, stride).wanted, max_blocks_), max_blocks_};
   }
 
  private:
@@ -102,9 +103,9 @@ class pool_resource : public std::pmr::memory_resource {
   static std::pmr::pool_options normalised(std::pmr::pool_options options) noexcept {
     std::size_t& largest = options.largest_required_pool_block;
     if (largest == 0) largest = 4096;
-    largest = classes::size(classes::index(std::min(largest, classes::largest)));
+    largest = classes::size(classes::index(detail::smaller(largest, classes::largest)));
     std::size_t& blocks = options.max_blocks_per_chunk;
-    blocks = blocks == 0 ? most_blocks : std::min(blocks, most_blocks);
+    blocks = blocks == 0 ? most_blocks : detail::smaller(blocks, most_blocks);
     return options;
   }
 

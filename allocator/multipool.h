@@ -13,11 +13,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "tarn/allocator/detail/values.h"
+#include "tarn/allocator/detail/compose/values.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 

@@ -16,13 +16,13 @@
 #include <utility>
 
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/allocator/detail/inspector.h"
+#include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/handle.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/policies/checking/call_site.h"
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 

@@ -9,15 +9,14 @@
 #ifndef TARN_ALLOCATOR_POOL_H_
 #define TARN_ALLOCATOR_POOL_H_
 
-#include <tuple>
 #include <type_traits>
 
-#include "tarn/allocator/detail/environment.h"
-#include "tarn/allocator/detail/pool_body.h"
-#include "tarn/allocator/detail/rejected.h"
-#include "tarn/allocator/detail/rules.h"
-#include "tarn/allocator/detail/select.h"
-#include "tarn/allocator/detail/values.h"
+#include "tarn/allocator/detail/compose/environment.h"
+#include "tarn/allocator/detail/compose/rejected.h"
+#include "tarn/allocator/detail/compose/rules.h"
+#include "tarn/allocator/detail/compose/select.h"
+#include "tarn/allocator/detail/compose/values.h"
+#include "tarn/allocator/detail/pool/pool_body.h"
 
 namespace tarn {
 
@@ -58,7 +57,7 @@ template <class Size, class Locking, class Growth, class Store, class Reuse, cla
 class basic_pool
     : public detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> {
   using body = detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
-  using policies = std::tuple<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+  using policies = detail::policy_types<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
 
  public:
   /// \param given  policy objects of this pool, in any order; those without a default value must be among them
@@ -75,7 +74,10 @@ namespace detail {
 template <class... Ps>
 constexpr auto compose() noexcept {
   constexpr selection verdict = judge_selection<Ps...>();
-  if constexpr (verdict == selection::good) {
+  if constexpr (!(defined<Ps> && ...)) {
+    [[maybe_unused]] homes_of<Ps...> c;
+    return std::type_identity<rejected>{};
+  } else if constexpr (verdict == selection::good) {
     return std::type_identity<typename selected<basic_pool, Ps...>::type>{};
   } else {
     [[maybe_unused]] selection_complaint<verdict> c;

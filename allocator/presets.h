@@ -6,12 +6,13 @@
 #ifndef TARN_ALLOCATOR_PRESETS_H_
 #define TARN_ALLOCATOR_PRESETS_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <mutex>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/store/resource_store.h"
+#include "tarn/policies/detail/arithmetic.h"
 
 namespace tarn::presets {
 
@@ -93,7 +94,7 @@ using returning = pool<size_of<T>, return_empty_chunks<>, page_store<>>;
 /// the system for each of them.
 template <class T>
 using lean = pool<size_of<T>, return_empty_chunks<>, page_store<>,
-                  geometric_growth<natural, std::max<std::size_t>(1, 15 * 1024 / sizeof(T))>>;
+                  geometric_growth<natural, detail::larger(1, 15 * 1024 / sizeof(T))>>;
 
 /// Several pools share a memory that is short: the one that runs dry asks the others for what they don't use.
 template <class T>

@@ -10,19 +10,18 @@
 #ifndef TARN_ALLOCATOR_RECYCLING_POOL_H_
 #define TARN_ALLOCATOR_RECYCLING_POOL_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <type_traits>
 
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/allocator/detail/inspector.h"
+#include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/memory_tools.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/zeroed_store.h"
+#include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn {
 
@@ -56,7 +55,7 @@ class recycling_pool {
     detail::free_link link;  // the free list's, while the slot is free; it leaves the rest alone
     state is;
   };
-  static constexpr std::size_t alignment = std::max(alignof(T), alignof(header));
+  static constexpr std::size_t alignment = detail::larger(alignof(T), alignof(header));
   static constexpr std::size_t offset = detail::round_up(sizeof(header), alignof(T));
 
   template <class P>

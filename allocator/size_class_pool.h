@@ -11,13 +11,12 @@
 #define TARN_ALLOCATOR_SIZE_CLASS_POOL_H_
 
 #include <cstddef>
-#include <tuple>
 #include <type_traits>
 
-#include "tarn/allocator/detail/class_chunks.h"
-#include "tarn/allocator/detail/select_classes.h"
-#include "tarn/allocator/detail/size_class_body.h"
-#include "tarn/allocator/detail/values.h"
+#include "tarn/allocator/detail/classes/class_chunks.h"
+#include "tarn/allocator/detail/classes/select_classes.h"
+#include "tarn/allocator/detail/classes/size_class_body.h"
+#include "tarn/allocator/detail/compose/values.h"
 
 namespace tarn {
 

@@ -12,7 +12,7 @@
 
 #include "tarn/allocator/detail/type_name.h"
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -47,7 +47,7 @@ struct static_complaint {
       "a mutex or policy that needs none");
   static_assert(Verdict != static_fitness::no_constant,
                 "tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts, after "
-                "others allocate; use one with a constexpr constructor, as std::mutex");
+                "others allocate; use one with a constexpr constructor, as tarn::mutex");
 };
 
 /// The body that a static pool of the same policies as the pool that is an object has.
@@ -74,7 +74,7 @@ template <class Tag>
 struct values_of_tag {
   template <class P>
   constexpr P get() const noexcept {
-    if constexpr (checking_policy<P> && requires { P{""}; }) return P{name_of_type<Tag>::text.data()};
+    if constexpr (checking_policy<P> && requires { P{""}; }) return P{name_of_type<Tag>::text()};
     else return P{};
   }
 };

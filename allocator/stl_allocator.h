@@ -16,12 +16,12 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/classes/static_classes.h"
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/allocator/detail/static_classes.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 

@@ -18,8 +18,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "tarn/allocator/detail/select.h"
-#include "tarn/allocator/detail/static_classes.h"
+#include "tarn/allocator/detail/classes/static_classes.h"
+#include "tarn/allocator/detail/compose/select.h"
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/locking.h"

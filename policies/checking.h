@@ -65,10 +65,6 @@ concept checking_policy = policy_on<P, axis::checking> && requires {
   { part.report(what) } noexcept -> std::same_as<void>;
 }) && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
-static_assert(checking_policy<no_checking> && checking_policy<hardened> && checking_policy<checked> &&
-              checking_policy<deferred_checking> && checking_policy<sampled_guard_pages<>> &&
-              checking_policy<sampled_guard_pages<5000, hardened>>);
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_CHECKING_H_

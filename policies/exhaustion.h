@@ -55,8 +55,6 @@ concept exhaustion_policy = policy_on<P, axis::exhaustion> && requires {
   { part.release(region, n) } noexcept -> std::same_as<void>;
 } && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
-static_assert(exhaustion_policy<report_exhaustion> && exhaustion_policy<wait_for_block<>> && exhaustion_policy<reclaim_and_retry<>>);
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_EXHAUSTION_H_

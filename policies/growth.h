@@ -26,8 +26,6 @@ concept growth_policy = policy_on<P, axis::growth> && std::default_initializable
                           { growth.next_chunk(n, n, n) } noexcept -> std::same_as<detail::chunk_request>;
                         };
 
-static_assert(growth_policy<fixed_growth<32>> && growth_policy<geometric_growth<>> && growth_policy<no_growth<32>>);
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_GROWTH_H_

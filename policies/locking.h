@@ -85,10 +85,6 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
 /// Where blocks may not wait in threads, as over a bounded store, mutex_locking<thread_aware_mutex> stands for it.
 using shared_locking = thread_cached<>;
 
-static_assert(locking_policy<no_locking> && locking_policy<mutex_locking<>> && locking_policy<shared_locking> &&
-              locking_policy<grouped_locking<struct group>> && locking_policy<grouped_locking<struct group, std::mutex>> &&
-              locking_policy<thread_cached<>> && locking_policy<lock_free>);
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_LOCKING_H_

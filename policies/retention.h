@@ -27,8 +27,6 @@ concept retention_policy = policy_on<P, axis::retention> && requires {
   { part.keep() } noexcept -> std::same_as<std::size_t>;
 } && std::constructible_from<typename P::part, const P&>;
 
-static_assert(retention_policy<keep_chunks> && retention_policy<return_empty_chunks<>>);
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_RETENTION_H_

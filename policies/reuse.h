@@ -57,8 +57,6 @@ concept reuse_policy = policy_on<P, axis::reuse> && requires {
   { list.restore(core, block) } noexcept -> std::same_as<void>;
 } && std::default_initializable<typename P::template list<detail::stand_in>>;
 
-static_assert(reuse_policy<lifo_reuse<>> && reuse_policy<batch_reuse<>> && reuse_policy<page_local_reuse<>>);
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_REUSE_H_

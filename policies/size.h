@@ -35,9 +35,6 @@ concept size_class_policy = policy_on<P, axis::size> && requires(std::size_t n) 
   { P::size(n) } noexcept -> std::same_as<std::size_t>;
 };
 
-static_assert(size_class_policy<geometric_classes<>> && size_class_policy<listed_classes<24, 40>>);
-static_assert(size_policy<static_size<64>> && size_policy<size_of<long>> && size_policy<dynamic_size>);
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_SIZE_H_

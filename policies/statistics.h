@@ -32,8 +32,6 @@ concept statistics_policy =
       { part.read() } noexcept;
     }) && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
-static_assert(statistics_policy<no_statistics> && statistics_policy<counting_statistics>);
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_STATISTICS_H_

@@ -6,15 +6,24 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/detail/declared.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/stand_in.h"
 #include "tarn/policies/store/buffer_store.h"
 #include "tarn/policies/store/heap_store.h"
 #include "tarn/policies/store/page_store.h"
-#include "tarn/policies/store/resource_store.h"
 #include "tarn/policies/store/static_array_store.h"
 
 namespace tarn {
+
+class resource_store;  // over a std::pmr::memory_resource
+template <class P>
+  requires std::is_same_v<P, resource_store>
+struct detail::home<P> {
+  static_assert(detail::defined<P>,
+                "tarn: [I2] resource_store needs <memory_resource>, so it stands in a header of its own; include "
+                "tarn/policies/store/resource_store.h");
+};
 
 /// Everything that the pool uses of a store policy. The machinery is `source<Environment>`, made from the policy.
 ///   bounded              it has one region and that is all; then also room(alignment): bytes it can still give
@@ -35,9 +44,6 @@ concept store_policy = policy_on<P, axis::store> && requires {
 } && (!P::bounded || requires(const typename P::template source<detail::stand_in>& source, std::size_t n) {
   { source.room(n) } noexcept -> std::same_as<std::size_t>;
 }) && std::constructible_from<typename P::template source<detail::stand_in>, const P&>;
-
-static_assert(store_policy<heap_store> && store_policy<page_store<>> && store_policy<static_array_store<8>> &&
-              store_policy<buffer_store> && store_policy<resource_store>);
 
 }  // namespace tarn
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 

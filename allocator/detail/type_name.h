@@ -2,32 +2,42 @@
 #ifndef TARN_ALLOCATOR_DETAIL_TYPE_NAME_H_
 #define TARN_ALLOCATOR_DETAIL_TYPE_NAME_H_
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
-#include <string_view>
 
 namespace tarn::detail {
 
 /// As the compiler spells it in the name of this function, which is all that it says without run-time type information.
 template <class T>
-constexpr std::string_view spelled() noexcept {
-#if defined(__GNUC__)
-  std::string_view all = __PRETTY_FUNCTION__;
-  all.remove_prefix(std::min(all.find("T = ") + 4, all.size()));
-  return all.substr(0, all.find_first_of(";]"));
-#else
-  return "";
-#endif
-}
-
-template <class T>
 struct name_of_type {
-  static constexpr auto text = [] {
-    std::array<char, spelled<T>().size() + 1> copy{};
-    std::ranges::copy(spelled<T>(), copy.begin());
-    return copy;
+  static constexpr const char* whole() noexcept {
+#if defined(__GNUC__)
+    return __PRETTY_FUNCTION__;
+#else
+    return "";
+#endif
+  }
+  /// Where the name starts in it: behind "T = ".
+  static constexpr std::size_t first() noexcept {
+    const char* const all = whole();
+    std::size_t i = 0;
+    while (all[i] != 0 && !(all[i] == 'T' && all[i + 1] == ' ' && all[i + 2] == '=' && all[i + 3] == ' ')) ++i;
+    return all[i] == 0 ? i : i + 4;
+  }
+  static constexpr std::size_t length() noexcept {
+    const char* const name = whole() + first();
+    std::size_t i = 0;
+    while (name[i] != 0 && name[i] != ';' && name[i] != ']') ++i;
+    return i;
+  }
+  struct characters {
+    char at[length() + 1] = {};
+  };
+  static constexpr characters copy = [] {
+    characters c;
+    for (std::size_t i = 0; i != length(); ++i) c.at[i] = whole()[first() + i];
+    return c;
   }();
+  static constexpr const char* text() noexcept { return copy.at; }
 };
 
 }  // namespace tarn::detail

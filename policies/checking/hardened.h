@@ -11,10 +11,10 @@
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/checking/detail/block_checks.h"
+#include "tarn/policies/checking/detail/block_records.h"
+#include "tarn/policies/checking/detail/guard_bytes.h"
 #include "tarn/policies/checking/misuse.h"
-#include "tarn/policies/detail/block_checks.h"
-#include "tarn/policies/detail/block_records.h"
-#include "tarn/policies/detail/guard_bytes.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn {

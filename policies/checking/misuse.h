@@ -7,15 +7,15 @@
 #ifndef TARN_POLICIES_CHECKING_MISUSE_H_
 #define TARN_POLICIES_CHECKING_MISUSE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <span>
 
-#include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -86,7 +86,7 @@ inline void print_and_abort(const misuse& what) noexcept {
 }
 
 namespace detail {
-TARN_ONE_IN_PROCESS inline constinit std::atomic<misuse_handler> misuse_handler_now = print_and_abort;
+TARN_ONE_IN_PROCESS inline constinit detail::atomic_word<misuse_handler> misuse_handler_now = print_and_abort;
 
 /// The last misuse that an operation came across, until nothing is held any more and it can be told. Costs a byte until then.
 class incident {
@@ -120,16 +120,16 @@ class incident {
   };
 };
 
-TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now.load(std::memory_order_acquire)(what); }
+TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now.load(detail::memory_order_acquire)(what); }
 }  // namespace detail
 
 /// Sets the handler of the process; null: the default. Returns the one before.
 inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
-  return detail::misuse_handler_now.exchange(handler != nullptr ? handler : print_and_abort, std::memory_order_acq_rel);
+  return detail::misuse_handler_now.exchange(handler != nullptr ? handler : print_and_abort, detail::memory_order_acq_rel);
 }
 
 }  // namespace tarn
 
-#include "tarn/policies/detail/misuse_text.h"  // to_text, print_misuse
+#include "tarn/policies/checking/detail/misuse_text.h"  // to_text, print_misuse
 
 #endif  // TARN_POLICIES_CHECKING_MISUSE_H_

@@ -13,11 +13,11 @@
 #include <span>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/checking/detail/guarded_slots.h"
+#include "tarn/policies/checking/detail/sampler.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/checking/no_checking.h"
-#include "tarn/policies/detail/guarded_slots.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/sampler.h"
 #include "tarn/policies/detail/this_thread_number.h"
 
 namespace tarn {

@@ -3,8 +3,9 @@
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 
-#include <atomic>
 #include <utility>
+
+#include "tarn/policies/platform/atomic_word.h"
 
 namespace tarn::detail {
 
@@ -12,13 +13,13 @@ namespace tarn::detail {
 /// thread that it interrupted, and leaves them as they were.
 class call_frame {
  public:
-  explicit call_frame(const void* pool) noexcept : pool_(pool), outer_(innermost().load(std::memory_order_relaxed)) {
-    innermost().store(this, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+  explicit call_frame(const void* pool) noexcept : pool_(pool), outer_(innermost().load(memory_order_relaxed)) {
+    innermost().store(this, memory_order_relaxed);
+    signal_fence();
   }
   ~call_frame() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    innermost().store(outer_, std::memory_order_relaxed);
+    signal_fence();
+    innermost().store(outer_, memory_order_relaxed);
   }
   call_frame(const call_frame&) = delete;
   call_frame& operator=(const call_frame&) = delete;
@@ -26,7 +27,7 @@ class call_frame {
   /// The outermost frame of this thread in that pool; null: it is in no call of it.
   static call_frame* in(const void* pool) noexcept {
     call_frame* found = nullptr;
-    for (call_frame* one = innermost().load(std::memory_order_relaxed); one != nullptr; one = one->outer_)
+    for (call_frame* one = innermost().load(memory_order_relaxed); one != nullptr; one = one->outer_)
       if (one->pool_ == pool) found = one;
     return found;
   }
@@ -35,8 +36,8 @@ class call_frame {
   bool is_news() noexcept { return !std::exchange(told_, true); }
 
  private:
-  static std::atomic<call_frame*>& innermost() noexcept {
-    static constinit thread_local std::atomic<call_frame*> frame = nullptr;
+  static atomic_word<call_frame*>& innermost() noexcept {
+    static constinit thread_local atomic_word<call_frame*> frame = nullptr;
     return frame;
   }
 

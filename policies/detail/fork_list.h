@@ -4,15 +4,15 @@
 #ifndef TARN_POLICIES_DETAIL_FORK_LIST_H_
 #define TARN_POLICIES_DETAIL_FORK_LIST_H_
 
-#include <atomic>
-#include <chrono>
 #include <concepts>
 #include <cstdlib>
-#include <mutex>
-#include <thread>
 #include <type_traits>
 
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/locking/mutex.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/waiting.h"
 
 #if defined(__has_include)
 #if __has_include(<pthread.h>) && __has_include(<unistd.h>)
@@ -37,8 +37,8 @@ class fork_member {
   fork_member& operator=(const fork_member&) = delete;
 
   /// Precondition: the calling thread holds none of the member's mutexes.
-  void enter(handler act) noexcept {
-    if (act_.load(std::memory_order_acquire) == nullptr) [[unlikely]]
+  TARN_STEP void enter(handler act) noexcept {
+    if (act_.load(memory_order_acquire) == nullptr) [[unlikely]]
       enter_now(act);
   }
   void leave() noexcept;
@@ -47,15 +47,15 @@ class fork_member {
   friend class fork_list;
   TARN_ONE_IN_LIBRARY void enter_now(handler act) noexcept;
 
-  bool ask(action what) noexcept { return act_.load(std::memory_order_relaxed)(*this, what); }
+  bool ask(action what) noexcept { return act_.load(memory_order_relaxed)(*this, what); }
 
   // A static object's is the list of the library that it lies in, whichever library's code comes to it first: with -rdynamic a
   // library's own functions may be the program's, and the program stays where the library goes. Others have the one of the
   // code that enters them.
-  std::atomic<fork_list*> home_;
+  atomic_word<fork_list*> home_;
   fork_member* next_ = nullptr;
   fork_member* previous_ = nullptr;
-  std::atomic<handler> act_ = nullptr;  // none: it isn't in the list
+  atomic_word<handler> act_ = nullptr;  // none: it isn't in the list
 };
 
 /// One for each shared library, since its code and its static pools end together.
@@ -63,20 +63,20 @@ class fork_list {
  public:
   /// Without the lock: what registers a handler may allocate, and come here again.
   void install() noexcept {
-    if (!installed_.exchange(true, std::memory_order_relaxed)) install_handlers_();
+    if (!installed_.exchange(true, memory_order_relaxed)) install_handlers_();
   }
   void add(fork_member& m, fork_member::handler act) noexcept {
-    const std::lock_guard lock(mutex_);
-    if (m.act_.load(std::memory_order_relaxed) != nullptr) return;
+    const held lock(mutex_);
+    if (m.act_.load(memory_order_relaxed) != nullptr) return;
     m.previous_ = nullptr;
     m.next_ = first_;
     if (first_ != nullptr) first_->previous_ = &m;
     first_ = &m;
-    m.act_.store(act, std::memory_order_release);
+    m.act_.store(act, memory_order_release);
   }
   void remove(fork_member& m) noexcept {
-    const std::lock_guard lock(mutex_);
-    if (m.act_.load(std::memory_order_relaxed) != nullptr) unlink(m);
+    const held lock(mutex_);
+    if (m.act_.load(memory_order_relaxed) != nullptr) unlink(m);
   }
 
   /// Before the fork: takes all. Where another thread holds one it lets go of the others meanwhile, since that thread may
@@ -86,8 +86,8 @@ class fork_list {
     for (int tries = 0; !try_all(); ++tries) {
       mutex_.unlock();
       constexpr int yields = 100;
-      if (tries < yields) std::this_thread::yield();
-      else std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (tries < yields) yield_thread();
+      else sleep_microseconds(50);
       mutex_.lock();
     }
   }
@@ -98,7 +98,7 @@ class fork_list {
   }
   /// The library is unloaded, or the process ends: nothing of another library may refer to this list any more.
   void disband() noexcept {
-    const std::lock_guard lock(mutex_);
+    const held lock(mutex_);
     while (first_ != nullptr) unlink(*first_);
   }
 
@@ -106,8 +106,8 @@ class fork_list {
   void unlink(fork_member& m) noexcept {
     (m.previous_ != nullptr ? m.previous_->next_ : first_) = m.next_;
     if (m.next_ != nullptr) m.next_->previous_ = m.previous_;
-    m.home_.store(nullptr, std::memory_order_relaxed);
-    m.act_.store(nullptr, std::memory_order_release);
+    m.home_.store(nullptr, memory_order_relaxed);
+    m.act_.store(nullptr, memory_order_release);
   }
   bool try_all() noexcept {
     for (fork_member* m = first_; m != nullptr; m = m->next_) {
@@ -123,9 +123,9 @@ class fork_list {
   TARN_ONE_IN_LIBRARY static void at_end() noexcept;
   TARN_ONE_IN_LIBRARY static void install_handlers() noexcept;
 
-  std::mutex mutex_;
+  tarn::mutex mutex_;
   fork_member* first_ = nullptr;
-  std::atomic<bool> installed_ = false;
+  atomic_word<bool> installed_ = false;
   void (*const install_handlers_)() noexcept = install_handlers;  // those of the library that has the list, whoever calls
 };
 
@@ -144,12 +144,12 @@ inline void fork_list::install_handlers() noexcept {
 constexpr fork_member::fork_member() noexcept : home_(std::is_constant_evaluated() ? &library_forks : nullptr) {}
 inline void fork_member::enter_now(handler act) noexcept {
   fork_list* home = nullptr;
-  if (home_.compare_exchange_strong(home, &library_forks, std::memory_order_relaxed)) home = &library_forks;
+  if (home_.compare_exchange_strong(home, &library_forks, memory_order_relaxed)) home = &library_forks;
   home->install();
   home->add(*this, act);
 }
 inline void fork_member::leave() noexcept {
-  if (fork_list* const home = home_.load(std::memory_order_acquire)) home->remove(*this);
+  if (fork_list* const home = home_.load(memory_order_acquire)) home->remove(*this);
 }
 
 /// Locks where the mutex can be tried; waits where it can only be locked.
@@ -185,12 +185,12 @@ class fork_mutex : fork_member {
 
  private:
   static bool act(fork_member& m, action what) noexcept {
-    std::mutex& mutex = static_cast<fork_mutex&>(m).mutex_;
+    tarn::mutex& mutex = static_cast<fork_mutex&>(m).mutex_;
     if (what == action::try_lock) return mutex.try_lock();
     return mutex.unlock(), true;
   }
 
-  std::mutex mutex_;
+  tarn::mutex mutex_;
 };
 
 }  // namespace tarn::detail

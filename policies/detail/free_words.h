@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/config.h"
-#include "tarn/policies/detail/memory_tools.h"
-#include "tarn/policies/detail/secret.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/platform/secret.h"
 
 namespace tarn::detail {
 
@@ -26,13 +26,13 @@ class free_words {
   static constexpr bool hidden = hides_links<typename Core::environment::checking>;
 
  public:
-  explicit free_words(Core& core) noexcept : core_(core) {}
+  TARN_STEP explicit free_words(Core& core) noexcept : core_(core) {}
 
   /// Pointers that a free block holds.
   std::size_t count() const noexcept { return core_.geometry().words(); }
 
   /// Word `i` of a free block. By memcpy: no object of the user's is there any more, and none of ours yet.
-  void* read(void* block, std::size_t i) const noexcept {
+  TARN_STEP void* read(void* block, std::size_t i) const noexcept {
     std::byte* const place = at(block, i);
     [[maybe_unused]] const memory_tools::window look(place, sizeof(void*));
     std::uintptr_t word;
@@ -40,7 +40,7 @@ class free_words {
     if constexpr (hidden) word ^= mask(place);
     return reinterpret_cast<void*>(word);
   }
-  void write(void* block, std::size_t i, void* value) const noexcept {
+  TARN_STEP void write(void* block, std::size_t i, void* value) const noexcept {
     std::byte* const place = at(block, i);
     [[maybe_unused]] const memory_tools::window look(place, sizeof(void*));
     auto word = reinterpret_cast<std::uintptr_t>(value);
@@ -49,7 +49,7 @@ class free_words {
   }
 
   /// Whether an address that was read may be followed; not null. Where not, the list must be dropped; the pool mends it.
-  bool trusts(void* block) const noexcept {
+  TARN_STEP bool trusts(void* block) const noexcept {
     if constexpr (hidden) {
       if (core_.is_free(block)) [[likely]] return true;
       core_.distrust(block);
@@ -60,7 +60,7 @@ class free_words {
   }
 
  private:
-  std::byte* at(void* block, std::size_t i) const noexcept {
+  TARN_STEP std::byte* at(void* block, std::size_t i) const noexcept {
     return static_cast<std::byte*>(core_.geometry().links(block)) + i * sizeof(void*);
   }
   /// Differs from word to word, so that one copied from another block is found, too.

@@ -6,13 +6,12 @@
 #ifndef TARN_POLICIES_DETAIL_GEOMETRY_H_
 #define TARN_POLICIES_DETAIL_GEOMETRY_H_
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
 
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
@@ -30,7 +29,7 @@ template <class Reuse, class Checking>
 constexpr block_shape shape_for() noexcept {
   if constexpr (requires { requires Checking::keeps_payload; }) {
     const std::size_t links = round_up(Reuse::min_block, alignof(void*));
-    return {1, std::max(Reuse::min_alignment, alignof(void*)), links + Checking::prefix, Checking::suffix, links};
+    return {1, larger(Reuse::min_alignment, alignof(void*)), links + Checking::prefix, Checking::suffix, links};
   } else {
     return {Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix, 0};
   }
@@ -52,19 +51,19 @@ class geometry {
   constexpr explicit geometry(const Size& size) noexcept : size_(size) {}
 
   /// Bytes that the user asked for, and their alignment.
-  constexpr std::size_t block_size() const noexcept { return size_.bytes(); }
+  TARN_STEP constexpr std::size_t block_size() const noexcept { return size_.bytes(); }
   constexpr std::size_t block_alignment() const noexcept { return size_.alignment(); }
 
-  constexpr std::size_t alignment() const noexcept { return std::max(size_.alignment(), Shape.min_alignment); }
-  constexpr std::size_t payload() const noexcept { return std::max(size_.bytes(), Shape.min_block); }
-  constexpr std::size_t offset() const noexcept {
+  TARN_STEP constexpr std::size_t alignment() const noexcept { return larger(size_.alignment(), Shape.min_alignment); }
+  TARN_STEP constexpr std::size_t payload() const noexcept { return larger(size_.bytes(), Shape.min_block); }
+  TARN_STEP constexpr std::size_t offset() const noexcept {
     if constexpr (Shape.prefix == 0) return 0;
     else return round_up(Shape.prefix, alignment());
   }
-  constexpr std::size_t stride() const noexcept { return round_up(offset() + payload() + Shape.suffix, alignment()); }
+  TARN_STEP constexpr std::size_t stride() const noexcept { return round_up(offset() + payload() + Shape.suffix, alignment()); }
 
   /// Where a list may keep something in a free block, and how many pointers have room there.
-  void* links(void* block) const noexcept {
+  TARN_STEP void* links(void* block) const noexcept {
     return Shape.links == 0 ? block : static_cast<std::byte*>(block) - offset();
   }
   void* block_with(void* links) const noexcept {
@@ -74,7 +73,7 @@ class geometry {
 
   /// The alignment at which a chunk serves its blocks best: none lies across more cache lines than it must.
   constexpr std::size_t chunk_alignment() const noexcept {
-    return std::max({alignment(), alignof(void*), std::min(lowest_bit(stride()), cache_line)});
+    return larger(larger(alignment(), alignof(void*)), smaller(lowest_bit(stride()), cache_line));
   }
 
   constexpr bool coloured() const noexcept {
@@ -107,7 +106,7 @@ class geometry {
     if (coloured()) {
       const std::size_t run = (stride() << run_shift()) + cache_line;
       slots = distance / run << run_shift();
-      distance = std::min(distance % run, (stride() << run_shift()) - 1);
+      distance = smaller(distance % run, (stride() << run_shift()) - 1);
     }
     return slots + distance / stride();
   }

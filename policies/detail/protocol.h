@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "tarn/policies/platform/config.h"
+
 namespace tarn::detail {
 
 /// What became of a block that was given back. A policy that never refuses answers with the constant `done`, so that
@@ -37,9 +39,15 @@ struct free_link {
   free_link* next;
 };
 
+/// Calls visit(block) for each of the first `n`.
+template <class Visit>
+void each_of(void* const* blocks, std::size_t n, Visit& visit) {
+  for (std::size_t i = 0; i != n; ++i) visit(blocks[i]);
+}
+
 /// A guard that guards nothing.
 struct no_guard {
-  ~no_guard() {}  // not trivial, so that a guard that is never named is no unused variable
+  TARN_STEP ~no_guard() {}  // not trivial, so that a guard that is never named is no unused variable
 };
 
 /// The column of an axis that keeps nothing for each chunk. A type for each axis, since a chunk inherits all of them.

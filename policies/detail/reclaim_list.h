@@ -5,20 +5,20 @@
 #ifndef TARN_POLICIES_DETAIL_RECLAIM_LIST_H_
 #define TARN_POLICIES_DETAIL_RECLAIM_LIST_H_
 
-#include <atomic>
-#include <chrono>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
-#include <mutex>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
-#include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/locking/mutex.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
 
@@ -44,8 +44,8 @@ class reclaim_member {
   /// Before the pool's first chunk, and any other. `confined`: no lock keeps threads apart, so only the one that was here last
   /// may ask the pool.
   void enter(void* pool, handler trim, bool confined) noexcept {
-    if (confined) owner_.store(this_thread_number(), std::memory_order_relaxed);
-    if (!entered_.load(std::memory_order_acquire)) [[unlikely]]
+    if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
+    if (!entered_.load(memory_order_acquire)) [[unlikely]]
       enter_now(pool, trim);
   }
   /// Waits for threads that are asking the pool.
@@ -56,11 +56,11 @@ class reclaim_member {
   class at_store {
    public:
     template <class Make>
-    at_store(reclaim_member& m, Make make) : guard_(make()), member_(m), before_(m.visitor_.load(std::memory_order_relaxed)) {
-      if (*this) member_.visitor_.store(this_thread_number(), std::memory_order_relaxed);
+    at_store(reclaim_member& m, Make make) : guard_(make()), member_(m), before_(m.visitor_.load(memory_order_relaxed)) {
+      if (*this) member_.visitor_.store(this_thread_number(), memory_order_relaxed);
     }
     ~at_store() {
-      if (*this) member_.visitor_.store(before_, std::memory_order_relaxed);
+      if (*this) member_.visitor_.store(before_, memory_order_relaxed);
     }
     at_store(const at_store&) = delete;
     at_store& operator=(const at_store&) = delete;
@@ -81,28 +81,28 @@ class reclaim_member {
   TARN_ONE_IN_LIBRARY void enter_now(void* pool, handler trim) noexcept;
   /// Its library has ended. A static object ends with it; another may go on, in code of another library.
   void forget_library() noexcept {
-    if (!is_static_) library_.store(nullptr, std::memory_order_relaxed);
+    if (!is_static_) library_.store(nullptr, memory_order_relaxed);
   }
 
   /// Asks the pool, and again for a moment where it is busy: it may be another thread that asks.
   trimmed ask() noexcept {
     const std::uint64_t me = this_thread_number();
-    const std::uint64_t owner = owner_.load(std::memory_order_relaxed);
-    if (visitor_.load(std::memory_order_relaxed) == me || (owner != 0 && owner != me)) return {};
+    const std::uint64_t owner = owner_.load(memory_order_relaxed);
+    if (visitor_.load(memory_order_relaxed) == me || (owner != 0 && owner != me)) return {};
     constexpr int patience = 100;
     for (int tries = 0;; ++tries) {
       const trimmed answer = trim_(pool_);
       if (!answer.busy || tries == patience) return answer;
-      std::this_thread::yield();
+      yield_thread();
     }
   }
 
   const int priority_;
   const bool is_static_;
-  std::atomic<bool> entered_ = false;
-  std::atomic<reclaim_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
-  std::atomic<std::uint64_t> owner_ = 0;    // where confined: the thread that was here last
-  std::atomic<std::uint64_t> visitor_ = 0;  // the thread that is at the store
+  atomic_word<bool> entered_ = false;
+  atomic_word<reclaim_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
+  atomic_word<std::uint64_t> owner_ = 0;    // where confined: the thread that was here last
+  atomic_word<std::uint64_t> visitor_ = 0;  // the thread that is at the store
   // The rest belongs to the list.
   handler trim_ = nullptr;
   void* pool_ = nullptr;
@@ -112,7 +112,7 @@ class reclaim_member {
 
 /// One walk through the list: a priority at a time, from the lowest.
 struct reclaim_round {
-  int from = std::numeric_limits<int>::min();
+  int from = INT_MIN;
   bool ended = false;
   bool met_busy = false;  // since the last priority that gave something back
 };
@@ -132,28 +132,28 @@ class reclaim_list : fork_member {
   }
 
   void add(reclaim_member& m, void* pool, reclaim_member::handler trim) noexcept {
-    const auto held = hold();
-    if (m.entered_.load(std::memory_order_relaxed)) return;
+    const auto lock = hold();
+    if (m.entered_.load(memory_order_relaxed)) return;
     m.pool_ = pool;
     m.trim_ = trim;
     reclaim_member** at = &first_;
     while (*at != nullptr && (*at)->priority_ <= m.priority_) at = &(*at)->next_;
     m.next_ = *at;
     *at = &m;
-    m.entered_.store(true, std::memory_order_release);
+    m.entered_.store(true, memory_order_release);
   }
   void remove(const reclaim_member& m) noexcept {
     remove_where([&m](const reclaim_member& other) { return &other == &m; });
   }
   /// The library is unloaded, or the process ends.
   void remove_library(const reclaim_library& library) noexcept {
-    remove_where([&library](const reclaim_member& m) { return m.library_.load(std::memory_order_relaxed) == &library; });
+    remove_where([&library](const reclaim_member& m) { return m.library_.load(memory_order_relaxed) == &library; });
   }
 
  private:
-  std::unique_lock<std::mutex> hold() noexcept {
+  held<tarn::mutex> hold() noexcept {
     enter(act);
-    return std::unique_lock(mutex_);
+    return held(mutex_);
   }
   /// A fork waits until nobody asks, too: in the child nobody would ever come to an end with it.
   static bool act(fork_member& m, action what) noexcept {
@@ -165,7 +165,7 @@ class reclaim_list : fork_member {
   }
 
   reclaim_member* first_of(reclaim_round& round) noexcept {
-    const auto held = hold();
+    const auto lock = hold();
     reclaim_member* m = first_;
     while (m != nullptr && m->priority_ < round.from) m = m->next_;
     round.ended = m == nullptr;
@@ -173,7 +173,7 @@ class reclaim_list : fork_member {
     return pinned(m);
   }
   reclaim_member* next_of(reclaim_member& last, reclaim_round& round) noexcept {
-    const auto held = hold();
+    const auto lock = hold();
     --last.asked_by_;
     --asked_;
     reclaim_member* const m = last.next_;
@@ -192,25 +192,27 @@ class reclaim_list : fork_member {
 
   template <class Which>
   void remove_where(Which which) noexcept {
-    auto held = hold();
+    enter(act);
+    mutex_.lock();
     for (reclaim_member** at = &first_; *at != nullptr;) {
       reclaim_member& m = **at;
       if (!which(m)) {
         at = &m.next_;
       } else if (m.asked_by_ != 0) {
-        held.unlock();
-        std::this_thread::sleep_for(std::chrono::microseconds(20));
-        held.lock();
+        mutex_.unlock();
+        sleep_microseconds(20);
+        mutex_.lock();
         at = &first_;
       } else {
         *at = m.next_;
         m.forget_library();
-        m.entered_.store(false, std::memory_order_release);
+        m.entered_.store(false, memory_order_release);
       }
     }
+    mutex_.unlock();
   }
 
-  std::mutex mutex_;
+  tarn::mutex mutex_;
   reclaim_member* first_ = nullptr;  // by ascending priority, then in the order they came
   int asked_ = 0;                    // members that are being asked
 };
@@ -220,20 +222,20 @@ TARN_ONE_IN_PROCESS inline constinit reclaim_list reclaimable_pools;
 /// A library whose pools are in the list. They are removed at its end, and none enters after that.
 struct reclaim_library {
   enum class phase { before_any, some, over };
-  std::atomic<phase> now = phase::before_any;
+  atomic_word<phase> now = phase::before_any;
   void (*const at_first)() noexcept;  // the library's own function, whoever calls
 
   /// Returns whether pools may still enter.
   bool begin() noexcept {
     phase before = phase::before_any;
-    if (now.compare_exchange_strong(before, phase::some, std::memory_order_relaxed)) at_first();
+    if (now.compare_exchange_strong(before, phase::some, memory_order_relaxed)) at_first();
     return before != phase::over;
   }
 };
 TARN_ONE_IN_LIBRARY void begin_of_reclaim() noexcept;
 TARN_ONE_IN_LIBRARY inline constinit reclaim_library library_reclaim{.at_first = begin_of_reclaim};
 TARN_ONE_IN_LIBRARY inline void end_of_reclaim() noexcept {
-  library_reclaim.now.store(reclaim_library::phase::over, std::memory_order_relaxed);
+  library_reclaim.now.store(reclaim_library::phase::over, memory_order_relaxed);
   reclaimable_pools.remove_library(library_reclaim);
 }
 TARN_ONE_IN_LIBRARY inline void begin_of_reclaim() noexcept { std::atexit(end_of_reclaim); }
@@ -242,12 +244,12 @@ constexpr reclaim_member::reclaim_member(int priority) noexcept
     : priority_(priority), is_static_(std::is_constant_evaluated()), library_(is_static_ ? &library_reclaim : nullptr) {}
 inline void reclaim_member::enter_now(void* pool, handler trim) noexcept {
   reclaim_library* library = nullptr;
-  if (library_.compare_exchange_strong(library, &library_reclaim, std::memory_order_relaxed)) library = &library_reclaim;
+  if (library_.compare_exchange_strong(library, &library_reclaim, memory_order_relaxed)) library = &library_reclaim;
   if (library->begin()) reclaimable_pools.add(*this, pool, trim);
   else forget_library();
 }
 inline void reclaim_member::leave() noexcept {
-  if (entered_.load(std::memory_order_acquire)) reclaimable_pools.remove(*this);
+  if (entered_.load(memory_order_acquire)) reclaimable_pools.remove(*this);
 }
 
 }  // namespace tarn::detail

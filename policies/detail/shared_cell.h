@@ -2,7 +2,9 @@
 #ifndef TARN_POLICIES_DETAIL_SHARED_CELL_H_
 #define TARN_POLICIES_DETAIL_SHARED_CELL_H_
 
-#include <atomic>
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+
 
 namespace tarn::detail {
 
@@ -11,18 +13,18 @@ class shared_cell {
  public:
   constexpr shared_cell(T value) noexcept : value_(value) {}
 
-  operator T() const noexcept { return value_.load(std::memory_order_relaxed); }
-  void operator=(T value) noexcept { value_.store(value, std::memory_order_relaxed); }
-  void operator+=(T more) noexcept { value_.fetch_add(more, std::memory_order_relaxed); }
-  void operator-=(T less) noexcept { value_.fetch_sub(less, std::memory_order_relaxed); }
+  TARN_STEP operator T() const noexcept { return value_.load(memory_order_relaxed); }
+  TARN_STEP void operator=(T value) noexcept { value_.store(value, memory_order_relaxed); }
+  TARN_STEP void operator+=(T more) noexcept { value_.fetch_add(more, memory_order_relaxed); }
+  TARN_STEP void operator-=(T less) noexcept { value_.fetch_sub(less, memory_order_relaxed); }
 
-  void raise_to(T value) noexcept {
+  TARN_STEP void raise_to(T value) noexcept {
     T seen = *this;
-    while (seen < value && !value_.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {}
+    while (seen < value && !value_.compare_exchange_weak(seen, value, memory_order_relaxed)) {}
   }
 
  private:
-  std::atomic<T> value_;
+  atomic_word<T> value_;
 };
 
 /// Makes a number at least `value`, whether one thread at a time changes it or any.

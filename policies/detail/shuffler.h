@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/secret.h"
+#include "tarn/policies/platform/secret.h"
 
 namespace tarn::detail {
 

@@ -2,16 +2,17 @@
 #ifndef TARN_POLICIES_DETAIL_THIS_THREAD_NUMBER_H_
 #define TARN_POLICIES_DETAIL_THIS_THREAD_NUMBER_H_
 
-#include <atomic>
 #include <cstdint>
+
+#include "tarn/policies/platform/atomic_word.h"
 
 namespace tarn::detail {
 
 /// A number that no other thread has, nor ever gets: 1, 2, ... in the order in which they ask.
 inline std::uint64_t this_thread_number() noexcept {
-  static constinit std::atomic<std::uint64_t> last = 0;
+  static constinit atomic_word<std::uint64_t> last = 0;
   static constinit thread_local std::uint64_t mine = 0;
-  if (mine == 0) [[unlikely]] mine = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (mine == 0) [[unlikely]] mine = last.fetch_add(1, memory_order_relaxed) + 1;
   return mine;
 }
 

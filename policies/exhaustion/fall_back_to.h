@@ -10,10 +10,11 @@
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/declared.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth/geometric_growth.h"
 #include "tarn/policies/growth/no_growth.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -28,11 +29,14 @@ using growth_for = std::conditional_t<has_one_chunk<Store>, no_growth<>, geometr
 /// \tparam Growth  how large they are, and how many blocks there may be in them; the pool's own says no more when it is asked
 template <class Store, class Growth = detail::growth_for<Store>>
 class fall_back_to {
+  struct unknown_store {};
+  using known_store = std::conditional_t<detail::defined<Store>, Store, unknown_store>;
+
  public:
   using axis = tarn::axis::exhaustion;
-  static constexpr bool arguments_hold = policy_on<Store, tarn::axis::store> && policy_on<Growth, tarn::axis::growth>;
-  struct complaint {
-    static_assert(arguments_hold,
+  static constexpr bool arguments_hold = detail::defined<Store> && policy_on<Store, tarn::axis::store> && policy_on<Growth, tarn::axis::growth>;
+  struct complaint : detail::home<Store> {
+    static_assert(arguments_hold || !detail::defined<Store>,
                   "tarn: [X3] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
                   "or fall_back_to<heap_store, fixed_growth<Blocks>>");
   };
@@ -43,7 +47,7 @@ class fall_back_to {
   }();
 
   constexpr fall_back_to() noexcept
-    requires std::default_initializable<Store>
+    requires std::default_initializable<known_store>
   = default;
   constexpr explicit fall_back_to(const Store& store, const Growth& growth = {}) noexcept : store_(store), growth_(growth) {}
 
@@ -67,7 +71,7 @@ class fall_back_to {
   };
 
  private:
-  TARN_NO_UNIQUE_ADDRESS Store store_{};
+  TARN_NO_UNIQUE_ADDRESS known_store store_{};
   TARN_NO_UNIQUE_ADDRESS Growth growth_{};
 };
 

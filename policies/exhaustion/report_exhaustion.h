@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/no_second_store.h"
+#include "tarn/policies/exhaustion/detail/no_second_store.h"
 
 namespace tarn {
 

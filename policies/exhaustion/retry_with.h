@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/no_second_store.h"
+#include "tarn/policies/exhaustion/detail/no_second_store.h"
 
 namespace tarn {
 

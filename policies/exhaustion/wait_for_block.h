@@ -6,17 +6,14 @@
 #ifndef TARN_POLICIES_EXHAUSTION_WAIT_FOR_BLOCK_H_
 #define TARN_POLICIES_EXHAUSTION_WAIT_FOR_BLOCK_H_
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstddef>
-#include <new>
-#include <semaphore>
-#include <thread>
-#include <type_traits>
+#include <cstdint>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/no_second_store.h"
+#include "tarn/policies/exhaustion/detail/no_second_store.h"
+#include "tarn/policies/exhaustion/detail/semaphore.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn {
 
@@ -37,7 +34,7 @@ struct wait_for_block {
      public:
       attempt() noexcept = default;
       ~attempt() {
-        if (pool_ != nullptr) pool_->waiting_.fetch_sub(1, std::memory_order_relaxed);
+        if (pool_ != nullptr) pool_->waiting_.fetch_sub(1, detail::memory_order_relaxed);
       }
       attempt(const attempt&) = delete;
       attempt& operator=(const attempt&) = delete;
@@ -45,56 +42,47 @@ struct wait_for_block {
      private:
       friend part;
       part* pool_ = nullptr;
-      std::chrono::steady_clock::time_point deadline_;
+      std::uint64_t deadline_ = 0;  // steady_nanoseconds()
     };
 
     bool retry(std::size_t, attempt& one) noexcept {
       if (one.pool_ == nullptr) {  // from now on frees are heard; what was given back before is found by looking again
-        prepare();
         one.pool_ = this;
-        one.deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(Milliseconds);
-        waiting_.fetch_add(1, std::memory_order_release);
+        one.deadline_ = deadline();
+        waiting_.fetch_add(1, detail::memory_order_release);
         return true;
       }
-      if (!bell().try_acquire_until(one.deadline_)) return false;
-      called_.fetch_sub(1, std::memory_order_relaxed);  // before it looks: a free from now on calls again
+      if (!bell_.try_acquire_until(one.deadline_)) return false;
+      called_.fetch_sub(1, detail::memory_order_relaxed);  // before it looks: a free from now on calls again
       return true;
     }
     /// After so many blocks were given back, with nothing held. The pool's lock orders it with what a thread that waits does
     /// before and after it looks.
     void freed(std::size_t blocks) noexcept {
-      if (waiting_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      if (waiting_.load(detail::memory_order_relaxed) != 0) [[unlikely]]
         call(blocks);
     }
 
    private:
     void call(std::size_t blocks) noexcept {
       for (; blocks != 0; --blocks) {
-        std::size_t called = called_.load(std::memory_order_relaxed);
+        std::size_t called = called_.load(detail::memory_order_relaxed);
         do {  // whoever was called looks for himself: more than all need no call
-          if (called >= waiting_.load(std::memory_order_acquire)) return;
-        } while (!called_.compare_exchange_weak(called, called + 1, std::memory_order_relaxed));
-        bell().release();
+          if (called >= waiting_.load(detail::memory_order_acquire)) return;
+        } while (!called_.compare_exchange_weak(called, called + 1, detail::memory_order_relaxed));
+        bell_.release();
       }
     }
-    /// The first thread that waits makes the semaphore: it isn't a constant everywhere, as a static pool must be.
-    void prepare() noexcept {
-      int seen = made_.load(std::memory_order_acquire);
-      if (seen == 0 && made_.compare_exchange_strong(seen, 1, std::memory_order_acquire)) {
-        ::new (static_cast<void*>(room_)) semaphore(0);
-        made_.store(2, std::memory_order_release);
-      }
-      while (made_.load(std::memory_order_acquire) != 2) std::this_thread::yield();
+    static std::uint64_t deadline() noexcept {
+      constexpr std::uint64_t in_one = 1'000'000;  // nanoseconds in a millisecond
+      constexpr std::uint64_t limit = Milliseconds < UINT64_MAX / in_one ? Milliseconds * in_one : UINT64_MAX;
+      const std::uint64_t now = detail::steady_nanoseconds();
+      return now > UINT64_MAX - limit ? UINT64_MAX : now + limit;
     }
 
-    using semaphore = std::counting_semaphore<>;
-    static_assert(std::is_trivially_destructible_v<semaphore>);
-    semaphore& bell() noexcept { return *std::launder(reinterpret_cast<semaphore*>(room_)); }
-
-    std::atomic<std::size_t> waiting_ = 0;  // threads
-    std::atomic<std::size_t> called_ = 0;   // of them, that were told to look
-    std::atomic<int> made_ = 0;             // 2: the semaphore is
-    alignas(semaphore) std::byte room_[sizeof(semaphore)] = {};
+    detail::atomic_word<std::size_t> waiting_ = 0;  // threads
+    detail::atomic_word<std::size_t> called_ = 0;   // of them, that were told to look
+    detail::semaphore bell_;
   };
 };
 

@@ -5,12 +5,12 @@
 #ifndef TARN_POLICIES_GROWTH_FIXED_GROWTH_H_
 #define TARN_POLICIES_GROWTH_FIXED_GROWTH_H_
 
-#include <algorithm>
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/cap.h"
+#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/growth/detail/cap.h"
 
 namespace tarn {
 
@@ -30,7 +30,7 @@ struct fixed_growth {
   static constexpr bool needs_bounded_store = false;
 
   constexpr detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t stride) const noexcept {
-    const std::size_t blocks = std::min(Blocks, detail::room_under_cap(total, Cap, Bytes, stride));
+    const std::size_t blocks = detail::smaller(Blocks, detail::room_under_cap(total, Cap, Bytes, stride));
     return {blocks, blocks};
   }
 };

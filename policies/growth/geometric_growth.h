@@ -5,13 +5,12 @@
 #ifndef TARN_POLICIES_GROWTH_GEOMETRIC_GROWTH_H_
 #define TARN_POLICIES_GROWTH_GEOMETRIC_GROWTH_H_
 
-#include <algorithm>
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/cap.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/growth/detail/cap.h"
 
 namespace tarn {
 
@@ -39,11 +38,11 @@ struct geometric_growth {
   static constexpr bool needs_bounded_store = false;
 
   constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
-    const std::size_t first = First != natural ? First : std::max<std::size_t>(1, first_bytes / stride);
-    const std::size_t largest = std::max(first, Max != natural ? Max : max_bytes / stride);
+    const std::size_t first = First != natural ? First : detail::larger(1, first_bytes / stride);
+    const std::size_t largest = detail::larger(first, Max != natural ? Max : max_bytes / stride);
     const std::size_t left = detail::room_under_cap(total, Cap, Bytes, stride);
-    const std::size_t next = total == 0 ? first : std::min(detail::multiply(last, Factor), largest);
-    return {std::min(next, left), left, std::min(first, left)};
+    const std::size_t next = total == 0 ? first : detail::smaller(detail::multiply(last, Factor), largest);
+    return {detail::smaller(next, left), left, detail::smaller(first, left)};
   }
 
  private:

@@ -6,25 +6,24 @@
 #ifndef TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_
 #define TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_
 
-#include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/config.h"
-#include "tarn/policies/detail/direct_layer.h"
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/locking/detail/direct_layer.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/no_locking.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
 namespace detail {
 
 template <class Group>
-TARN_ONE_IN_PROCESS inline constinit std::atomic<std::uint64_t> group_owner = 0;
+TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uint64_t> group_owner = 0;
 
 /// The two mutexes of a group, and how often the calling thread holds both through a group_guard.
 template <class Group, class Mutex>
@@ -37,13 +36,14 @@ struct group_mutexes {
   /// A thread that forks while it holds both goes on holding them, in the child as well.
   static bool act(fork_member&, fork_member::action what) noexcept { return held != 0 || act_on_pair(growth, hot, what); }
 
+  struct only_try {};
   /// Locks one of the two, unless a group_guard of this thread holds both.
   class guard {
    public:
     explicit guard(Mutex& mutex) : mutex_(held == 0 ? &mutex : nullptr) {
       if (mutex_ != nullptr) mutex_->lock();
     }
-    guard(Mutex& mutex, std::try_to_lock_t) : mutex_(held == 0 ? &mutex : nullptr), holds_(held != 0 || mutex.try_lock()) {}
+    guard(Mutex& mutex, only_try) : mutex_(held == 0 ? &mutex : nullptr), holds_(held != 0 || mutex.try_lock()) {}
     ~guard() {
       if (mutex_ != nullptr && holds_) mutex_->unlock();
     }
@@ -72,7 +72,7 @@ struct group_guards {
     requires try_lockable<Mutex>
   {
     mutexes::member.enter(mutexes::act);
-    return typename mutexes::guard(mutexes::growth, std::try_to_lock);
+    return typename mutexes::guard(mutexes::growth, typename mutexes::only_try{});
   }
 };
 
@@ -87,14 +87,14 @@ struct grouped_locking {
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; name a mutex, as "
-                  "std::mutex, or none");
+                  "tarn::mutex, or none");
   };
   static constexpr bool may_return_chunks = true;
   static constexpr bool can_wait = !std::is_void_v<Mutex>;
   static constexpr bool needs_identity = false;
   static constexpr bool one_thread = std::is_void_v<Mutex>;
   /// The number of the thread that owns the group, for checking policies; 0: none so far.
-  static std::atomic<std::uint64_t>& owner() noexcept { return detail::group_owner<Group>; }
+  static detail::atomic_word<std::uint64_t>& owner() noexcept { return detail::group_owner<Group>; }
   static constexpr bool ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>;
   template <class T>
   using cell = T;
@@ -105,31 +105,6 @@ struct grouped_locking {
                                   std::type_identity<detail::group_guards<Group, Mutex>>>::type;
   template <class Core>
   using layer = detail::direct_layer<Core, guards>;
-};
-
-/// Holds both mutexes of a group, growth first, over many operations on many pools of the group. It can be nested. While it
-/// is held, stores and exhaustion handlers of those pools run under it too.
-template <class Group, class Mutex = std::mutex>
-class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
-  using mutexes = detail::group_mutexes<Group, Mutex>;
-
- public:
-  group_guard() {
-    if (mutexes::held == 0) {
-      mutexes::member.enter(mutexes::act);
-      mutexes::growth.lock();
-      mutexes::hot.lock();
-    }
-    ++mutexes::held;
-  }
-  ~group_guard() {
-    if (--mutexes::held == 0) {
-      mutexes::hot.unlock();
-      mutexes::growth.unlock();
-    }
-  }
-  group_guard(const group_guard&) = delete;
-  group_guard& operator=(const group_guard&) = delete;
 };
 
 }  // namespace tarn

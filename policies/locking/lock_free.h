@@ -7,14 +7,12 @@
 #ifndef TARN_POLICIES_LOCKING_LOCK_FREE_H_
 #define TARN_POLICIES_LOCKING_LOCK_FREE_H_
 
-#include <atomic>
-#include <mutex>
-
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/block_numbers.h"
 #include "tarn/policies/detail/shared_cell.h"
-#include "tarn/policies/detail/stack_layer.h"
+#include "tarn/policies/locking/detail/block_numbers.h"
+#include "tarn/policies/locking/detail/stack_layer.h"
 #include "tarn/policies/locking/mutex_locking.h"
+#include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/reuse/lifo_reuse.h"
 
 namespace tarn {
@@ -31,9 +29,9 @@ struct lock_free {
   template <class T>
   using cell = detail::shared_cell<T>;
   template <class Environment>
-  using per_chunk = detail::numbered_column<std::atomic>;
+  using per_chunk = detail::numbered_column<detail::atomic_word>;
   template <class Core>
-  using layer = detail::stack_layer<Core, detail::mutex_pair<std::mutex>, std::atomic>;
+  using layer = detail::stack_layer<Core, detail::mutex_pair<mutex>, detail::atomic_word>;
 };
 
 }  // namespace tarn

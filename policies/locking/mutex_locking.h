@@ -6,12 +6,14 @@
 #define TARN_POLICIES_LOCKING_MUTEX_LOCKING_H_
 
 #include <concepts>
-#include <mutex>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/direct_layer.h"
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/locking/detail/direct_layer.h"
+#include "tarn/policies/locking/mutex.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/held.h"
 
 namespace tarn {
 
@@ -30,7 +32,7 @@ concept try_lockable = requires(M& m) {
 /// What locks a mutex as long as it lives: the mutex's own guard, where it has one.
 template <class Mutex>
 struct guard_of {
-  using type = std::lock_guard<Mutex>;
+  using type = held<Mutex>;
 };
 template <class Mutex>
   requires std::constructible_from<typename Mutex::guard, Mutex&>
@@ -44,7 +46,7 @@ class mutex_pair : fork_member {
   using guard = typename guard_of<Mutex>::type;
 
  public:
-  guard hot() const {
+  TARN_STEP guard hot() const {
     self().enter(act);
     return guard(hot_);
   }
@@ -53,16 +55,16 @@ class mutex_pair : fork_member {
     return guard(growth_);
   }
   /// For what isn't worth waiting for a store.
-  std::unique_lock<Mutex> try_growth() const
+  tried<Mutex> try_growth() const
     requires try_lockable<Mutex>
   {
     self().enter(act);
-    return std::unique_lock<Mutex>(growth_, std::try_to_lock);
+    return tried<Mutex>(growth_);
   }
   void end() noexcept { leave(); }
 
  private:
-  mutex_pair& self() const noexcept { return const_cast<mutex_pair&>(*this); }
+  TARN_STEP mutex_pair& self() const noexcept { return const_cast<mutex_pair&>(*this); }
   static bool act(fork_member& m, action what) noexcept {
     auto& pair = static_cast<mutex_pair&>(m);
     return act_on_pair(pair.growth_, pair.hot_, what);
@@ -74,14 +76,14 @@ class mutex_pair : fork_member {
 }  // namespace detail
 
 /// \tparam Mutex  any BasicLockable that is default-constructible; where it has a type `guard`, that locks it
-template <class Mutex = std::mutex>
+template <class Mutex = mutex>
 struct mutex_locking {
   using axis = tarn::axis::locking;
   static constexpr bool arguments_hold = detail::basic_lockable<Mutex>;
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
-                  "name a mutex, as std::mutex");
+                  "name a mutex, as tarn::mutex");
   };
   static constexpr bool may_return_chunks = true;
   static constexpr bool can_wait = true;

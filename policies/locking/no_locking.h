@@ -6,8 +6,9 @@
 #define TARN_POLICIES_LOCKING_NO_LOCKING_H_
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/direct_layer.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/locking/detail/direct_layer.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -22,8 +23,8 @@ struct no_locking {
   using per_chunk = detail::no_column<axis>;
 
   struct guards {
-    detail::no_guard hot() const noexcept { return {}; }
-    detail::no_guard growth() const noexcept { return {}; }
+    TARN_STEP detail::no_guard hot() const noexcept { return {}; }
+    TARN_STEP detail::no_guard growth() const noexcept { return {}; }
   };
   template <class Core>
   using layer = detail::direct_layer<Core, guards>;

@@ -2,11 +2,9 @@
 #ifndef TARN_POLICIES_LOCKING_SPIN_MUTEX_H_
 #define TARN_POLICIES_LOCKING_SPIN_MUTEX_H_
 
-#include <atomic>
-#include <chrono>
-#include <thread>
-
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn {
 
@@ -20,13 +18,13 @@ class spin_mutex {
   spin_mutex& operator=(const spin_mutex&) = delete;
 
   void lock() noexcept {
-    if (locked_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+    if (locked_.exchange(true, detail::memory_order_acquire)) [[unlikely]]
       wait();
   }
   bool try_lock() noexcept {
-    return !locked_.load(std::memory_order_relaxed) && !locked_.exchange(true, std::memory_order_acquire);
+    return !locked_.load(detail::memory_order_relaxed) && !locked_.exchange(true, detail::memory_order_acquire);
   }
-  void unlock() noexcept { locked_.store(false, std::memory_order_release); }
+  void unlock() noexcept { locked_.store(false, detail::memory_order_release); }
 
  private:
   TARN_NOINLINE void wait() noexcept {
@@ -34,12 +32,12 @@ class spin_mutex {
     constexpr int yields = 100;
     for (int tries = 0; !try_lock(); ++tries) {  // looks before it writes: waiting threads share the line
       if (tries < spins) detail::pause_processor();
-      else if (tries < spins + yields) std::this_thread::yield();
-      else std::this_thread::sleep_for(std::chrono::microseconds(50));
+      else if (tries < spins + yields) detail::yield_thread();
+      else detail::sleep_microseconds(50);
     }
   }
 
-  std::atomic<bool> locked_ = false;
+  detail::atomic_word<bool> locked_ = false;
 };
 
 }  // namespace tarn

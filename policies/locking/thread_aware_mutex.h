@@ -3,13 +3,8 @@
 #define TARN_POLICIES_LOCKING_THREAD_AWARE_MUTEX_H_
 
 #include "tarn/policies/locking/spin_mutex.h"
-
-#if defined(__has_include)
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#define TARN_KNOWS_SINGLE_THREAD 1
-#endif
-#endif
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/single_threaded.h"
 
 namespace tarn {
 
@@ -31,11 +26,11 @@ class thread_aware_mutex {
   /// it is held.
   class guard {
    public:
-    explicit guard(thread_aware_mutex& mutex) noexcept : mutex_(alone() ? nullptr : &mutex) {
+    TARN_STEP explicit guard(thread_aware_mutex& mutex) noexcept : mutex_(detail::is_single_threaded() ? nullptr : &mutex) {
       if (mutex_ != nullptr) [[unlikely]]
         mutex_->lock();
     }
-    ~guard() {
+    TARN_STEP ~guard() {
       if (mutex_ != nullptr) [[unlikely]]
         mutex_->unlock();
     }
@@ -47,19 +42,10 @@ class thread_aware_mutex {
   };
 
  private:
-  static bool alone() noexcept {
-#if defined(TARN_KNOWS_SINGLE_THREAD)
-    return __libc_single_threaded != 0;
-#else
-    return false;
-#endif
-  }
 
   spin_mutex mutex_;
 };
 
 }  // namespace tarn
-
-#undef TARN_KNOWS_SINGLE_THREAD
 
 #endif  // TARN_POLICIES_LOCKING_THREAD_AWARE_MUTEX_H_

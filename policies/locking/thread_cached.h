@@ -6,14 +6,12 @@
 #ifndef TARN_POLICIES_LOCKING_THREAD_CACHED_H_
 #define TARN_POLICIES_LOCKING_THREAD_CACHED_H_
 
-#include <algorithm>
 #include <cstddef>
-#include <mutex>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/magazine_layer.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/shared_cell.h"
+#include "tarn/policies/locking/detail/magazine_layer.h"
 #include "tarn/policies/locking/mutex_locking.h"
 
 namespace tarn {
@@ -34,7 +32,7 @@ struct thread_cached {
 
  public:
   static constexpr bool arguments_hold =
-      std::ranges::find(detail::slot_counts, Threads) != detail::slot_counts.end() && largest() != detail::magazine::sizes;
+      detail::tier_of(Threads) != detail::slot_counts.size() && largest() != detail::magazine::sizes;
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [L3] thread_cached was given numbers that it has no slots or magazines for; take 16, 64 or 256 "
@@ -50,7 +48,7 @@ struct thread_cached {
   using per_chunk = detail::no_column<axis>;
   template <class Core>
   using layer =
-      detail::magazine_layer<Core, detail::mutex_pair<std::mutex>, detail::process_threads, unsigned{Threads}, largest()>;
+      detail::magazine_layer<Core, detail::mutex_pair<mutex>, detail::process_threads, unsigned{Threads}, largest()>;
 };
 
 }  // namespace tarn

@@ -5,17 +5,17 @@
 #ifndef TARN_POLICIES_REUSE_BATCH_REUSE_H_
 #define TARN_POLICIES_REUSE_BATCH_REUSE_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <new>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/array_front.h"
-#include "tarn/policies/detail/batch_stack.h"
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/reuse/detail/array_front.h"
+#include "tarn/policies/reuse/detail/batch_stack.h"
 #include "tarn/policies/reuse/prefetch.h"
 
 namespace tarn {
@@ -40,7 +40,7 @@ struct batch_reuse {
 
  private:
   // 256: with 128 a burst of 100 moves a batch to and fro, and takes 1.4 times as long.
-  static constexpr std::size_t own_front = std::min<std::size_t>(Front, 256);
+  static constexpr std::size_t own_front = detail::smaller(Front, 256);
   static constexpr std::size_t front_bytes = (Front + 1) * sizeof(void*);
   static constexpr std::size_t batch = detail::batch_stack::batch;
 
@@ -65,7 +65,7 @@ struct batch_reuse {
     using words = detail::free_words<core_type>;
 
    public:
-    void* pop(core_type&) noexcept {
+    TARN_STEP void* pop(core_type&) noexcept {
       void* const block = front_.pop();
       if constexpr (Prefetch == prefetch::on_allocate) {
         if (block != nullptr) [[likely]] detail::prefetch_for_write(block);
@@ -80,7 +80,7 @@ struct batch_reuse {
       }
       return pop(core);
     }
-    detail::outcome push(core_type&, void* block) noexcept {
+    TARN_STEP detail::outcome push(core_type&, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
       return front_.push(block) ? detail::outcome::done : detail::outcome::crowded;
     }
@@ -94,7 +94,7 @@ struct batch_reuse {
 
     // Not inlined: what unpacks 64 addresses would be looked at beside the caller's array, of perhaps five, and warned about.
     TARN_NOINLINE std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
-      std::size_t got = std::min(n, front_.size());
+      std::size_t got = detail::smaller(n, front_.size());
       for (std::size_t i = 0; i < got; ++i) out[i] = front_.pop();
       while (n - got >= batch && batches_.take(out + got, words(core))) got += batch;
       if (n != got && batches_.empty()) got += core.carve(out + got, n - got);
@@ -107,7 +107,7 @@ struct batch_reuse {
     detail::outcome push_batch(core_type& core, void* const* in, std::size_t n) noexcept {
       while (n != 0) {  // from the end, so that the first of the batch is handed out first
         if (front_.room() == 1) make_room(core);
-        const std::size_t taken = std::min(n, front_.room() - 1);
+        const std::size_t taken = detail::smaller(n, front_.room() - 1);
         n -= taken;
         std::memcpy(front_.fill(taken), in + n, taken * sizeof(void*));
         front_.filled(taken, taken);
@@ -124,7 +124,7 @@ struct batch_reuse {
     void drain(core_type& core, Take take) noexcept {
       while (void* const block = front_.pop()) take(block);
       void* some[batch];
-      while (batches_.take(some, words(core))) std::for_each_n(some, batch, take);
+      while (batches_.take(some, words(core))) detail::each_of(some, batch, take);
       forget();
     }
     void restore(core_type& core, void* block) noexcept {

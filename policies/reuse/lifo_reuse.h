@@ -6,14 +6,14 @@
 #ifndef TARN_POLICIES_REUSE_LIFO_REUSE_H_
 #define TARN_POLICIES_REUSE_LIFO_REUSE_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
 #include "tarn/policies/reuse/prefetch.h"
 
 namespace tarn {
@@ -36,7 +36,7 @@ struct lifo_reuse {
     using words = detail::free_words<core_type>;
 
    public:
-    void* pop(core_type& core) noexcept {
+    TARN_STEP void* pop(core_type& core) noexcept {
       void* const block = head_;
       if (block != nullptr) [[likely]] {
         head_ = next(core, block);
@@ -48,7 +48,7 @@ struct lifo_reuse {
       void* const block = pop(core);
       return block != nullptr ? block : carve(core);
     }
-    detail::outcome push(core_type& core, void* block) noexcept {
+    TARN_STEP detail::outcome push(core_type& core, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
       words(core).write(block, 0, head_);
       head_ = block;
@@ -79,7 +79,7 @@ struct lifo_reuse {
     void forget() noexcept { head_ = nullptr; }
 
    private:
-    static void* next(core_type& core, void* block) noexcept {
+    TARN_STEP static void* next(core_type& core, void* block) noexcept {
       void* const below = words(core).read(block, 0);
       return below == nullptr || words(core).trusts(below) ? below : nullptr;
     }
@@ -89,7 +89,7 @@ struct lifo_reuse {
     void* carve(core_type& core) noexcept {
       constexpr std::size_t most = 16;
       void* run[most];
-      std::size_t n = core.carve(run, std::clamp<std::size_t>(1024 / core.geometry().stride(), 1, most));
+      std::size_t n = core.carve(run, detail::clamped(1024 / core.geometry().stride(), 1, most));
       if (n == 0) return nullptr;
       while (n != 1) push(core, run[--n]);
       return run[0];

@@ -7,7 +7,6 @@
 #ifndef TARN_POLICIES_REUSE_PAGE_LOCAL_REUSE_H_
 #define TARN_POLICIES_REUSE_PAGE_LOCAL_REUSE_H_
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +15,12 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/array_front.h"
-#include "tarn/policies/detail/block_bitmap.h"
-#include "tarn/policies/detail/config.h"
-#include "tarn/policies/detail/fullness_shelves.h"
-#include "tarn/policies/detail/marked_words.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/reuse/detail/array_front.h"
+#include "tarn/policies/reuse/detail/block_bitmap.h"
+#include "tarn/policies/reuse/detail/fullness_shelves.h"
+#include "tarn/policies/reuse/detail/marked_words.h"
 #include "tarn/policies/reuse/prefetch.h"
 
 namespace tarn {
@@ -48,7 +47,7 @@ struct page_local_reuse {
   template <class Geometry>
   static constexpr std::size_t page_words(const Geometry& geometry) noexcept {
     const std::size_t words = PageBytes / geometry.stride() / detail::block_bitmap::word_blocks;
-    return std::bit_floor(std::clamp<std::size_t>(words, 1, detail::block_bitmap::word_blocks));
+    return std::bit_floor(detail::clamped(words, 1, detail::block_bitmap::word_blocks));
   }
 
  public:
@@ -73,7 +72,7 @@ struct page_local_reuse {
     using outcome = detail::outcome;
 
    public:
-    void* pop(core_type&) noexcept {
+    TARN_STEP void* pop(core_type&) noexcept {
       void* const block = front_.pop();
       if constexpr (Prefetch == prefetch::on_allocate) {
         if (block != nullptr) [[likely]] detail::prefetch_for_write(block);
@@ -83,12 +82,12 @@ struct page_local_reuse {
     TARN_NOINLINE void* pop_slow(core_type& core) noexcept {
       if (front_.size() == 0) {
         resize_front(core);
-        const std::size_t n = std::min(batch, front_.room() - 1);
+        const std::size_t n = detail::smaller(batch, front_.room() - 1);
         front_.filled(n, take(core, front_.fill(n), n));
       }
       return pop(core);
     }
-    outcome push(core_type&, void* block) noexcept {
+    TARN_STEP outcome push(core_type&, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
       return front_.push(block) ? outcome::done : outcome::crowded;
     }
@@ -102,7 +101,7 @@ struct page_local_reuse {
     }
 
     std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
-      const std::size_t got = std::min(n, front_.size());
+      const std::size_t got = detail::smaller(n, front_.size());
       for (std::size_t i = 0; i != got; ++i) out[i] = front_.pop();
       return got + take(core, out + got, n - got);
     }
@@ -110,7 +109,7 @@ struct page_local_reuse {
       outcome answer = outcome::done;
       while (n != 0) {  // from the end, so that the first of the batch is handed out first
         if (front_.room() == 1 && make_room(core) == outcome::surplus) answer = outcome::surplus;
-        const std::size_t taken = std::min(n, front_.room() - 1);
+        const std::size_t taken = detail::smaller(n, front_.room() - 1);
         n -= taken;
         std::memcpy(front_.fill(taken), in + n, taken * sizeof(void*));
         front_.filled(taken, taken);
@@ -123,7 +122,7 @@ struct page_local_reuse {
     void drain(core_type& core, Take take) noexcept {
       settle(core);
       void* some[batch];
-      while (const std::size_t got = take_free(core, some, batch)) std::for_each_n(some, got, take);
+      while (const std::size_t got = take_free(core, some, batch)) detail::each_of(some, got, take);
     }
     void restore(core_type& core, void* block) noexcept {
       if (push(core, block) == outcome::crowded) make_room(core);
@@ -159,9 +158,9 @@ struct page_local_reuse {
     std::size_t capacity_for(const core_type& core, std::size_t part) const noexcept {
       if constexpr (Environment::retention::returns_chunks) {
         constexpr std::size_t bytes = 256 * 1024;
-        const std::size_t most = std::clamp<std::size_t>(bytes / core.geometry().stride(), 8, Front);
+        const std::size_t most = detail::clamped(bytes / core.geometry().stride(), 8, Front);
         const bool idle = core.chunks() > core.keep() + 1 && core.capacity() / 16 > outside_;
-        return idle ? std::clamp<std::size_t>(outside_ / part, 2, most) : most;
+        return idle ? detail::clamped(outside_ / part, 2, most) : most;
       } else {
         return Front;
       }
@@ -203,7 +202,7 @@ struct page_local_reuse {
 
     /// All but the `keep` newest entries of the front go to the bitmaps.
     outcome flush(core_type& core, std::size_t keep) noexcept {
-      const std::size_t n = front_.size() - std::min(keep, front_.size());
+      const std::size_t n = front_.size() - detail::smaller(keep, front_.size());
       outcome answer = outcome::done;
       detail::each_marked_word(core, front_.entries() + front_.size() - n, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t blocks) {
         outside_ -= blocks;

@@ -6,12 +6,10 @@
 #define TARN_POLICIES_SIZE_DYNAMIC_SIZE_H_
 
 #include <cstddef>
-#include <cstdlib>
-#include <stdexcept>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/config.h"
+#include "tarn/policies/platform/throwing.h"
 
 namespace tarn {
 
@@ -25,23 +23,16 @@ class dynamic_size {
   /// Throws: std::invalid_argument where the two make no block (a build without exceptions aborts).
   constexpr explicit dynamic_size(std::size_t bytes, std::size_t alignment = natural)
       : bytes_(bytes), alignment_(alignment == natural ? detail::natural_alignment(bytes) : alignment) {
-    if (bytes_ == 0) refuse("tarn: dynamic_size: a block of zero bytes; give at least 1");
-    if (!detail::is_power_of_two(alignment_)) refuse("tarn: dynamic_size: an alignment that is no power of two");
+    if (bytes_ == 0) detail::throw_invalid_argument("tarn: dynamic_size: a block of zero bytes; give at least 1");
+    if (!detail::is_power_of_two(alignment_)) detail::throw_invalid_argument("tarn: dynamic_size: an alignment that is no power of two");
     if (bytes_ > detail::size_limit || alignment_ > detail::size_limit)
-      refuse("tarn: dynamic_size: a block larger than an address space");
+      detail::throw_invalid_argument("tarn: dynamic_size: a block larger than an address space");
   }
 
   constexpr std::size_t bytes() const noexcept { return bytes_; }
   constexpr std::size_t alignment() const noexcept { return alignment_; }
 
  private:
-  static void refuse([[maybe_unused]] const char* why) {
-#if TARN_EXCEPTIONS
-    throw std::invalid_argument(why);
-#else
-    std::abort();
-#endif
-  }
 
   std::size_t bytes_;
   std::size_t alignment_;

@@ -5,10 +5,8 @@
 #ifndef TARN_POLICIES_SIZE_LISTED_CLASSES_H_
 #define TARN_POLICIES_SIZE_LISTED_CLASSES_H_
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <functional>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
@@ -24,7 +22,9 @@ struct listed_classes {
  private:
   static constexpr std::array<std::size_t, count> classes{Bytes...};
   static constexpr bool ascends() noexcept {
-    return std::adjacent_find(classes.begin(), classes.end(), std::greater_equal<>()) == classes.end();
+    for (std::size_t i = 1; i < count; ++i)
+      if (classes[i - 1] >= classes[i]) return false;
+    return true;
   }
 
  public:
@@ -39,7 +39,13 @@ struct listed_classes {
 
   /// The smallest class that has room for so many bytes. Precondition: from 1 to `largest`.
   static constexpr std::size_t index(std::size_t bytes) noexcept {
-    return static_cast<std::size_t>(std::lower_bound(classes.begin(), classes.end(), bytes) - classes.begin());
+    std::size_t first = 0;
+    for (std::size_t n = count; n != 0;) {  // classes from `first` that it may be
+      const std::size_t half = n / 2;
+      if (classes[first + half] < bytes) first += half + 1, n -= half + 1;
+      else n = half;
+    }
+    return first;
   }
   /// Bytes in a block of class `i`.
   static constexpr std::size_t size(std::size_t i) noexcept { return classes[i]; }

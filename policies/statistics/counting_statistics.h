@@ -5,11 +5,11 @@
 #ifndef TARN_POLICIES_STATISTICS_COUNTING_STATISTICS_H_
 #define TARN_POLICIES_STATISTICS_COUNTING_STATISTICS_H_
 
-#include <algorithm>
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/shared_cell.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -34,12 +34,12 @@ struct counting_statistics {
     static constexpr bool counts = true;
     constexpr explicit part(const counting_statistics&) noexcept {}
 
-    constexpr void on_allocate(std::size_t blocks) noexcept {
+    TARN_STEP constexpr void on_allocate(std::size_t blocks) noexcept {
       allocations_ += blocks;
       in_use_ += blocks;
       detail::raise(peak_, static_cast<std::size_t>(in_use_));
     }
-    constexpr void on_deallocate(std::size_t blocks) noexcept { in_use_ -= blocks; }
+    TARN_STEP constexpr void on_deallocate(std::size_t blocks) noexcept { in_use_ -= blocks; }
     constexpr void on_chunk(std::size_t bytes) noexcept {
       chunks_ += 1;
       bytes_ += bytes;

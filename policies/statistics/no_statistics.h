@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -18,8 +19,8 @@ struct no_statistics {
   struct part {
     static constexpr bool counts = false;
     constexpr explicit part(const no_statistics&) noexcept {}
-    constexpr void on_allocate(std::size_t) noexcept {}
-    constexpr void on_deallocate(std::size_t) noexcept {}
+    TARN_STEP constexpr void on_allocate(std::size_t) noexcept {}
+    TARN_STEP constexpr void on_deallocate(std::size_t) noexcept {}
     constexpr void on_chunk(std::size_t) noexcept {}
     constexpr void off_chunk(std::size_t) noexcept {}
   };

@@ -10,9 +10,9 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/memory_tools.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth/no_growth.h"
+#include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn {
 

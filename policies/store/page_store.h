@@ -9,16 +9,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/config.h"
-#include "tarn/policies/detail/page_records.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/store/detail/page_records.h"
 
 namespace tarn {
 
@@ -68,7 +67,7 @@ struct page_store {
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       const std::size_t page = small_page_size();
       const std::size_t unit = huge ? huge_page_size : page;
-      const std::size_t start_alignment = std::max(alignment, unit);
+      const std::size_t start_alignment = detail::larger(alignment, unit);
       if (bytes > detail::size_limit || start_alignment > detail::size_limit) return {};
       const std::size_t size = detail::round_up(bytes, unit);
       const std::size_t whole = pages_before * page + size + pages_behind * page;

@@ -9,8 +9,8 @@
 #include <memory_resource>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/config.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 

@@ -22,6 +22,7 @@
 
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/stl_allocator.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/upstream.h"
 
 namespace tarn::test {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tarn/allocator/detail/chunk_map.h"
+#include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/stand_in.h"
 #include "tarn/test/support/check.h"

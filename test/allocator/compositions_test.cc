@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/compositions.h"
 
 namespace tarn::test {

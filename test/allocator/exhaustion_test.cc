@@ -17,6 +17,7 @@
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/observed_thread.h"
 #include "tarn/test/support/upstream.h"
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/upstream.h"
 #include "tarn/allocator/pool.h"
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 #include "tarn/test/support/upstream.h"

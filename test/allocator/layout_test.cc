@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/upstream.h"
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/locking/group_guard.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/observed_thread.h"
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tarn/allocator/object_pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/allocator/counted_objects.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/detail/process_map.h"
+#include "tarn/policies/platform/process_map.h"
 #include "tarn/test/allocator/page_stores.h"
 #include "tarn/test/support/check.h"
 

@@ -157,6 +157,11 @@ BOOST_AUTO_TEST_CASE(ten_thousand_cycles_leave_no_mapping) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(resident_memory_falls_by_what_was_filled, Store, stores) {
   if (is_refused<Store>()) return;
   const std::size_t blocks = Store::locked ? 60'000 : 1'000'000;
+#if defined(TARN_ASAN)
+  const std::size_t kept = blocks * 64 / 8;  // AddressSanitizer's own memory of them stays
+#else
+  const std::size_t kept = 0;
+#endif
   pool<static_size<64>, Store> pool;
   const std::size_t before = resident_bytes();
   for (int round = 0; round < 2; ++round) {
@@ -166,7 +171,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(resident_memory_falls_by_what_was_filled, Store, s
     pool.release();
     const std::size_t after = resident_bytes();
     BOOST_TEST(peak >= before + blocks * 64);
-    BOOST_TEST(after <= before + blocks * 64 / 20);
+    BOOST_TEST(after <= before + kept + blocks * 64 / 20);
   }
 }
 

@@ -25,6 +25,8 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/registry.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/locking/group_guard.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
 
 namespace {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tarn/allocator/recycling_pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 #include "tarn/test/support/upstream.h"

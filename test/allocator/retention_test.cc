@@ -16,6 +16,7 @@
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/upstream.h"
 
 namespace {

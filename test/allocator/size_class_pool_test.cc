@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "tarn/allocator/size_class_pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 #include "tarn/test/support/upstream.h"

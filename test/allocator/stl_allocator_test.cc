@@ -23,6 +23,7 @@
 
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/stl_allocator.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/allocator/allocator_sources.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/upstream.h"

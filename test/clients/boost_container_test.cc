@@ -33,6 +33,7 @@
 
 #include "tarn/allocator/containers.h"
 #include "tarn/allocator/memory_resource.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/clients/document.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/upstream.h"

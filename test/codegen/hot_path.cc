@@ -3,6 +3,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/store/resource_store.h"
 
 #define OBJECT(name, ...)                                                                      \
   using name = tarn::pool<__VA_ARGS__>;                                                        \

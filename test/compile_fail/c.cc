@@ -13,6 +13,7 @@
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
+#include "tarn/policies/store/resource_store.h"
 
 // expect: tarn: [C1] no policy was given for the axis size
 namespace c1_no_policy_at_all {

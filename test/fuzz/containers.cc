@@ -12,6 +12,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/fuzz/container_pair.h"
 #include "tarn/test/fuzz/input.h"
 #include "tarn/test/fuzz/stamped_blocks.h"

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/fuzz/input.h"
 #include "tarn/test/fuzz/pools.h"
 #include "tarn/test/fuzz/scheduled_store.h"

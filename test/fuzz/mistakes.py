@@ -6,22 +6,22 @@ import os
 Mistake = collections.namedtuple("Mistake", "target name header old new")
 
 MISTAKES = [
-    Mistake("operations", "a block handed out twice", "policies/detail/block_bitmap.h",
+    Mistake("operations", "a block handed out twice", "policies/reuse/detail/block_bitmap.h",
             "words_[w] = bits;", "if (bits != 0 || got != n) words_[w] = bits;"),
-    Mistake("operations", "a block lost when half of the front goes", "policies/detail/array_front.h",
+    Mistake("operations", "a block lost when half of the front goes", "policies/reuse/detail/array_front.h",
             "    top_ += n;\n", "    top_ += n + (kept != 0);\n"),
-    Mistake("pools", "a batch that loses all but one block", "policies/detail/stack_layer.h",
+    Mistake("pools", "a batch that loses all but one block", "policies/locking/detail/stack_layer.h",
             "stack_.push_chain(first, link_of(last));", "stack_.push_chain(first, link_of(first));"),
-    Mistake("pools", "a chunk given back with a block in use", "policies/detail/fullness_shelves.h",
+    Mistake("pools", "a chunk given back with a block in use", "policies/reuse/detail/fullness_shelves.h",
             "if (used == 0) return 0;", "if (used <= 1) return 0;"),
-    Mistake("containers", "a block that isn't aligned", "allocator/detail/class_lookup.h",
-            "round_up(std::max<std::size_t>(bytes, 1), align);", "std::max<std::size_t>(bytes, 1);"),
+    Mistake("containers", "a block that isn't aligned", "allocator/detail/classes/class_lookup.h",
+            "round_up(larger(bytes, 1), align);", "larger(bytes, 1);"),
     Mistake("containers", "a block whose content doesn't move along", "allocator/xmalloc.h",
             "std::memcpy(other, block, has < bytes ? has : bytes);",
             "std::memcpy(other, block, has < bytes ? has / 2 : bytes);"),
-    Mistake("faults", "a chunk that leaks after a failed growth", "allocator/detail/pool_growth.h",
+    Mistake("faults", "a chunk that leaks after a failed growth", "allocator/detail/pool/pool_growth.h",
             "        supplier_.discard(fresh, geometry(), before);\n        return false;", "        return false;"),
-    Mistake("faults", "a chunk given back to the other store", "allocator/detail/supplier.h",
+    Mistake("faults", "a chunk given back to the other store", "allocator/detail/pool/supplier.h",
             "c->from_fallback = true;", ""),
 ]
 

@@ -119,9 +119,9 @@ def symbols_case(builder, source, compiler, visibility):
 
 # ---- what must be found out -------------------------------------------------------------------------------------------
 
-NO_DOMAINS = {"policies/detail/thread_slots.h": {"return domain.load(std::memory_order_relaxed) == me.domain;":
+NO_DOMAINS = {"policies/locking/detail/thread_slots.h": {"return domain.load(memory_order_relaxed) == me.domain;":
                                                      "return me.offset[0] != 1;"},
-              "policies/detail/magazine_layer.h": {"if (owner != me.domain) return nullptr;": ""}}
+              "policies/locking/detail/magazine_layer.h": {"if (owner != me.domain) return nullptr;": ""}}
 NO_SHARING = {"allocator/shared_pool.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
 KEPT_AT_THE_END = {"policies/detail/reclaim_list.h": {"std::atexit(end_of_reclaim);": ""}}
 

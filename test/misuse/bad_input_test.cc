@@ -21,6 +21,7 @@
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/stl_allocator.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/misuse/one_header.h"
 #include "tarn/test/misuse/reports.h"
 #include "tarn/test/support/check.h"

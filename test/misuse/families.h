@@ -13,8 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "tarn/allocator/detail/inspector.h"
+#include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/misuse/subject.h"
 #include "tarn/test/support/anatomy.h"
 

@@ -19,6 +19,7 @@
 
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/misuse/reports.h"
 #include "tarn/test/support/check.h"
 

@@ -25,6 +25,7 @@
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/misuse/reports.h"
 
 namespace tarn::test {

@@ -1,11 +1,11 @@
 /* Part of thread_cached.pml: what threads share, and what they do to it with the core guard held.
  *
- *   mirrors policies/detail/magazine.h
+ *   mirrors policies/locking/detail/magazine.h
  *     take_full   pop
  *     give_full   push
  *     give_empty  push
  *     take_empty  pop carve pop
- *   mirrors policies/detail/magazine_layer.h
+ *   mirrors policies/locking/detail/magazine_layer.h
  *     unload_full depot_.take_full core_.push_batch depot_.give_empty
  *     empty       core_.push_batch core_.push_batch
  *

@@ -3,7 +3,7 @@
  * One step for each operation on an atomic or on the core guard. run_models.py compares these calls with the code's, and
  * those in the file that is included:
  *
- *   mirrors policies/detail/stack_layer.h
+ *   mirrors policies/locking/detail/stack_layer.h
  *     pop         stack_.pop link_of
  *     push        stack_.push link_of
  *     pop_slow    pop core_guard core_.pop_batch pop link_of push_batch

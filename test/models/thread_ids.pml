@@ -1,13 +1,13 @@
 /* Part of thread_cached.pml: a thread takes an id, ends, and what it left is inherited or scavenged.
  *
- *   mirrors policies/detail/thread_ids.h
+ *   mirrors policies/locking/detail/thread_ids.h
  *     take        words_.load words_.fetch_or
  *     take        word.load word.fetch_or
  *     give_back   words_.fetch_and
  *     ~janitor    record_.resign process_ids.give_back
  *     enrol
  *     enrol       self library_ends.load process_ids.take me.enrol
- *   mirrors policies/detail/magazine_layer.h
+ *   mirrors policies/locking/detail/magazine_layer.h
  *     scavenge    Process::ids domain_.load slots_.each s.domain.load numbers.take empty depot_.give_empty depot_.give_empty
  *                 slots::renew numbers.give_back */
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "tarn/policies/detail/array_front.h"
+#include "tarn/policies/reuse/detail/array_front.h"
 
 namespace {
 

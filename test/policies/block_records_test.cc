@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "tarn/policies/checking/detail/block_records.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/block_records.h"
 #include "tarn/policies/detail/stand_in.h"
 #include "tarn/test/support/check.h"
 

@@ -14,6 +14,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/upstream.h"
 

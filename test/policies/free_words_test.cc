@@ -14,7 +14,7 @@
 
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/geometry.h"
-#include "tarn/policies/detail/memory_tools.h"
+#include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/size.h"
 #include "tarn/test/support/check.h"
 
@@ -166,9 +166,9 @@ BOOST_AUTO_TEST_CASE(words_of_another_run_say_nothing_in_this) {
   blocks<hiding_checking> all;
   all.in().write(all.at(0), 0, all.at(1));
   const std::uintptr_t mine = detail::secret();
-  detail::secret_of_process.store(mine ^ 0x0123'4567'89AB'CDE0u);
+  detail::secret_of_process.store(mine ^ 0x0123'4567'89AB'CDE0u, detail::memory_order_relaxed);
   BOOST_TEST(!all.in().trusts(all.in().read(all.at(0), 0)));
-  detail::secret_of_process.store(mine);
+  detail::secret_of_process.store(mine, detail::memory_order_relaxed);
   BOOST_TEST(all.in().trusts(all.in().read(all.at(0), 0)));
 }
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tarn/policies/detail/guard_bytes.h"
-#include "tarn/policies/detail/memory_tools.h"
+#include "tarn/policies/checking/detail/guard_bytes.h"
+#include "tarn/policies/platform/memory_tools.h"
 #include "tarn/test/support/check.h"
 
 namespace {

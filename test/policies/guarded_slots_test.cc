@@ -25,9 +25,9 @@
 #include <utility>
 #include <vector>
 
-#include "tarn/policies/detail/guarded_slots.h"
-#include "tarn/policies/detail/memory_tools.h"
-#include "tarn/policies/detail/sampler.h"
+#include "tarn/policies/checking/detail/guarded_slots.h"
+#include "tarn/policies/checking/detail/sampler.h"
+#include "tarn/policies/platform/memory_tools.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/policies/detail/secret.h"
+#include "tarn/policies/platform/secret.h"
 
 #if defined(__linux__)
 #include <unistd.h>
@@ -25,7 +25,7 @@ using tarn::detail::secret_of_process;
 
 BOOST_AUTO_TEST_CASE(threads_that_are_first_together_agree) {
   for (int round = 0; round != 200; ++round) {
-    secret_of_process.store(0);  // nobody has asked yet
+    secret_of_process.store(0, tarn::detail::memory_order_relaxed);  // nobody has asked yet
     std::array<std::uintptr_t, 4> seen;
     std::barrier start(4);
     std::vector<std::thread> threads;

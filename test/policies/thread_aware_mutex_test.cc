@@ -158,7 +158,7 @@ using aware = detail::mutex_pair<thread_aware_mutex>;
 static_assert(std::same_as<decltype(std::declval<const aware&>().hot()), thread_aware_mutex::guard>);
 static_assert(std::same_as<decltype(std::declval<const aware&>().growth()), thread_aware_mutex::guard>);
 using plain = detail::mutex_pair<std::mutex>;
-static_assert(std::same_as<decltype(std::declval<const plain&>().hot()), std::lock_guard<std::mutex>>);
+static_assert(std::same_as<decltype(std::declval<const plain&>().hot()), detail::held<std::mutex>>);
 static_assert(std::same_as<detail::default_sharing<buffer_store>, mutex_locking<thread_aware_mutex>>);
 
 BOOST_AUTO_TEST_CASE(blocks_of_the_time_alone_are_given_back_by_threads) {

@@ -32,7 +32,7 @@ class mutex_world {
       if (*op == 't' && !mutex_.try_lock()) continue;
       if (*op == 'l') mutex_.lock();
       ++sum_;
-      expected_.fetch_add(1, std::memory_order_relaxed);
+      expected_.fetch_add(1, tarn::detail::memory_order_relaxed);
       mutex_.unlock();
     }
   }

@@ -11,12 +11,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
 
+#include "tarn/policies/platform/atomic_word.h"
 #include "tarn/test/schedule/scheduler.h"
 
 namespace tarn::test {
@@ -53,7 +53,7 @@ class memory_model {
   // ---- atomic accesses -----------------------------------------------------------------------------------------------
 
   /// Returns what is loaded: `newest`, or an older value.
-  std::uint64_t load(const void* p, std::uint64_t newest, std::memory_order order) noexcept {
+  std::uint64_t load(const void* p, std::uint64_t newest, detail::memory_order order) noexcept {
     if (!the_scheduler.active()) return newest;
     cell& c = cell_of(p);
     unsigned ages = 1;
@@ -62,14 +62,14 @@ class memory_model {
     return load(c, age, order) ? c.version_of(age).value : newest;
   }
   /// By a compare-exchange that fails.
-  void load_newest(const void* p, std::memory_order order) noexcept {
+  void load_newest(const void* p, detail::memory_order order) noexcept {
     if (the_scheduler.active()) load(cell_of(p), 0, order);
   }
-  void stored(const void* p, std::uint64_t old, std::uint64_t value, std::memory_order order) noexcept {
+  void stored(const void* p, std::uint64_t old, std::uint64_t value, detail::memory_order order) noexcept {
     if (the_scheduler.active()) change(cell_of(p), old, value, order, false);
   }
   /// A read-modify-write: it reads the newest value, and whoever acquires what it wrote knows what was released before, too.
-  void exchanged(const void* p, std::uint64_t old, std::uint64_t value, std::memory_order order) noexcept {
+  void exchanged(const void* p, std::uint64_t old, std::uint64_t value, detail::memory_order order) noexcept {
     if (the_scheduler.active()) change(cell_of(p), old, value, order, true);
   }
 
@@ -97,11 +97,11 @@ class memory_model {
   };
   static_assert(std::tuple_size_v<clock> >= scheduler::most);
 
-  static bool acquires(std::memory_order order) noexcept {
-    return order != std::memory_order_relaxed && order != std::memory_order_release;
+  static bool acquires(detail::memory_order order) noexcept {
+    return order != detail::memory_order_relaxed && order != detail::memory_order_release;
   }
-  static bool releases(std::memory_order order) noexcept {
-    return order != std::memory_order_relaxed && order != std::memory_order_acquire && order != std::memory_order_consume;
+  static bool releases(detail::memory_order order) noexcept {
+    return order != detail::memory_order_relaxed && order != detail::memory_order_acquire;
   }
   static void join(clock& to, const clock& from) noexcept {
     for (unsigned i = 0; i != to.size(); ++i) to[i] = std::max(to[i], from[i]);
@@ -123,7 +123,7 @@ class memory_model {
     c.used[the_scheduler.current()] = mine()[the_scheduler.current()];
   }
   /// Returns false where nobody changed it.
-  bool load(cell& c, unsigned age, std::memory_order order) noexcept {
+  bool load(cell& c, unsigned age, detail::memory_order order) noexcept {
     use(c);
     if (c.versions == 0) return false;
     version& v = c.version_of(age);
@@ -132,7 +132,7 @@ class memory_model {
     if (acquires(order)) join(mine(), v.released);
     return true;
   }
-  void change(cell& c, std::uint64_t old, std::uint64_t value, std::memory_order order, bool reads) noexcept {
+  void change(cell& c, std::uint64_t old, std::uint64_t value, detail::memory_order order, bool reads) noexcept {
     use(c);
     if (c.versions == 0) c.add() = {old, {}, known_to_all()};
     clock released = {};

@@ -16,9 +16,9 @@ namespace {
 
 using namespace tarn::test;
 
-constexpr auto relaxed = std::memory_order_relaxed;
-constexpr auto acquire = std::memory_order_acquire;
-constexpr auto release = std::memory_order_release;
+constexpr auto relaxed = tarn::detail::memory_order_relaxed;
+constexpr auto acquire = tarn::detail::memory_order_acquire;
+constexpr auto release = tarn::detail::memory_order_release;
 constexpr bounds everything{bounds::any, 0, 4};
 
 std::set<std::string> outcomes;
@@ -48,7 +48,7 @@ std::set<std::string> outcomes_of(unsigned threads, called_from = {}) {
   return outcomes;
 }
 
-template <std::memory_order Store, std::memory_order Load>
+template <tarn::detail::memory_order Store, tarn::detail::memory_order Load>
 struct message : litmus {
   void run(unsigned thread) {
     if (thread == 0) {
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_release_sequence_goes_on_by_exchanges_only) {
 }
 
 /// A variable that isn't atomic.
-template <std::memory_order Store, std::memory_order Load>
+template <tarn::detail::memory_order Store, tarn::detail::memory_order Load>
 struct payload {
   void run(unsigned thread) {
     if (thread == 0) {
@@ -162,7 +162,7 @@ struct two_writers {
   scheduled_mutex mutex;
 };
 /// An atomic that is made while another thread may use it.
-template <std::memory_order Store>
+template <tarn::detail::memory_order Store>
 struct made_anew {
   void run(unsigned thread) {
     if (thread == 0) {

@@ -15,12 +15,12 @@ OPEN = [(None, " private:", " public:")]
 
 # Threads of the scheduler in the place of the process's, and a pool's smallest magazine with two blocks instead of 14.
 SCHEDULED = [
-    (1, "TARN_ONE_IN_PROCESS inline constinit thread_ids<std::atomic> process_ids;",
+    (1, "TARN_ONE_IN_PROCESS inline constinit thread_ids<atomic_word> process_ids;",
      "using thread_numbers = test::watched_numbers<thread_ids<test::scheduled_atomic>>;"),
     (1, "TARN_ONE_IN_PROCESS TARN_NEAR_TLS inline constinit thread_local thread_record this_thread;", ""),
     (1, "thread_local janitor at_exit(me);", "test::local_to_thread<janitor> at_exit(me);"),
-    (1, "using atomic = std::atomic<T>;", "using atomic = test::scheduled_atomic<T>;"),
-    (1, "static thread_ids<std::atomic>& ids()", "static thread_numbers& ids()"),
+    (1, "using atomic = atomic_word<T>;", "using atomic = test::scheduled_atomic<T>;"),
+    (1, "static thread_ids<atomic_word>& ids()", "static thread_numbers& ids()"),
     (1, "return this_thread;", "return test::record_of_thread<thread_record>();"),
     (None, "process_ids", "thread_numbers::of_thread()"),
 ]
@@ -53,7 +53,7 @@ WATCHED_CHUNKS = [
 SMALL_TABLES = [(1, "(2 * runs, 16)", "(2 * runs, 2)"), (1, "(4 * places, 32)", "(4 * places, 4)")]
 
 LOCK = "[[maybe_unused]] const auto lock = core_guard();\n"
-READ_NEXT = "const number next = link_of(number_of(seen)).load(std::memory_order_relaxed);"
+READ_NEXT = "const number next = link_of(number_of(seen)).load(memory_order_relaxed);"
 AFTER_POP = (1, "tag_of(seen) + 1)", "tag_of(seen))")
 
 
@@ -62,18 +62,21 @@ def relaxed(text, of="acquire"):
     return 1, text, text.replace("memory_order_" + of, "memory_order_relaxed")
 
 
-PUSH_RELAXED = [relaxed("pack(first, tag_of(seen)), std::memory_order_release", "release")]
-LOADED_RELAXED = relaxed("head seen = head_.load(std::memory_order_acquire)")
-EXCHANGED = "pack(next, tag_of(seen) + 1), std::memory_order_acquire, std::memory_order_acquire)"
-LOADED_AGAIN_RELAXED = (1, EXCHANGED, "pack(next, tag_of(seen) + 1), std::memory_order_acquire, std::memory_order_relaxed)")
+PUSH_RELAXED = [relaxed("pack(first, tag_of(seen)), memory_order_release", "release")]
+LOADED_RELAXED = relaxed("head seen = head_.load(memory_order_acquire)")
+EXCHANGED = "pack(next, tag_of(seen) + 1), memory_order_acquire, memory_order_acquire)"
+LOADED_AGAIN_RELAXED = (1, EXCHANGED, "pack(next, tag_of(seen) + 1), memory_order_acquire, memory_order_relaxed)")
 
 # Where a thread waits in a loop the scheduler has another go on.
 WAITING = [
-    (None, "std::atomic<", "test::scheduled_atomic<"),
-    (None, "std::mutex", "test::scheduled_mutex"),
+    (None, "detail::atomic_word<", "test::scheduled_atomic<"),
+    (None, "atomic_word<", "test::scheduled_atomic<"),
+    (None, "tarn::mutex", "test::scheduled_mutex"),
     (1, "detail::pause_processor();", "test::the_scheduler.yield();"),
-    (2, "std::this_thread::yield();", "test::the_scheduler.yield();"),
-    (2, "std::this_thread::sleep_for(std::chrono::microseconds(50));", "test::the_scheduler.yield();"),
+    (1, "detail::yield_thread();", "test::the_scheduler.yield();"),
+    (1, "yield_thread();", "test::the_scheduler.yield();"),
+    (1, "detail::sleep_microseconds(50);", "test::the_scheduler.yield();"),
+    (1, "sleep_microseconds(50);", "test::the_scheduler.yield();"),
 ]
 WATCHED_FORKS = [
     (1, "std::atexit(at_end);", ""),
@@ -91,20 +94,20 @@ TABLES = {
                  "  return act_on_pair(first, second, what);\n}",
         "variants": {
             # spin_mutex
-            "locked_relaxed": [relaxed("if (locked_.exchange(true, std::memory_order_acquire))")],
-            "tried_relaxed": [relaxed("&& !locked_.exchange(true, std::memory_order_acquire)")],
-            "unlocked_relaxed": [relaxed("locked_.store(false, std::memory_order_release)", "release")],
+            "locked_relaxed": [relaxed("if (locked_.exchange(true, detail::memory_order_acquire))")],
+            "tried_relaxed": [relaxed("&& !locked_.exchange(true, detail::memory_order_acquire)")],
+            "unlocked_relaxed": [relaxed("locked_.store(false, detail::memory_order_release)", "release")],
             "looked_then_locked": [
-                (1, "&& !locked_.exchange(true, std::memory_order_acquire);", "&& (locked_.store(true), true);")],
+                (1, "&& !locked_.exchange(true, detail::memory_order_acquire);", "&& (locked_.store(true), true);")],
             "waits_once": [(1, "!try_lock(); ++tries)", "tries == 0 && !try_lock(); ++tries)")],
             # shared_cell
             "added_in_two_steps": [
-                (1, "value_.fetch_add(more, std::memory_order_relaxed)", "value_.store(value_.load() + more)")],
+                (1, "value_.fetch_add(more, memory_order_relaxed)", "value_.store(value_.load() + more)")],
             "raised_in_two_steps": [
-                (1, "while (seen < value && !value_.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {}",
+                (1, "while (seen < value && !value_.compare_exchange_weak(seen, value, memory_order_relaxed)) {}",
                  "if (seen < value) value_.store(value);")],
             # fork_list
-            "entered_twice": [(1, "if (m.act_.load(std::memory_order_relaxed) != nullptr) return;", "")],
+            "entered_twice": [(1, "if (m.act_.load(memory_order_relaxed) != nullptr) return;", "")],
             "waits_with_the_list": [
                 (1, "!try_all(); ++tries) {\n      mutex_.unlock();", "!try_all(); ++tries) {"),
                 (1, "      mutex_.lock();\n    }", "    }")],
@@ -117,9 +120,9 @@ TABLES = {
                               (1, "      mutex_.lock();\n    }", "    }"),
                               (1, "unlock);\n    mutex_.unlock();", "unlock);")],
             "left_without_the_list": [
-                (1, "    const std::lock_guard lock(mutex_);\n"
-                    "    if (m.act_.load(std::memory_order_relaxed) != nullptr) unlink(m);",
-                 "    if (m.act_.load(std::memory_order_relaxed) != nullptr) unlink(m);")],
+                (1, "    const held lock(mutex_);\n"
+                    "    if (m.act_.load(memory_order_relaxed) != nullptr) unlink(m);",
+                 "    if (m.act_.load(memory_order_relaxed) != nullptr) unlink(m);")],
         },
     },
     "stack": {
@@ -131,7 +134,7 @@ TABLES = {
             "loaded_relaxed": [LOADED_RELAXED],
             "loaded_again_relaxed": [LOADED_AGAIN_RELAXED],
             "exchanged_relaxed": [
-                (1, EXCHANGED, "pack(next, tag_of(seen) + 1), std::memory_order_relaxed, std::memory_order_acquire)")],
+                (1, EXCHANGED, "pack(next, tag_of(seen) + 1), memory_order_relaxed, memory_order_acquire)")],
             "untagged": [AFTER_POP],
             "tag_of_1_bit": [(1, "tag_of(seen) + 1)", "(tag_of(seen) + 1) % 2)")],
             "tag_of_2_bits": [(1, "tag_of(seen) + 1)", "(tag_of(seen) + 1) % 4)")],
@@ -143,18 +146,18 @@ TABLES = {
                  READ_NEXT.replace("link_of(number_of(seen))", "link_of(number_of(seen) != none ? number_of(seen) : 1)") +
                  "\n    while (number_of(seen) != none) {")],
             "published_before_linked": [
-                (1, "    do {\n      last.store(number_of(seen), std::memory_order_relaxed);\n    } while", "    while"),
-                (1, "pack(first, tag_of(seen)), std::memory_order_release, std::memory_order_relaxed));",
-                 "pack(first, tag_of(seen)), std::memory_order_release, std::memory_order_relaxed)) {}\n"
-                 "    last.store(number_of(seen), std::memory_order_relaxed);")],
+                (1, "    do {\n      last.store(number_of(seen), memory_order_relaxed);\n    } while", "    while"),
+                (1, "pack(first, tag_of(seen)), memory_order_release, memory_order_relaxed));",
+                 "pack(first, tag_of(seen)), memory_order_release, memory_order_relaxed)) {}\n"
+                 "    last.store(number_of(seen), memory_order_relaxed);")],
             "linked_once": [
-                (1, "    do {\n      last.store(number_of(seen), std::memory_order_relaxed);\n    } while",
-                 "    last.store(number_of(seen), std::memory_order_relaxed);\n    while"),
-                (1, "tag_of(seen)), std::memory_order_release, std::memory_order_relaxed));",
-                 "tag_of(seen)), std::memory_order_release, std::memory_order_relaxed)) {}")],
+                (1, "    do {\n      last.store(number_of(seen), memory_order_relaxed);\n    } while",
+                 "    last.store(number_of(seen), memory_order_relaxed);\n    while"),
+                (1, "tag_of(seen)), memory_order_release, memory_order_relaxed));",
+                 "tag_of(seen)), memory_order_release, memory_order_relaxed)) {}")],
             "stored_by_pop": [
-                (1, "if (head_.compare_exchange_weak(seen, pack(next, tag_of(seen) + 1), std::memory_order_acquire, "
-                    "std::memory_order_acquire))\n        break;",
+                (1, "if (head_.compare_exchange_weak(seen, pack(next, tag_of(seen) + 1), memory_order_acquire, "
+                    "memory_order_acquire))\n        break;",
                  "head_.store(pack(next, tag_of(seen) + 1));\n      break;")],
         },
     },
@@ -168,15 +171,15 @@ TABLES = {
             "pop_relaxed": SMALL_TABLES + [LOADED_RELAXED, relaxed(EXCHANGED)],
             "loaded_relaxed": SMALL_TABLES + [LOADED_RELAXED],
             "loaded_again_relaxed": SMALL_TABLES + [LOADED_AGAIN_RELAXED],
-            "table_published_relaxed": SMALL_TABLES + [relaxed("table_.store(larger, std::memory_order_release)", "release")],
+            "table_published_relaxed": SMALL_TABLES + [relaxed("table_.store(larger, memory_order_release)", "release")],
             "table_loaded_relaxed": SMALL_TABLES + [
-                relaxed("const table& t = *table_.load(std::memory_order_acquire)"),
-                relaxed("*table_.load(std::memory_order_acquire)->runs")],
+                relaxed("const table& t = *table_.load(memory_order_acquire)"),
+                relaxed("*table_.load(memory_order_acquire)->runs")],
             "entered_relaxed": SMALL_TABLES + [
-                relaxed("places[i].store(&c, std::memory_order_release)", "release"),
-                relaxed("t.runs[runs_++].store(&c, std::memory_order_release)", "release"),
-                relaxed("t.places[i].load(std::memory_order_acquire)"),
-                relaxed("runs[(n - 1) / run].load(std::memory_order_acquire)")],
+                relaxed("places[i].store(&c, memory_order_release)", "release"),
+                relaxed("t.runs[runs_++].store(&c, memory_order_release)", "release"),
+                relaxed("t.places[i].load(memory_order_acquire)"),
+                relaxed("runs[(n - 1) / run].load(memory_order_acquire)")],
             "batch_off_by_one": SMALL_TABLES + [
                 (1, "for (std::size_t i = 1; i != n; ++i)", "for (std::size_t i = 1; i < n - 1; ++i)")],
             "last_of_batch_linked_first": SMALL_TABLES + [
@@ -191,11 +194,11 @@ TABLES = {
                  "    last = first;\n    for (std::size_t i = 1; i != n; ++i)")],
             "first_pushed_too": SMALL_TABLES + [(1, "push_batch(run.data() + 1, got - 1);", "push_batch(run.data(), got);")],
             "table_published_before_filled": SMALL_TABLES + [
-                (1, "    table_.store(larger, std::memory_order_release);\n", ""),
-                (1, "    if (const table* const old = table_.load(std::memory_order_relaxed)) {",
-                 "    const table* const old = table_.load(std::memory_order_relaxed);\n"
-                 "    table_.store(larger, std::memory_order_release);\n    if (old != nullptr) {")],
-            "runs_not_copied": SMALL_TABLES + [(1, "larger->runs[i].store(c, std::memory_order_relaxed);", "")],
+                (1, "    table_.store(larger, memory_order_release);\n", ""),
+                (1, "    if (const table* const old = table_.load(memory_order_relaxed)) {",
+                 "    const table* const old = table_.load(memory_order_relaxed);\n"
+                 "    table_.store(larger, memory_order_release);\n    if (old != nullptr) {")],
+            "runs_not_copied": SMALL_TABLES + [(1, "larger->runs[i].store(c, memory_order_relaxed);", "")],
             "places_not_copied": SMALL_TABLES + [(1, "if (c != last) larger", "if (c != last && g.stride() == 0) larger")],
             "carved_before_numbered": SMALL_TABLES + [
                 (1, "    numbers_.add(fresh, core_.geometry());\n    core_.adopt(fresh);",
@@ -215,22 +218,22 @@ TABLES = {
             "taken_number_taken": SMALL + [
                 (1, "if ((seen & mask(bit)) == 0) return w * 64 + bit;", "return w * 64 + bit;")],
             "dead_number_taken_twice": SMALL + [
-                (1, "return (word.fetch_or(mask(id), std::memory_order_acquire) & mask(id)) == 0;",
-                 "word.fetch_or(mask(id), std::memory_order_acquire);\n    return true;")],
+                (1, "return (word.fetch_or(mask(id), memory_order_acquire) & mask(id)) == 0;",
+                 "word.fetch_or(mask(id), memory_order_acquire);\n    return true;")],
             "record_kept_at_exit": SMALL + [(1, "    record_.resign();\n", "")],
             "number_given_back_before_record": SMALL + [
                 (1, "    record_.resign();\n    thread_numbers::of_thread().give_back(id);",
                  "    thread_numbers::of_thread().give_back(id);\n    test::the_scheduler.point();\n    record_.resign();")],
             "enrols_again_at_exit": SMALL + [(1, "*this = {};\n    is = state::without;", "*this = {};")],
             "number_taken_relaxed": SMALL + [
-                relaxed("seen = words_[w].fetch_or(mask(bit), std::memory_order_acquire)")],
+                relaxed("seen = words_[w].fetch_or(mask(bit), memory_order_acquire)")],
             "dead_number_taken_relaxed": SMALL + [
-                relaxed("return (word.fetch_or(mask(id), std::memory_order_acquire)")],
-            "number_given_back_relaxed": SMALL + [relaxed("fetch_and(~mask(id), std::memory_order_release)", "release")],
+                relaxed("return (word.fetch_or(mask(id), memory_order_acquire)")],
+            "number_given_back_relaxed": SMALL + [relaxed("fetch_and(~mask(id), memory_order_release)", "release")],
             # slots
-            "group_published_relaxed": SMALL + [relaxed("place.store(slots, std::memory_order_release)", "release")],
+            "group_published_relaxed": SMALL + [relaxed("place.store(slots, memory_order_release)", "release")],
             "group_found_relaxed": SMALL + [
-                relaxed("slot* const slots = far_[(id - Threads) / group].load(std::memory_order_acquire)")],
+                relaxed("slot* const slots = far_[(id - Threads) / group].load(memory_order_acquire)")],
             "scavenged_without_number": SMALL + [
                 (1, "!numbers.take(id)) return;", "id == 0) return;"), (1, "      numbers.give_back(id);\n", "")],
             "number_given_back_before_renewed": SMALL + [
@@ -241,10 +244,10 @@ TABLES = {
             "domain_not_compared": SMALL + [(1, "    if (owner != me.domain) return nullptr;\n", "")],
             "domain_not_compared_when_hot": SMALL + [(2, "!s.is_of(me) || ", "")],
             "domain_stored": SMALL + [
-                (1, "domain_.compare_exchange_strong(owner, me.domain, std::memory_order_relaxed)) owner = me.domain;",
-                 "me.domain != nullptr) { domain_.store(me.domain, std::memory_order_relaxed); owner = me.domain; }")],
+                (1, "domain_.compare_exchange_strong(owner, me.domain, memory_order_relaxed)) owner = me.domain;",
+                 "me.domain != nullptr) { domain_.store(me.domain, memory_order_relaxed); owner = me.domain; }")],
             "group_made_twice": SMALL + [
-                (1, "if (place.load(std::memory_order_relaxed) == nullptr) {", "{")],
+                (1, "if (place.load(memory_order_relaxed) == nullptr) {", "{")],
             # the depot
             "full_looked_for_without_guard": SMALL + [
                 (1, LOCK + "      if (!depot_.has_full()) {",

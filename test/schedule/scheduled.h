@@ -2,7 +2,6 @@
 #ifndef TARN_TEST_SCHEDULE_SCHEDULED_H_
 #define TARN_TEST_SCHEDULE_SCHEDULED_H_
 
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -27,8 +26,8 @@ inline still_region still;
 /// What of std::atomic tarn uses.
 template <class T>
 class scheduled_atomic {
-  using memory_order = std::memory_order;
-  static constexpr memory_order strongest = std::memory_order_seq_cst;
+  using memory_order = detail::memory_order;
+  static constexpr memory_order strongest = detail::memory_order_seq_cst;
 
  public:
   constexpr scheduled_atomic() noexcept : scheduled_atomic(T{}) {}
@@ -125,7 +124,7 @@ class scheduled_mutex {
   }
   void unlock() noexcept {
     the_scheduler.point();
-    the_memory.stored(this, 0, 0, std::memory_order_release);
+    the_memory.stored(this, 0, 0, detail::memory_order_release);
     holder_ = scheduler::nobody;
     the_scheduler.wake(this);
     the_scheduler.changed();
@@ -134,7 +133,7 @@ class scheduled_mutex {
 
  private:
   void locked() noexcept {
-    the_memory.exchanged(this, 0, 0, std::memory_order_acquire);
+    the_memory.exchanged(this, 0, 0, detail::memory_order_acquire);
     holder_ = the_scheduler.current();
   }
 

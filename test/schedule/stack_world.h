@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <new>
 
-#include "tarn/policies/detail/block_numbers.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/stand_in.h"
+#include "tarn/policies/locking/detail/block_numbers.h"
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/scheduled.h"
 #include "tarn/test/schedule/scheduler.h"

@@ -12,6 +12,28 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/store/resource_store.h"
+
+namespace tarn {
+
+// Every policy has what the concept of its axis asks for. Not beside the concepts: it would instantiate all policies for every user.
+static_assert(size_policy<static_size<64>> && size_policy<size_of<long>> && size_policy<dynamic_size>);
+static_assert(size_class_policy<geometric_classes<>> && size_class_policy<listed_classes<24, 40>>);
+static_assert(locking_policy<no_locking> && locking_policy<mutex_locking<>> && locking_policy<shared_locking> &&
+              locking_policy<grouped_locking<struct group>> && locking_policy<grouped_locking<struct group, std::mutex>> &&
+              locking_policy<thread_cached<>> && locking_policy<lock_free>);
+static_assert(growth_policy<fixed_growth<32>> && growth_policy<geometric_growth<>> && growth_policy<no_growth<32>>);
+static_assert(store_policy<heap_store> && store_policy<page_store<>> && store_policy<static_array_store<8>> &&
+              store_policy<buffer_store> && store_policy<resource_store>);
+static_assert(reuse_policy<lifo_reuse<>> && reuse_policy<batch_reuse<>> && reuse_policy<page_local_reuse<>>);
+static_assert(retention_policy<keep_chunks> && retention_policy<return_empty_chunks<>>);
+static_assert(exhaustion_policy<report_exhaustion> && exhaustion_policy<wait_for_block<>> && exhaustion_policy<reclaim_and_retry<>>);
+static_assert(checking_policy<no_checking> && checking_policy<hardened> && checking_policy<checked> &&
+              checking_policy<deferred_checking> && checking_policy<sampled_guard_pages<>> &&
+              checking_policy<sampled_guard_pages<5000, hardened>>);
+static_assert(statistics_policy<no_statistics> && statistics_policy<counting_statistics>);
+
+}  // namespace tarn
 
 namespace {
 

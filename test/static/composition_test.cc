@@ -6,6 +6,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/anatomy.h"
 
 namespace {

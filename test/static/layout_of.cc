@@ -3,6 +3,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/static/layout.h"
 
 namespace tarn_test {

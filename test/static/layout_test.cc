@@ -1,4 +1,5 @@
 // One layout, however the code that uses the pool was compiled; and nothing in it for policies that do nothing.
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/static/layout.h"
 
 #include <boost/test/unit_test.hpp>
@@ -53,7 +54,7 @@ BOOST_AUTO_TEST_CASE(of_a_plain_list_is_five_words) {
   BOOST_TEST(sizeof(plain) == 5 * sizeof(void*));
 }
 BOOST_AUTO_TEST_CASE(grows_by_what_a_policy_keeps) {
-  BOOST_TEST(sizeof(tarn::pool<block, lifo, tarn::mutex_locking<>>) == sizeof(plain) + 2 * sizeof(std::mutex) +
+  BOOST_TEST(sizeof(tarn::pool<block, lifo, tarn::mutex_locking<>>) == sizeof(plain) + 2 * sizeof(tarn::mutex) +
                                                                                 sizeof(tarn::detail::fork_member));
   BOOST_TEST(sizeof(tarn::pool<block, lifo, tarn::resource_store>) == sizeof(plain) + sizeof(void*));
   BOOST_TEST(sizeof(tarn::pool<tarn::dynamic_size, lifo>) == sizeof(plain) + 2 * sizeof(std::size_t));

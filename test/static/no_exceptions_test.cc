@@ -12,6 +12,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/store/resource_store.h"
 
 #if defined(__cpp_exceptions) || defined(__cpp_rtti)
 #error "this file is to be compiled with -fno-exceptions -fno-rtti"

@@ -1,3 +1,4 @@
+#include "tarn/policies/locking/group_guard.h"
 #include "tarn/test/stress/contenders.h"
 
 #include <array>

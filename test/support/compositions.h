@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
 
 namespace tarn::test {
 

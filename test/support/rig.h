@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/upstream.h"
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+import check_rooms
 import compilers
 import count_cases
 import run_tests
@@ -309,10 +310,40 @@ def headers():
     ]
 
 
+def rooms():
+    """What check_rooms.py says of a tree of two headers."""
+
+    def one(name, header, includes, wanted):
+        def run():
+            tree = {header: "".join(f'#include "tarn/{other}"\n' for other in includes)}
+            said = [wrong() for _, wrong in check_rooms.cases(list(tree), tree.get)]
+            return expect(wanted, "".join(line for line in said if line))
+
+        return f"rooms: {name}", run
+
+    return [
+        one("a policy uses its axis' detail", "policies/reuse/a.h", ["policies/reuse/detail/b.h", "policies/detail/c.h"], ""),
+        one("a pool uses the core", "allocator/detail/pool/a.h", ["allocator/detail/core/b.h"], ""),
+        one("a header in no room", "allocator/detail/attic/a.h", [], "allocator/detail/attic/a.h is in no room"),
+        one("an include of what is in no room", "policies/reuse.h", ["tools/a.h"],
+            "policies/reuse.h includes tools/a.h, which is in no room"),
+        one("policies use the allocator", "policies/reuse/a.h", ["allocator/pool.h"],
+            "policies/reuse/a.h (policies) includes allocator/pool.h (products)"),
+        one("the core uses the pool", "allocator/detail/core/a.h", ["allocator/detail/pool/b.h"],
+            "allocator/detail/core/a.h (core) includes allocator/detail/pool/b.h (pool)"),
+        one("the platform uses a policy", "policies/platform/a.h", ["policies/detail/b.h"],
+            "policies/platform/a.h (policies/platform) includes policies/detail/b.h (policies/detail)"),
+        one("an axis uses another's detail", "policies/reuse/a.h", ["policies/locking/detail/b.h"],
+            "policies/reuse/a.h includes policies/locking/detail/b.h, which belongs to another axis"),
+        one("detail uses another axis' detail", "policies/reuse/detail/a.h", ["policies/locking/detail/b.h"],
+            "policies/reuse/detail/a.h (policies/<axis>/detail) includes policies/locking/detail/b.h (policies/<axis>/detail)"),
+    ]
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     return compilers.report(specimens(program) + [locations(program)] + bazels() + floors() + tiers() + compile_fails() +
-                            cases_of_one_file() + compilers_named() + headers())
+                            cases_of_one_file() + compilers_named() + headers() + rooms())
 
 
 if __name__ == "__main__":

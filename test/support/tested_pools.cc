@@ -1,11 +1,12 @@
 // The tested compositions, compiled in shards so that two compilers work at once. Shard 0 gathers them all.
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/tested_pools.h"
 
 #include <algorithm>
 #include <type_traits>
 #include <utility>
 
-#include "tarn/allocator/detail/inspector.h"
+#include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/test/support/compositions.h"
 #include "tarn/test/support/rig.h"
 

@@ -27,7 +27,7 @@ OPERATIONS = 250_000  # of each family
 LEAST_OPERATIONS = 10_000_000  # of all together, under each tool
 LEAST_KINDS, LEAST_FAMILIES, LEAST_COMPOSITIONS, LEAST_BYTES = 20, 35, 68, 15_000_000
 FLAGS = ["-std=c++20", "-g1", "-fno-omit-frame-pointer", "-I.", "-pthread", *compilers.WARNINGS]
-HEADER = "policies/detail/memory_tools.h"
+HEADER = "policies/platform/memory_tools.h"
 SYMBOLIZER = next(filter(None, map(shutil.which, ["llvm-symbolizer-19", "llvm-symbolizer-14", "llvm-symbolizer"])), "")
 
 # What is used afterwards was given back to the store, which may tell the tools by itself.

@@ -1,4 +1,5 @@
 // The families: each free list, store and kind of locking, odd sizes, and every product over a pool.
+#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/tools/specimen.h"
 
 #include <array>

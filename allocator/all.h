@@ -1,0 +1,24 @@
+// Everything that tarn has: all products, and all policies, also those whose header pool.h leaves out because it brings more of the
+// standard library. For a first look, and for programs whose compile time is no matter; else include the product you use.
+#ifndef TARN_ALLOCATOR_ALL_H_
+#define TARN_ALLOCATOR_ALL_H_
+
+#include "tarn/allocator/containers.h"
+#include "tarn/allocator/handle.h"
+#include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/multipool.h"
+#include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/presets.h"
+#include "tarn/allocator/recycling_pool.h"
+#include "tarn/allocator/registry.h"
+#include "tarn/allocator/shared_pool.h"
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/allocator/static_pool.h"
+#include "tarn/allocator/stl_allocator.h"
+#include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/locking/group_guard.h"
+#include "tarn/policies/store/resource_store.h"
+
+#endif  // TARN_ALLOCATOR_ALL_H_

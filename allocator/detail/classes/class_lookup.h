@@ -1,0 +1,64 @@
+// From a request's size and alignment to its size class.
+#ifndef TARN_ALLOCATOR_DETAIL_CLASSES_CLASS_LOOKUP_H_
+#define TARN_ALLOCATOR_DETAIL_CLASSES_CLASS_LOOKUP_H_
+
+#include <cstddef>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/geometry.h"
+
+namespace tarn::detail {
+
+template <class Classes>
+class class_lookup {
+  static constexpr std::size_t largest_alignment = cache_line;  // of a class; what asks for more has a region of its own
+
+  static constexpr std::size_t alignment_of_all() noexcept {
+    std::size_t least = largest_alignment;
+    for (std::size_t i = 0; i != Classes::count; ++i) least = smaller(least, alignment(i));
+    return least;
+  }
+  /// Whether a class whose size is just large enough for a size that is rounded up to its alignment is aligned to it, too.
+  static constexpr bool aligned_by_rounding() noexcept {
+    for (std::size_t a = 1; a <= largest_alignment; a *= 2)
+      for (std::size_t i = 0; i != Classes::count; ++i) {
+        const std::size_t largest = Classes::size(i) / a * a;  // rounded size that fits
+        const bool comes_here = largest > (i == 0 ? 0 : Classes::size(i - 1));
+        if (comes_here && alignment(i) < a) return false;
+      }
+    return true;
+  }
+
+ public:
+  static constexpr std::size_t none = size_max;
+
+  /// Of the blocks of class `i`, in bytes.
+  static constexpr std::size_t alignment(std::size_t i) noexcept {
+    return smaller(lowest_bit(Classes::size(i)), largest_alignment);
+  }
+  /// Of the blocks of every class.
+  static constexpr std::size_t common_alignment = alignment_of_all();
+
+  /// The class of nearly every request, or `none`: it is of no class, or find() must say.
+  static constexpr std::size_t at_once(std::size_t bytes, std::size_t align) noexcept {
+    if (align > common_alignment || bytes - 1 >= Classes::largest) [[unlikely]]
+      return none;
+    return Classes::index(bytes);
+  }
+  /// The class of any request, or `none`. `align` is a power of two.
+  static constexpr std::size_t find(std::size_t bytes, std::size_t align) noexcept {
+    if (align > largest_alignment || bytes > Classes::largest) return none;
+    const std::size_t rounded = round_up(larger(bytes, 1), align);
+    if (rounded > Classes::largest) return none;
+    std::size_t i = Classes::index(rounded);
+    if constexpr (!aligned_by_rounding()) {
+      while (i != Classes::count && alignment(i) < align) ++i;
+      if (i == Classes::count) return none;
+    }
+    return i;
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CLASSES_CLASS_LOOKUP_H_

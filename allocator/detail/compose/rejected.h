@@ -1,0 +1,51 @@
+// What a composition that was refused becomes: it has every member of a pool and does nothing, so that the one complaint stays
+// the one error.
+#ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
+#define TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
+
+#include <cstddef>
+#include <span>
+
+namespace tarn::detail {
+
+class rejected {
+ public:
+  template <class... Anything>
+  constexpr explicit(false) rejected(const Anything&...) noexcept {}
+
+  template <class... Anything>
+  void* allocate(const Anything&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  void* try_allocate(const Anything&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  void deallocate(const Anything&...) noexcept {}
+  std::size_t allocate_batch(std::span<void*>) noexcept { return 0; }
+  std::size_t try_allocate_batch(std::span<void*>) noexcept { return 0; }
+  void deallocate_batch(std::span<void* const>) noexcept {}
+  void* try_allocate_large(std::size_t, std::size_t) noexcept { return nullptr; }
+  void deallocate_large(void*) noexcept {}
+  void reserve(std::size_t) noexcept {}
+  bool try_reserve(std::size_t) noexcept { return false; }
+  void release() noexcept {}
+  std::size_t trim() noexcept { return 0; }
+  void hand_over() noexcept {}
+  template <class... Anything>
+  void note_site(const Anything&...) noexcept {}
+  std::size_t verify() noexcept { return 0; }
+  bool owns(const void*) const noexcept { return false; }
+  static constexpr std::size_t block_size() noexcept { return 1; }
+  static constexpr std::size_t block_alignment() noexcept { return 1; }
+  std::size_t capacity() const noexcept { return 0; }
+  int statistics() const noexcept { return 0; }
+
+ protected:
+  void close() noexcept {}
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_

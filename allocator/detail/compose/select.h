@@ -1,0 +1,186 @@
+// From the policies a user named, in any order, to the nine policies of a pool: explicit, then implied by another, then default.
+#ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
+#define TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
+
+#include <cstddef>
+#include <type_traits>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/checking.h"
+#include "tarn/policies/detail/declared.h"
+#include "tarn/policies/exhaustion.h"
+#include "tarn/policies/growth.h"
+#include "tarn/policies/locking.h"
+#include "tarn/policies/retention.h"
+#include "tarn/policies/reuse.h"
+#include "tarn/policies/size.h"
+#include "tarn/policies/statistics.h"
+#include "tarn/policies/store.h"
+
+namespace tarn::detail {
+
+// ---- verdicts: values, which stay silent --------------------------------------------------------------------------------
+
+template <class Axis, class... Ps>
+inline constexpr std::size_t count_on = (0 + ... + std::size_t{policy_on<Ps, Axis>});
+
+enum class selection {
+  good,
+  no_policy,
+  many_sizes,
+  no_size,
+  two_sizes,
+  two_lockings,
+  two_growths,
+  two_stores,
+  two_reuses,
+  two_retentions,
+  two_exhaustions,
+  two_checkings,
+  two_statistics
+};
+
+template <class... Ps>
+constexpr selection judge_selection() noexcept {
+  if (!(policy<Ps> && ...)) return selection::no_policy;
+  if ((size_class_policy<Ps> || ...)) return selection::many_sizes;
+  if (count_on<axis::size, Ps...> == 0) return selection::no_size;
+  if (count_on<axis::size, Ps...> > 1) return selection::two_sizes;
+  if (count_on<axis::locking, Ps...> > 1) return selection::two_lockings;
+  if (count_on<axis::growth, Ps...> > 1) return selection::two_growths;
+  if (count_on<axis::store, Ps...> > 1) return selection::two_stores;
+  if (count_on<axis::reuse, Ps...> > 1) return selection::two_reuses;
+  if (count_on<axis::retention, Ps...> > 1) return selection::two_retentions;
+  if (count_on<axis::exhaustion, Ps...> > 1) return selection::two_exhaustions;
+  if (count_on<axis::checking, Ps...> > 1) return selection::two_checkings;
+  if (count_on<axis::statistics, Ps...> > 1) return selection::two_statistics;
+  return selection::good;
+}
+
+// ---- what is only declared ------------------------------------------------------------------------------------------------
+
+/// One error for each policy whose header is missing.
+template <class... Ps>
+struct homes_of {};
+template <class P, class... Ps>
+struct homes_of<P, Ps...> : homes_of<Ps...> {
+  home<P> of_first;
+};
+
+// ---- complaints: one error for one mistake --------------------------------------------------------------------------------
+
+template <selection Verdict>
+struct selection_complaint {
+  using enum selection;
+  static_assert(
+      Verdict != no_policy,
+      "tarn: [C3] an argument of pool<...> is no policy, so it decides no axis; write size_of<T> for blocks of type T, "
+      "mutex_locking<M> for a mutex M");
+  static_assert(
+      Verdict != many_sizes,
+      "tarn: [C10] size classes were given to a pool whose blocks have one size; use size_class_pool<...> for blocks of many "
+      "sizes, or static_size<Bytes>");
+  static_assert(Verdict != no_size,
+                "tarn: [C1] no policy was given for the axis size, so no block can be cut; add static_size<Bytes>, size_of<T> "
+                "or dynamic_size");
+  static_assert(Verdict != two_sizes, "tarn: [C2] two policies were given for the axis size; keep one");
+  static_assert(Verdict != two_lockings, "tarn: [C2] two policies were given for the axis locking; keep one");
+  static_assert(Verdict != two_growths, "tarn: [C2] two policies were given for the axis growth; keep one");
+  static_assert(Verdict != two_stores, "tarn: [C2] two policies were given for the axis store; keep one");
+  static_assert(Verdict != two_reuses, "tarn: [C2] two policies were given for the axis reuse; keep one");
+  static_assert(Verdict != two_retentions, "tarn: [C2] two policies were given for the axis retention; keep one");
+  static_assert(Verdict != two_exhaustions, "tarn: [C2] two policies were given for the axis exhaustion; keep one");
+  static_assert(Verdict != two_checkings, "tarn: [C2] two policies were given for the axis checking; keep one");
+  static_assert(Verdict != two_statistics, "tarn: [C2] two policies were given for the axis statistics; keep one");
+};
+
+// ---- the selection itself ------------------------------------------------------------------------------------------------
+
+/// Whether P makes sense by itself, whatever it is combined with. A policy with parameters says so in `arguments_hold`, and
+/// says why not in `complaint`; it asserts nothing on its own, so that naming it stays silent and gives one error here.
+template <class P>
+inline constexpr bool arguments_hold = true;
+template <class P>
+  requires requires { P::arguments_hold; }
+inline constexpr bool arguments_hold<P> = P::arguments_hold;
+
+/// The policy that P implies for an axis, or void.
+template <class P, class Axis>
+struct implied_by {
+  using type = void;
+};
+template <class P, class Axis>
+  requires policy_on<typename P::implies, Axis>
+struct implied_by<P, Axis> {
+  using type = typename P::implies;
+};
+
+/// The first of the candidates that isn't void, or void.
+template <class... Candidates>
+struct first_of : std::type_identity<void> {};
+template <class First, class... Rest>
+struct first_of<First, Rest...> : std::type_identity<First> {};
+template <class... Rest>
+struct first_of<void, Rest...> : first_of<Rest...> {};
+
+template <class Axis, class P>
+using if_on = std::conditional_t<policy_on<P, Axis>, P, void>;
+
+/// What the user said of an axis, or what another policy implies for it, or the default. Two policies that imply different
+/// things for one axis are asked in the order of the axes, so that the order of the arguments can't matter.
+template <class Axis, class Default, class... Ps>
+using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<axis::locking, Ps>, Axis>::type...,
+                                 typename implied_by<if_on<axis::store, Ps>, Axis>::type...,
+                                 typename implied_by<if_on<axis::retention, Ps>, Axis>::type...,
+                                 typename implied_by<if_on<axis::checking, Ps>, Axis>::type..., Default>::type;
+
+template <class P>
+concept bounded_store = policy_on<P, axis::store> && P::bounded;
+
+/// The default of products that any thread may use: over a bounded store no thread may keep free blocks to itself.
+template <class... Ps>
+using default_sharing = std::conditional_t<(bounded_store<Ps> || ...), mutex_locking<thread_aware_mutex>, shared_locking>;
+
+/// Policies as one argument. A product adds its own defaults with it; what another policy implies comes before them.
+template <class... Ps>
+struct policy_list {
+  template <class Axis, class Default>
+  using with_default =
+      std::conditional_t<std::is_void_v<choose<Axis, void, Ps...>>, policy_list<Ps..., Default>, policy_list<Ps...>>;
+  template <template <class...> class Product, class... First>
+  using into = Product<First..., Ps...>;
+};
+
+template <class P>
+struct canonical {
+  using type = P;
+};
+template <class P>
+  requires(arguments_hold<P> && requires { typename P::canonical; })
+struct canonical<P> {
+  using type = typename P::canonical;
+};
+
+/// Small blocks can't hold a batch, and a bounded pool is small: the plain list.
+template <class Size, class Store>
+constexpr bool prefers_lifo() noexcept {
+  if constexpr (!size_policy<Size> || !requires { Store::bounded; }) return true;  // refused later, and silent here
+  else if constexpr (Store::bounded) return true;
+  else if constexpr (Size::at_run_time) return false;
+  else return Size::bytes() < batch_reuse<>::min_block;
+}
+
+template <template <class...> class Pool, class... Ps>
+struct selected {
+  using size = typename canonical<choose<axis::size, void, Ps...>>::type;
+  using store = choose<axis::store, heap_store, Ps...>;
+  using default_reuse = std::conditional_t<prefers_lifo<size, store>(), lifo_reuse<>, batch_reuse<>>;
+  using type = Pool<size, choose<axis::locking, no_locking, Ps...>, choose<axis::growth, geometric_growth<>, Ps...>, store,
+                    choose<axis::reuse, default_reuse, Ps...>, choose<axis::retention, keep_chunks, Ps...>,
+                    choose<axis::exhaustion, report_exhaustion, Ps...>, choose<axis::checking, no_checking, Ps...>,
+                    choose<axis::statistics, no_statistics, Ps...>>;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_

@@ -1,0 +1,83 @@
+// The policy objects that were given to a pool's constructor, in any order; what is missing is default-constructed.
+#ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_VALUES_H_
+#define TARN_ALLOCATOR_DETAIL_COMPOSE_VALUES_H_
+
+#include <concepts>
+#include <cstddef>
+
+#include "tarn/policies/axis.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+template <class P, class... Given>
+inline constexpr std::size_t times_given = (std::size_t{0} + ... + std::size_t{std::same_as<P, Given>});
+
+enum class giving { good, unknown, twice, missing };
+
+/// Policies as a type.
+template <class... Ps>
+struct policy_types {};
+
+/// \tparam Policies  of the pool, as policy_types
+template <class Policies, class... Given>
+struct judge_values;
+template <class... Ps, class... Given>
+struct judge_values<policy_types<Ps...>, Given...> {
+  static constexpr giving verdict = !(one_of<Given, Ps...> && ...)           ? giving::unknown
+                                    : ((times_given<Ps, Given...> > 1) || ...) ? giving::twice
+                                    : ((times_given<Ps, Given...> == 1 || std::default_initializable<Ps>) && ...)
+                                        ? giving::good
+                                        : giving::missing;
+};
+
+template <giving Verdict>
+struct value_complaint {
+  static_assert(Verdict != giving::unknown,
+                "tarn: [C6] the constructor was given an object that is no policy of this pool; give it policy objects of just "
+                "the types that the pool names");
+  static_assert(Verdict != giving::twice, "tarn: [C4] the constructor was given two objects of one policy; keep one");
+  static_assert(Verdict != giving::missing,
+                "tarn: [C5] a policy of this pool has no default value (dynamic_size, buffer_store, resource_store, retry_with "
+                "a function); pass an object of it to the constructor");
+};
+
+template <class P>
+struct given_value {
+  const P& value;
+};
+
+template <class... Given>
+class values : given_value<Given>... {
+ public:
+  constexpr explicit values(const Given&... given) noexcept : given_value<Given>{given}... {}
+
+  template <class P>
+  constexpr P get() const noexcept {
+    if constexpr (times_given<P, Given...> == 1) return static_cast<const given_value<P>&>(*this).value;
+    else return P{};
+  }
+};
+
+/// After a complaint: what the pool's constructor needs to compile. Never run.
+struct no_values {
+  template <class P>
+  constexpr const P& get() const noexcept {
+    return *static_cast<const P*>(nullptr);
+  }
+};
+
+template <class Policies, class... Given>
+constexpr auto accept_values(const Given&... given) noexcept {
+  constexpr giving verdict = judge_values<Policies, Given...>::verdict;
+  if constexpr (verdict == giving::good) {
+    return values<Given...>(given...);
+  } else {
+    [[maybe_unused]] value_complaint<verdict> c;
+    return no_values{};
+  }
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_COMPOSE_VALUES_H_

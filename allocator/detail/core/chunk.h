@@ -1,0 +1,95 @@
+// A chunk: one region from the store, and what is known of it.
+//
+//   | record | column of locking | of reuse | of checking | block 0 | block 1 | ...                    | block n-1 |
+//   ^ region.start                                        ^ first   |<- carved ->|<- never touched ->|
+//
+// A column is what one axis keeps for each chunk: out of line as seen from the blocks, so an overrun of the last block runs
+// away from it. Where a pool has one chunk for good, the record lies in the pool, and a region without columns is all blocks.
+#ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
+#define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+template <class Environment>
+struct chunk : Environment::locking::template per_chunk<Environment>,
+               Environment::reuse::template per_chunk<Environment>,
+               Environment::checking::template per_chunk<Environment> {
+  memory region;                 // as the store gave it
+  std::byte* first = nullptr;    // slot 0
+  std::size_t blocks = 0;
+  std::size_t carved = 0;        // blocks from here on were never handed out
+  std::size_t idle = 0;          // free blocks, counted while trim() runs
+  free_link* free = nullptr;     // they themselves, meanwhile
+  chunk* left = nullptr;         // in the map
+  chunk* right = nullptr;
+  chunk* next = nullptr;         // in a list of chunks: those to carve, or those to give back
+  bool from_fallback = false;    // it belongs to the exhaustion policy's store
+};
+
+/// Where the parts of a chunk lie. All in bytes; size_max: no such chunk can be.
+template <class Environment>
+struct chunk_layout {
+  using geometry = typename Environment::geometry;
+  using locking_column = typename Environment::locking::template per_chunk<Environment>;
+  using reuse_column = typename Environment::reuse::template per_chunk<Environment>;
+  using checking_column = typename Environment::checking::template per_chunk<Environment>;
+
+  static constexpr std::size_t record_bytes() noexcept {
+    return Environment::one_chunk ? 0 : sizeof(chunk<Environment>);
+  }
+  template <class Column>
+  static constexpr std::size_t column_bytes(std::size_t blocks, const geometry& g) noexcept {
+    return round_up(Column::column_bytes(blocks, g), alignof(void*));
+  }
+  static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
+    return round_up(record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
+                        column_bytes<checking_column>(blocks, g),
+                    g.alignment() > Environment::chunk_alignment(g) ? g.alignment() : Environment::chunk_alignment(g));
+  }
+  /// What a chunk of so many blocks takes.
+  static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept {
+    const std::size_t extent = g.extent(blocks);
+    return extent == size_max ? size_max : first_offset(blocks, g) + extent;
+  }
+  /// The largest number of blocks, at most `at_most`, whose chunk takes no more than `room` bytes.
+  static constexpr std::size_t blocks_in(std::size_t room, std::size_t at_most, const geometry& g) noexcept {
+    std::size_t none = room / g.stride() + 1;  // too many, whatever the columns are
+    if (at_most < none) {
+      if (bytes(at_most, g) <= room) return at_most;
+      none = at_most;
+    }
+    std::size_t fits = 0;
+    while (none - fits > 1) {
+      const std::size_t middle = fits + (none - fits) / 2;
+      (bytes(middle, g) <= room ? fits : none) = middle;
+    }
+    return fits;
+  }
+  /// Divides a fresh region. Touches the columns as their axes do, and no block.
+  static void open(chunk<Environment>& c, memory region, std::size_t blocks, const geometry& g) noexcept {
+    std::byte* at = static_cast<std::byte*>(region.start) + record_bytes();
+    open_column<locking_column>(c, at, blocks, g);
+    open_column<reuse_column>(c, at, blocks, g);
+    open_column<checking_column>(c, at, blocks, g);
+    c.region = region;
+    c.first = static_cast<std::byte*>(region.start) + first_offset(blocks, g);
+    c.blocks = blocks;
+  }
+
+ private:
+  template <class Column>
+  static void open_column(Column& column, std::byte*& at, std::size_t blocks, const geometry& g) noexcept {
+    column.open(at, blocks, g);
+    at += column_bytes<Column>(blocks, g);
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_

@@ -1,0 +1,196 @@
+// From an address to the chunk it lies in: the one answer to that question. Any address is a fair question, and only the
+// pool's own memory is read.
+//
+//   chunk_tree   many chunks, asked by owns() and trim(): a treap inside the chunks' own records, O(log chunks), without a
+//                table that would have to come from somewhere
+//   chunk_index  many chunks, asked on many frees: the same, and a hashed table beside it, in memory that the pool gets for it
+//   only_chunk   one chunk for good: one range check
+#ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
+#define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "tarn/allocator/detail/core/chunk_table.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+template <class Chunk>
+bool lies_in(const Chunk& chunk, const void* block, std::size_t extent) noexcept {
+  return address_of(block) - address_of(chunk.first) < extent;  // wraps to a huge number in front of the chunk
+}
+
+/// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address; so
+/// its expected depth is logarithmic whatever the order in which chunks come and go.
+template <class Chunk, class Geometry>
+class chunk_tree {
+ public:
+  /// Where the record of a chunk lies: in the region itself.
+  Chunk* make_record(void* region) noexcept { return ::new (region) Chunk{}; }
+
+  Chunk* find(const void* block, const Geometry& g) const noexcept {
+    Chunk* found = nullptr;
+    for (Chunk* c = root_; c != nullptr;) {
+      const bool right = address_of(c->first) <= address_of(block);
+      if (right) found = c;
+      c = right ? c->right : c->left;
+    }
+    return found != nullptr && lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
+  }
+
+  /// The first chunk, by address, whose blocks start behind `block`.
+  Chunk* after(const void* block) const noexcept {
+    Chunk* found = nullptr;
+    for (Chunk* c = root_; c != nullptr;) {
+      const bool left = address_of(c->first) > address_of(block);
+      if (left) found = c;
+      c = left ? c->left : c->right;
+    }
+    return found;
+  }
+
+  void insert(Chunk& chunk, const Geometry&) noexcept {
+    Chunk** at = &root_;
+    while (*at != nullptr && priority(*at) >= priority(&chunk)) at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
+    Chunk** left = &chunk.left;
+    Chunk** right = &chunk.right;
+    for (Chunk* rest = *at; rest != nullptr;) {  // what was here goes to the two sides of the new chunk
+      Chunk**& side = before(rest, &chunk) ? left : right;
+      *side = rest;
+      side = before(rest, &chunk) ? &rest->right : &rest->left;
+      rest = *side;
+    }
+    *left = *right = nullptr;
+    *at = &chunk;
+  }
+
+  /// Precondition: it is in.
+  void erase(Chunk& chunk, const Geometry&) noexcept {
+    Chunk** at = &root_;
+    while (*at != &chunk) at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
+    Chunk* left = chunk.left;
+    Chunk* right = chunk.right;
+    while (left != nullptr && right != nullptr) {  // the two sides become one
+      Chunk*& higher = priority(left) > priority(right) ? left : right;
+      *at = higher;
+      at = &higher == &left ? &left->right : &right->left;
+      higher = *at;
+    }
+    *at = left != nullptr ? left : right;
+  }
+
+  /// Takes every chunk out, as a list linked by `next`.
+  Chunk* take_all() noexcept {
+    Chunk* all = nullptr;
+    while (root_ != nullptr) {
+      Chunk* const c = root_;
+      if (c->left != nullptr) {  // rotate right until there is no left side: O(chunks) in all
+        root_ = c->left;
+        c->left = root_->right;
+        root_->right = c;
+      } else {
+        root_ = c->right;
+        c->next = all;
+        all = c;
+      }
+    }
+    return all;
+  }
+
+  /// It has no table.
+  static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
+  static void supply(memory, const Geometry&) noexcept {}
+  static void forget() noexcept {}
+
+ private:
+  static bool before(const Chunk* a, const Chunk* b) noexcept { return address_of(a->first) < address_of(b->first); }
+  static std::uint64_t priority(const Chunk* c) noexcept {
+    return static_cast<std::uint64_t>(address_of(c)) * 0x9E3779B97F4A7C15u;  // Fibonacci hashing (Knuth, vol. 3, 6.4)
+  }
+
+  Chunk* root_ = nullptr;
+};
+
+template <class Chunk, class Geometry>
+class chunk_index : chunk_tree<Chunk, Geometry> {
+  using tree = chunk_tree<Chunk, Geometry>;
+
+ public:
+  using tree::after;
+  using tree::make_record;
+
+  Chunk* find(const void* block, const Geometry& g) const noexcept { return table_.find(block, g); }
+  void insert(Chunk& chunk, const Geometry& g) noexcept {
+    table_.insert(chunk, g, each());
+    tree::insert(chunk, g);
+  }
+  void erase(Chunk& chunk, const Geometry& g) noexcept {
+    table_.erase(chunk, g);
+    tree::erase(chunk, g);
+  }
+  Chunk* take_all() noexcept {
+    table_.clear();
+    return tree::take_all();
+  }
+
+  /// Bytes that are needed to insert a list of fresh chunks.
+  std::size_t shortage(const Chunk* fresh, const Geometry& g) const noexcept { return table_.shortage(fresh, g); }
+  void supply(memory more, const Geometry& g) noexcept { table_.supply(more, g, each()); }
+  void forget() noexcept { table_.forget(); }
+
+ private:
+  auto each() const noexcept {
+    return [this](auto visit) {
+      for (Chunk* c = after(nullptr); c != nullptr; c = after(c->first)) visit(*c);
+    };
+  }
+
+  chunk_table<Chunk, Geometry> table_;
+};
+
+template <class Chunk, class Geometry>
+class only_chunk {
+ public:
+  Chunk* make_record(void*) noexcept {
+    chunk_ = Chunk{};
+    return &chunk_;
+  }
+
+  Chunk* find(const void* block, const Geometry&) noexcept {
+    return lies_in(chunk_, block, bytes_) ? &chunk_ : nullptr;
+  }
+  const Chunk* find(const void* block, const Geometry& g) const noexcept {
+    return const_cast<only_chunk*>(this)->find(block, g);
+  }
+  Chunk* after(const void* block) noexcept {
+    return bytes_ != 0 && address_of(chunk_.first) > address_of(block) ? &chunk_ : nullptr;
+  }
+  void insert(Chunk&, const Geometry& g) noexcept { bytes_ = g.extent(chunk_.blocks); }
+  void erase(Chunk&, const Geometry&) noexcept { bytes_ = 0; }
+  Chunk* take_all() noexcept {
+    if (bytes_ == 0) return nullptr;
+    bytes_ = 0;
+    chunk_.next = nullptr;
+    return &chunk_;
+  }
+  static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
+  static void supply(memory, const Geometry&) noexcept {}
+  static void forget() noexcept {}
+
+ private:
+  Chunk chunk_;
+  std::size_t bytes_ = 0;  // of its blocks; 0: there is none
+};
+
+template <class Environment, class Chunk = typename Environment::chunk, class Geometry = typename Environment::geometry>
+using chunk_map = std::conditional_t<
+    Environment::one_chunk, only_chunk<Chunk, Geometry>,
+    std::conditional_t<Environment::has_chunk_table, chunk_index<Chunk, Geometry>, chunk_tree<Chunk, Geometry>>>;
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_

@@ -1,0 +1,138 @@
+// From an address to its chunk in constant time, for pools that ask on many frees: a hashed table of granules, each a piece of
+// the address space about as large as a chunk.
+//
+//   granule = address >> shift          hash
+//   | granule, chunk | - | granule, chunk | ...       a chunk stands here once for each granule that it touches
+//
+// Neighbours in one granule are told apart by their ranges, so no store is asked for an alignment.
+#ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_TABLE_H_
+#define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_TABLE_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+/// Open addressing with linear probing, at most half full (Knuth, The Art of Computer Programming, vol. 3, 6.4). The memory is
+/// the pool's; it is asked for before a chunk is entered.
+template <class Chunk, class Geometry>
+class chunk_table {
+ public:
+  Chunk* find(const void* block, const Geometry& g) const noexcept {
+    if (places_ == nullptr) return nullptr;
+    const std::uintptr_t granule = address_of(block) >> shift_;
+    for (std::size_t i = home(granule); places_[i].chunk != nullptr; i = next(i)) {
+      Chunk* const c = places_[i].chunk;
+      if (places_[i].granule == granule && address_of(block) - address_of(c->first) < g.bytes_of(c->blocks)) return c;
+    }
+    return nullptr;
+  }
+
+  /// Bytes of a table in which the list of fresh chunks has room, too, or 0: this one has it.
+  std::size_t shortage(const Chunk* fresh, const Geometry& g) const noexcept {
+    const std::size_t room = needed(fresh, g);
+    return room <= size_ ? 0 : room * sizeof(place);
+  }
+  /// Chunks are entered anew: `each` calls its argument for every one that is in the table.
+  template <class Each>
+  void supply(memory more, const Geometry& g, Each each) noexcept {
+    if (!more) return;
+    places_ = static_cast<place*>(more.start);
+    size_ = std::bit_floor(more.bytes / sizeof(place));
+    rebuild(g, each);
+  }
+
+  /// Precondition: there was no shortage.
+  template <class Each>
+  void insert(Chunk& c, const Geometry& g, Each each) noexcept {
+    const unsigned shift = wanted_shift(c, g);
+    if (shift != shift_) {
+      shift_ = shift;
+      rebuild(g, each);
+    }
+    enter(c, g);
+  }
+  void erase(const Chunk& c, const Geometry& g) noexcept {
+    for (std::size_t n = span(c, g, shift_); n != 0; --n) {
+      std::size_t i = home(first_granule(c) + n - 1);
+      while (places_[i].chunk != &c || places_[i].granule != first_granule(c) + n - 1) i = next(i);
+      close_gap(i);
+      --used_;
+    }
+  }
+  void clear() noexcept {
+    for (std::size_t i = 0; i != size_; ++i) ::new (static_cast<void*>(places_ + i)) place{};
+    used_ = 0;
+  }
+  /// The table's memory goes.
+  void forget() noexcept { *this = {}; }
+
+ private:
+  struct place {
+    std::uintptr_t granule;
+    Chunk* chunk;
+  };
+  static constexpr std::size_t most_granules = 16;  // for one chunk; with more, granules get larger
+
+  std::uintptr_t first_granule(const Chunk& c) const noexcept { return address_of(c.first) >> shift_; }
+  static std::size_t span(const Chunk& c, const Geometry& g, unsigned shift) noexcept {
+    const std::uintptr_t first = address_of(c.first);
+    return ((first + g.extent(c.blocks) - 1) >> shift) - (first >> shift) + 1;
+  }
+  unsigned wanted_shift(const Chunk& c, const Geometry& g) const noexcept {
+    if (used_ != 0 && span(c, g, shift_) <= most_granules) return shift_;
+    // Granules as large as a chunk would have two chunks in each, and a lookup would meet the wrong one half of the time.
+    const auto bits = static_cast<unsigned>(std::bit_width(larger(g.extent(c.blocks), 4096) - 1));
+    return static_cast<unsigned>(larger(bits - 3, smaller(bits, 14)));
+  }
+  /// Places for all chunks and the fresh ones. Should granules get larger meanwhile, there are fewer.
+  std::size_t needed(const Chunk* fresh, const Geometry& g) const noexcept {
+    std::size_t places = used_;
+    for (; fresh != nullptr; fresh = fresh->next)
+      places += used_ == 0 ? most_granules : smaller(span(*fresh, g, shift_), most_granules);
+    return 2 * places <= size_ ? size_ : std::bit_ceil(larger(4 * places, 32));
+  }
+
+  std::size_t home(std::uintptr_t granule) const noexcept {
+    return static_cast<std::size_t>(granule * 0x9E3779B97F4A7C15u >> 32) & (size_ - 1);  // Fibonacci hashing (Knuth, ibid.)
+  }
+  std::size_t next(std::size_t i) const noexcept { return (i + 1) & (size_ - 1); }
+  void enter(Chunk& c, const Geometry& g) noexcept {
+    for (std::size_t n = span(c, g, shift_); n != 0; --n, ++used_) {
+      const std::uintptr_t granule = first_granule(c) + n - 1;
+      std::size_t i = home(granule);
+      while (places_[i].chunk != nullptr) i = next(i);
+      places_[i] = {granule, &c};
+    }
+  }
+  /// Moves those back that stand behind place `gap` only because it was taken (Knuth, ibid., algorithm R).
+  void close_gap(std::size_t gap) noexcept {
+    for (std::size_t i = next(gap); places_[i].chunk != nullptr; i = next(i)) {
+      const std::size_t from_home = (i - home(places_[i].granule)) & (size_ - 1);
+      const std::size_t from_gap = (i - gap) & (size_ - 1);
+      if (from_home < from_gap) continue;
+      places_[gap] = places_[i];
+      gap = i;
+    }
+    places_[gap] = {};
+  }
+  template <class Each>
+  void rebuild(const Geometry& g, Each each) noexcept {
+    clear();
+    each([&](Chunk& c) { enter(c, g); });
+  }
+
+  place* places_ = nullptr;
+  std::size_t size_ = 0;  // places, a power of two
+  std::size_t used_ = 0;
+  unsigned shift_ = 0;  // bits of an address inside a granule
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CORE_CHUNK_TABLE_H_

@@ -1,0 +1,76 @@
+// Free blocks that were taken out of the list, for walks that want to know which they are: in a list of their own, or counted for
+// each chunk.
+#ifndef TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
+#define TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
+
+#include <new>
+#include <utility>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/sorted_links.h"
+#include "tarn/policies/platform/memory_tools.h"
+
+namespace tarn::detail {
+
+// For the reuse policy's drain(). No lambdas: g++ 12 warns where a parameter of one has the name of something that the program
+// declares later.
+
+/// Links the blocks.
+template <class Core>
+struct block_linker {
+  void operator()(void* block) const noexcept {
+    void* const links = owner.geometry().links(block);
+    memory_tools::open(links, sizeof(free_link));
+    first = ::new (links) free_link{first};
+  }
+  const Core& owner;
+  free_link*& first;
+};
+
+/// Links and counts those of each chunk.
+template <class Core>
+struct block_counter {
+  void operator()(void* block) noexcept {
+    if (last == nullptr || !lies_in(*last, block, owner.geometry().extent(last->blocks))) last = owner.find(block);
+    block_linker<Core>{owner, last->free}(block);
+    ++last->idle;
+  }
+  Core& owner;
+  typename Core::chunk* last = nullptr;
+};
+
+/// All of them, sorted by address, and put back at the end whatever happens. Each chunk's `idle` says meanwhile how many of its
+/// blocks were carved before.
+template <class Core>
+class blocks_aside {
+  using chunk = typename Core::chunk;
+
+ public:
+  explicit blocks_aside(Core& owner) noexcept : owner_(owner) {
+    owner.list_.drain(owner, block_linker<Core>{owner, first_});
+    first_ = sort_links(first_);
+    owner_.each_chunk([this](chunk& c) {
+      c.idle = c.carved;
+      owner_.list_.adopted(c);  // drained, the list is as new
+    });
+  }
+  ~blocks_aside() {
+    owner_.each_chunk([](chunk& c) { c.idle = 0; });
+    free_link* backwards = nullptr;  // so that the lowest is handed out first
+    while (first_ != nullptr) backwards = std::exchange(first_, std::exchange(first_->next, backwards));
+    owner_.restore(backwards);
+  }
+  blocks_aside(const blocks_aside&) = delete;
+  blocks_aside& operator=(const blocks_aside&) = delete;
+
+  const free_link* first() const noexcept { return first_; }
+
+ private:
+  Core& owner_;
+  free_link* first_ = nullptr;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_

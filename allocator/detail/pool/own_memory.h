@@ -1,0 +1,62 @@
+// Memory that a pool needs for itself beside its chunks, such as a thread cache's arrays. It comes from the pool's own store,
+// under the growth guard, and stays until all of the pool's memory goes.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_OWN_MEMORY_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_OWN_MEMORY_H_
+
+#include <cstddef>
+#include <new>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+/// A list of regions, linked through a record in front of each.
+class own_memory {
+ public:
+  /// At least `bytes`, aligned to a cache line, or null where the store refuses, or what it gives isn't sound(region, alignment).
+  /// `second`: it is the second of two.
+  template <class Source, class Sound>
+  memory fetch(Source& from, std::size_t bytes, Sound sound, bool second = false) noexcept {
+    if (bytes > size_limit - cache_line) return {};
+    const memory all = from.acquire(cache_line + bytes, cache_line);
+    if (!all || !sound(all, cache_line)) return {};
+    first_ = ::new (all.start) record{first_, all, second};
+    return {static_cast<std::byte*>(all.start) + cache_line, all.bytes - cache_line};
+  }
+  /// Gives all of it back to where it came from.
+  template <class Source, class Second>
+  void drop(Source& to, Second& second) noexcept {
+    while (first_ != nullptr) {
+      const record last = *first_;  // it lies in the region
+      first_ = last.next;
+      if (last.second) second.release(last.region, cache_line);
+      else to.release(last.region, cache_line);
+    }
+  }
+
+ private:
+  struct record {
+    record* next;
+    memory region;
+    bool second;
+  };
+  static_assert(sizeof(record) <= cache_line);
+
+  record* first_ = nullptr;
+};
+
+/// Of a pool that needs none.
+struct no_own_memory {
+  template <class Source, class Sound>
+  static memory fetch(Source&, std::size_t, Sound, bool = false) noexcept {
+    return {};
+  }
+  template <class Source, class Second>
+  static void drop(Source&, Second&) noexcept {}
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_OWN_MEMORY_H_

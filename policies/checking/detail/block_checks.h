@@ -1,0 +1,266 @@
+// The checks of single blocks, for the policies that make them: where a block lies, whether it is in use, and what stands around
+// and in it. All that is decided before anything is touched; a call that is refused leaves everything as it was.
+//
+//   given back:    null? · chunk (range) · slot (stride) · in use? · guard bytes      then: record, fill
+//   handed out:    chunk · slot · free? · fill, guard bytes                           then: record, guard bytes
+#ifndef TARN_POLICIES_CHECKING_DETAIL_BLOCK_CHECKS_H_
+#define TARN_POLICIES_CHECKING_DETAIL_BLOCK_CHECKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "tarn/policies/checking/call_site.h"
+#include "tarn/policies/checking/detail/block_records.h"
+#include "tarn/policies/checking/detail/guard_bytes.h"
+#include "tarn/policies/checking/detail/pool_names.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// \tparam Spec  the policy: `record`, `guards` (guard bytes), `fills` (free blocks), `knows_owner` (thread), `name`
+template <class Environment, class Spec>
+class block_checks {
+  using record = typename Spec::record;
+  using core_type = typename Environment::core;
+  using chunk = typename Environment::chunk;
+
+  /// A chunk and one of its slots. Not all of them are.
+  struct place {
+    chunk* c = nullptr;
+    std::size_t slot = 0;
+  };
+
+ public:
+  constexpr explicit block_checks(const Spec& spec) noexcept : name_(spec.name) {}
+  constexpr void belongs_to(const void* pool) noexcept { pool_ = pool; }
+
+  // ---- with the core guarded ---------------------------------------------------------------------------------------------
+
+  outcome on_deallocate(core_type& core, void* block) noexcept {
+    const place at = find(core, block);
+    if (at.c == nullptr || !records(*at.c).in_use(at.slot)) [[unlikely]] return outcome::refused;
+    if constexpr (Spec::guards) {
+      if (!words_around(core, block).stand(kept())) [[unlikely]] return outcome::refused;
+    }
+    records(*at.c).get(at.slot).give(sequence_);
+    if constexpr (Spec::fills) free_fill::write(static_cast<std::byte*>(block), core.geometry().payload());
+    return outcome::done;
+  }
+  void describe_deallocate(core_type& core, void* block, incident& one) noexcept {
+    const place at = find(core, block);
+    if (at.c == nullptr || !records(*at.c).in_use(at.slot)) return note_no_block(core, at, block, one);
+    if constexpr (Spec::guards) look_around(core, at, block, one);
+  }
+
+  outcome on_allocate(core_type& core, void* block) noexcept {
+    const place at = find(core, block);
+    if (at.c == nullptr || at.slot >= at.c->carved) [[unlikely]] return outcome::refused;
+    record& known = records(*at.c).get(at.slot);
+    if (known.in_use()) [[unlikely]] return outcome::refused;
+    if constexpr (Spec::guards) {
+      if (!known.was_handed_out()) words_around(core, block).write(kept());
+      else if (!is_as_left(core, block)) [[unlikely]] return outcome::damaged;
+    }
+    if constexpr (Spec::knows_owner) {
+      if (sequence_ == 0) [[unlikely]] named_pools.enter(pool_, name_);
+    }
+    known.take(sequence_);
+    return outcome::done;
+  }
+  void describe_allocate(core_type& core, void* block, incident& one) noexcept {
+    const place at = find(core, block);
+    if (at.c == nullptr || at.slot >= at.c->carved || records(*at.c).in_use(at.slot)) return on_astray(core, block, one);
+    if constexpr (Spec::guards) {
+      look_around(core, at, block, one);
+      if constexpr (Spec::fills) look_inside(core, at, block, one);
+    }
+    records(*at.c).get(at.slot).take(sequence_);
+  }
+
+  /// Which use of the block this is; 0: it isn't in use, or no block.
+  static std::uint64_t generation_of(core_type& core, const void* block) noexcept
+    requires(Spec::has_generations)
+  {
+    const place at = find(core, block);
+    return at.c != nullptr && records(*at.c).in_use(at.slot) ? records(*at.c).find(at.slot)->generation() : 0;
+  }
+
+  /// A block that is in use was asked for there. Any other address is left alone.
+  void note_site(core_type& core, const void* block, call_site where) noexcept
+    requires(Spec::has_sites)
+  {
+    const place at = find(core, block);
+    if (at.c != nullptr && records(*at.c).in_use(at.slot)) records(*at.c).get(at.slot).site = where;
+  }
+
+  /// The free list holds an address that is no free block.
+  void on_astray(core_type&, const void* address, incident& one) noexcept { one.note(misuse_kind::corrupt_free_list, address); }
+
+  // ---- with nothing held ---------------------------------------------------------------------------------------------------
+
+  /// A pool without a lock belongs to the thread that used it first, until hand_over().
+  bool admits_caller(incident& one) noexcept
+    requires(Spec::knows_owner && requires { requires Environment::locking::one_thread; })
+  {
+    atomic_word<std::uint64_t>& owner = owner_of_pool();
+    const std::uint64_t me = this_thread_number();
+    std::uint64_t known = owner.load(memory_order_relaxed);
+    if (known == me) [[likely]] return true;
+    if (known == 0 && owner.compare_exchange_strong(known, me, memory_order_relaxed)) return true;
+    misuse& what = one.note(misuse_kind::wrong_thread, nullptr);
+    what.thread = me;
+    what.owner = known;
+    return false;
+  }
+  void hand_over() noexcept {
+    if constexpr (Spec::knows_owner) owner_of_pool().store(0, memory_order_relaxed);
+  }
+
+  void report(misuse& what) noexcept {
+    what.pool_name = name_;
+    if constexpr (Spec::guards) {
+      if (what.kind == misuse_kind::foreign_pointer) find_other(what);
+    }
+    report_misuse(what);
+  }
+
+  /// The pool ends. \param leaks  the first blocks that are in use
+  void on_end(core_type& core, incident& one, std::span<const void*> leaks) noexcept {
+    std::size_t n = 0;
+    const record* first = nullptr;
+    core.each_chunk([&](chunk& c) {
+      for (std::size_t i = 0; i != records(c).ready(); ++i) {
+        if (!records(c).in_use(i)) continue;
+        if (n == 0) first = records(c).find(i);
+        if (n < leaks.size()) leaks[n] = block_at(core, c, i);
+        ++n;
+      }
+    });
+    if constexpr (Spec::knows_owner) named_pools.leave(pool_);
+    ended_ = true;
+    if (n == 0) return;
+    misuse& what = one.note(misuse_kind::leak, nullptr);
+    what.leaked = n;
+    if constexpr (Spec::lists_leaks) what.leaks = leaks.first(smaller(n, leaks.size()));
+    first->tell(what);
+  }
+
+  /// Looks at every block from `from` on, which it moves behind the next that was damaged. Returns whether there was one.
+  bool next_damaged(core_type& core, const void*& from, incident& one) noexcept
+    requires(Spec::can_verify)
+  {
+    core.each_chunk([&](chunk& c) {
+      for (std::size_t i = 0; i != records(c).ready() && !one.seen(); ++i) {
+        std::byte* const block = block_at(core, c, i);
+        if (address_of(block) <= address_of(from) || !records(c).get(i).was_handed_out()) continue;
+        from = block;
+        const place at{&c, i};
+        look_around(core, at, block, one);
+        if (!records(c).in_use(i)) look_inside(core, at, block, one);
+      }
+    });
+    return one.seen();
+  }
+
+ private:
+  static block_records<record>& records(chunk& c) noexcept { return c; }
+  static std::byte* block_at(core_type& core, const chunk& c, std::size_t slot) noexcept {
+    return c.first + core.geometry().distance(slot) + core.geometry().offset();
+  }
+
+  /// The chunk and the slot, or size_max where no block starts there.
+  static place find(core_type& core, const void* block) noexcept {
+    chunk* const c = core.find(block);
+    if (c == nullptr) [[unlikely]] return {};
+    return {c, core.geometry().slot_at(address_of(block) - address_of(c->first) - core.geometry().offset())};
+  }
+
+  TARN_COLD void note_no_block(core_type& core, place at, void* address, incident& one) noexcept {
+    if (at.c == nullptr) {
+      one.note(ended_ ? misuse_kind::ended_pool : misuse_kind::foreign_pointer, address);
+      return;
+    }
+    misuse& what = one.note(misuse_kind::double_free, address);
+    if (at.slot >= at.c->blocks) {
+      what.kind = misuse_kind::interior_pointer;
+      at.slot = core.geometry().slot_around(address_of(address) - address_of(at.c->first));
+    }
+    tell(core, at, what);
+  }
+  void tell(core_type& core, const place& at, misuse& what) noexcept {
+    what.number = at.slot;
+    what.chunk = at.c->first;
+    what.block = block_at(core, *at.c, at.slot);
+    if (const record* const known = records(*at.c).find(at.slot)) known->tell(what);
+  }
+
+  // ---- bytes ---------------------------------------------------------------------------------------------------------------
+
+  std::uintptr_t kept() const noexcept { return address_of(pool_); }
+  static guard_words words_around(core_type& core, const void* block) noexcept { return {block, core.geometry().payload()}; }
+  bool is_as_left(core_type& core, const void* block) const noexcept {
+    if (!words_around(core, block).stand(kept())) [[unlikely]] return false;
+    if constexpr (Spec::fills) return free_fill::stands(static_cast<const std::byte*>(block), core.geometry().payload());
+    return true;
+  }
+
+  /// Damage is noted, and mended, so that it is told once.
+  void look_around(core_type& core, const place& at, void* block, incident& one) noexcept {
+    const guard_words words = words_around(core, block);
+    const auto size = static_cast<std::ptrdiff_t>(core.geometry().payload());
+    if (const damage front = words.in_front(kept()))
+      note_damage(core, at, misuse_kind::write_in_front, front, -static_cast<std::ptrdiff_t>(guard_words::bytes), one);
+    if (const damage behind = words.behind()) note_damage(core, at, misuse_kind::write_past_end, behind, size, one);
+    if (!words.stand(kept())) words.write(kept());
+  }
+  void look_inside(core_type& core, const place& at, void* block, incident& one) noexcept {
+    auto* const start = static_cast<std::byte*>(block);
+    const std::size_t size = core.geometry().payload();
+    [[maybe_unused]] const memory_tools::window look(start, size);
+    if (const damage inside = free_fill::find(start, size)) note_damage(core, at, misuse_kind::write_after_free, inside, 0, one);
+    free_fill::write(start, size);
+  }
+  TARN_COLD void note_damage(core_type& core, const place& at, misuse_kind kind, const damage& found, std::ptrdiff_t from,
+                             incident& one) noexcept {
+    misuse& what = one.note(kind, block_at(core, *at.c, at.slot));
+    what.offset = from + static_cast<std::ptrdiff_t>(found.first);
+    what.damaged = found.bytes;
+    what.value = found.value;
+    tell(core, at, what);
+  }
+
+  /// Whether the guard bytes of another checked pool stand in front of the address.
+  static void find_other(misuse& what) noexcept {
+    const std::byte* const at = static_cast<const std::byte*>(what.address) - guard_words::bytes;
+    std::uint64_t copy[2];
+    if (!read_anywhere(at, copy, sizeof copy)) return;
+    const auto* const other = reinterpret_cast<const void*>(guard_words::kept_in(what.address, copy));
+    const char* const name = other == nullptr ? nullptr : named_pools.find(other);
+    if (name == nullptr) return;
+    what.kind = misuse_kind::other_pool;
+    what.other_pool = other;
+    what.other_name = name;
+  }
+
+  atomic_word<std::uint64_t>& owner_of_pool() noexcept {
+    if constexpr (requires { Environment::locking::owner(); }) return Environment::locking::owner();
+    else return owner_;
+  }
+
+  const char* name_;
+  const void* pool_ = nullptr;
+  std::uint64_t sequence_ = 0;
+  atomic_word<std::uint64_t> owner_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_CHECKING_DETAIL_BLOCK_CHECKS_H_

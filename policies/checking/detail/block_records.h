@@ -1,0 +1,112 @@
+// What a checking policy knows of each block of a chunk: a record for each, in the chunk's column, outside the blocks.
+#ifndef TARN_POLICIES_CHECKING_DETAIL_BLOCK_RECORDS_H_
+#define TARN_POLICIES_CHECKING_DETAIL_BLOCK_RECORDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "tarn/policies/checking/call_site.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/this_thread_number.h"
+
+namespace tarn::detail {
+
+/// In use or not: a byte, which also says whether the block was ever handed out. A bit would be an eighth of that, but each call would
+/// wait for the word that the one before wrote: 3.1 ns a pair more than without checks, instead of 2.7 (64-byte blocks of a static
+/// array, g++ 12, Xeon with AMX); in churn the two are even.
+struct live_mark {
+  bool in_use() const noexcept { return state == used; }
+  bool was_handed_out() const noexcept { return state != never_used; }
+  void take(std::uint64_t&) noexcept { state = used; }
+  void give(std::uint64_t&) noexcept { state = idle; }
+  void tell(misuse&) const noexcept {}
+
+  enum : unsigned char { never_used, used, idle } state;
+};
+
+/// In use or not, and how often it was: odd while it is in use. A handle of 2^31 uses ago is taken for one of now.
+struct generation_mark {
+  bool in_use() const noexcept { return (count & 1) != 0; }
+  bool was_handed_out() const noexcept { return count != 0; }
+  std::uint64_t generation() const noexcept { return count; }
+  void take(std::uint64_t&) noexcept { ++count; }
+  void give(std::uint64_t&) noexcept { count += count + 1 == 0 ? 3 : 1; }  // never 0 again: that is a new block
+  void tell(misuse&) const noexcept {}
+
+  std::uint32_t count;
+};
+
+/// Its last allocation and its last free: which operation of the pool each was, and whose.
+struct life_record {
+  bool in_use() const noexcept { return allocated > freed; }
+  bool was_handed_out() const noexcept { return allocated != 0; }
+  std::uint64_t generation() const noexcept { return allocated; }
+  void take(std::uint64_t& sequence) noexcept {
+    allocated = ++sequence;
+    allocated_by = this_thread_number();
+  }
+  void give(std::uint64_t& sequence) noexcept {
+    freed = ++sequence;
+    freed_by = this_thread_number();
+  }
+  void tell(misuse& what) const noexcept {
+    what.allocated = allocated;
+    what.allocated_by = allocated_by;
+    what.freed = in_use() ? 0 : freed;  // a free of the use before is nobody's business
+    what.freed_by = in_use() ? 0 : freed_by;
+  }
+
+  std::uint64_t allocated;
+  std::uint64_t freed;
+  std::uint64_t allocated_by;
+  std::uint64_t freed_by;
+};
+
+/// And where the block was asked for, as far as somebody says.
+struct sited_record : life_record {
+  void take(std::uint64_t& sequence) noexcept {
+    life_record::take(sequence);
+    site = {};
+  }
+  void tell(misuse& what) const noexcept {
+    life_record::tell(what);
+    what.file = site.file;
+    what.line = site.line;
+  }
+
+  call_site site;
+};
+
+/// The column. Records are made when their block is first handed out, so that a chunk of a million blocks costs what one costs.
+template <class Record>
+class block_records {
+ public:
+  template <class Geometry>
+  static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
+    return multiply(blocks, sizeof(Record));
+  }
+  template <class Geometry>
+  void open(std::byte* column, std::size_t, const Geometry&) noexcept {
+    records_ = reinterpret_cast<Record*>(column);
+    ready_ = 0;
+  }
+
+  bool in_use(std::size_t i) const noexcept { return i < ready_ && records_[i].in_use(); }
+  /// The record of a block, or null where it was never handed out.
+  Record* find(std::size_t i) const noexcept { return i < ready_ ? records_ + i : nullptr; }
+  Record& get(std::size_t i) noexcept {
+    while (ready_ <= i) [[unlikely]] ::new (static_cast<void*>(records_ + ready_++)) Record{};
+    return records_[i];
+  }
+  std::size_t ready() const noexcept { return ready_; }
+
+ private:
+  Record* records_ = nullptr;
+  std::size_t ready_ = 0;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_CHECKING_DETAIL_BLOCK_RECORDS_H_

@@ -1,0 +1,187 @@
+// The line that a misuse is reported in. It is made in the caller's array: nothing is allocated, and no lock taken.
+#ifndef TARN_POLICIES_CHECKING_DETAIL_MISUSE_TEXT_H_
+#define TARN_POLICIES_CHECKING_DETAIL_MISUSE_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/arithmetic.h"
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#else
+#include <cstdio>
+#endif
+
+namespace tarn {
+namespace detail {
+
+/// Appends to an array, and cuts what doesn't fit.
+class line_writer {
+ public:
+  line_writer(char* text, std::size_t bytes) noexcept : at_(text), end_(text + (bytes - 1)) {}
+
+  line_writer& operator<<(const char* words) noexcept {
+    const std::size_t n = detail::smaller(std::strlen(words), static_cast<std::size_t>(end_ - at_));
+    std::memcpy(at_, words, n);
+    at_ += n;
+    return *this;
+  }
+  line_writer& operator<<(std::uint64_t number) noexcept { return digits(number, 10); }
+  line_writer& operator<<(const void* address) noexcept {
+    *this << "0x";
+    return digits(reinterpret_cast<std::uintptr_t>(address), 16);
+  }
+  line_writer& hex(unsigned value) noexcept {
+    *this << "0x";
+    return digits(value, 16);
+  }
+  char* end() noexcept {
+    *at_ = '\0';
+    return at_;
+  }
+
+ private:
+  line_writer& digits(std::uint64_t number, unsigned base) noexcept {
+    char figures[24];
+    char* first = figures + sizeof figures - 1;
+    *first = '\0';
+    do {
+      *--first = "0123456789abcdef"[number % base];
+      number /= base;
+    } while (number != 0);
+    return *this << first;
+  }
+
+  char* at_;
+  char* end_;
+};
+
+inline const char* name_of(misuse_kind kind) noexcept {
+  switch (kind) {
+    case misuse_kind::double_free: return "double free";
+    case misuse_kind::foreign_pointer: return "foreign pointer";
+    case misuse_kind::other_pool: return "block of another pool";
+    case misuse_kind::interior_pointer: return "interior pointer";
+    case misuse_kind::ended_pool: return "pool that has ended";
+    case misuse_kind::write_past_end: return "write past the end";
+    case misuse_kind::write_in_front: return "write in front";
+    case misuse_kind::write_after_free: return "write after free";
+    case misuse_kind::wrong_size: return "wrong size";
+    case misuse_kind::array_delete: return "array delete";
+    case misuse_kind::wrong_thread: return "wrong thread";
+    case misuse_kind::corrupt_free_list: return "corrupt free list";
+    case misuse_kind::leak: return "leak";
+    case misuse_kind::broken_store: return "broken store";
+    case misuse_kind::reentry: return "reentry";
+    case misuse_kind::page_fault: return "page fault";
+  }
+  return "misuse";
+}
+
+inline void write_pool(line_writer& line, const char* name, const void* pool) noexcept {
+  line << "pool \"" << name << "\"@" << pool;
+}
+
+inline bool is_aligned(const misuse& what) noexcept {
+  return what.alignment == 0 || reinterpret_cast<std::uintptr_t>(what.address) % what.alignment == 0;
+}
+
+/// What the kind has to say, behind the block.
+inline void write_details(line_writer& line, const misuse& what) noexcept {
+  const auto bytes_from = [&](std::ptrdiff_t from) {
+    line << (from < 0 ? "-" : "+") << static_cast<std::uint64_t>(from < 0 ? -from : from);
+  };
+  switch (what.kind) {
+    case misuse_kind::interior_pointer:
+      if (what.block != nullptr) {
+        line << ": the block starts "
+             << static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(what.address) -
+                                           reinterpret_cast<std::uintptr_t>(what.block))
+             << " bytes earlier, at " << what.block;
+      }
+      break;
+    case misuse_kind::other_pool:
+      line << " of ";
+      write_pool(line, what.other_name, what.other_pool);
+      break;
+    case misuse_kind::write_past_end:
+    case misuse_kind::write_in_front:
+    case misuse_kind::write_after_free:
+      line << ": " << std::uint64_t{what.damaged} << (what.damaged == 1 ? " byte" : " bytes") << " from ";
+      bytes_from(what.offset);
+      (line << ", value ").hex(what.value);
+      break;
+    case misuse_kind::wrong_size:
+      line << ": given back as " << std::uint64_t{what.size} << " bytes";
+      if (what.alignment > 1) line << " aligned to " << std::uint64_t{what.alignment};
+      line << "; is the destructor of a base class not virtual?";
+      break;
+    case misuse_kind::array_delete: line << ": it is one object; write delete, without []"; break;
+    case misuse_kind::wrong_thread:
+      line << ": owner thread " << what.owner << ", called by thread " << what.thread;
+      break;
+    case misuse_kind::leak:
+      line << ": " << std::uint64_t{what.leaked} << (what.leaked == 1 ? " block, " : " blocks, ")
+           << std::uint64_t{what.leaked * what.block_size} << " bytes" << (what.leaks.empty() ? "" : ":");
+      for (const void* const block : what.leaks) line << " " << block;
+      if (!what.leaks.empty() && what.leaks.size() < what.leaked) line << " ...";
+      if (what.allocated != 0 && what.leaked != 1) line << "; the first";
+      break;
+    case misuse_kind::broken_store:
+      line << ": it gave " << std::uint64_t{what.size} << " bytes at " << what.address
+           << (detail::is_aligned(what) ? ", which are in a chunk already"
+                                        : ", which are not aligned to ");
+      if (!detail::is_aligned(what)) line << std::uint64_t{what.alignment};
+      break;
+    case misuse_kind::reentry:
+      line << ": thread " << what.thread << " is in a call of it already; a signal handler, or the pool's own store, uses it";
+      break;
+    case misuse_kind::page_fault:
+      line << ": access at ";
+      bytes_from(what.offset);
+      if (what.freed != 0) line << ", after it was given back";
+      else line << (what.offset < 0 ? ", in front of it" : ", past its end");
+      break;
+    default: break;
+  }
+}
+
+}  // namespace detail
+
+inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) noexcept {
+  if (bytes == 0) return 0;
+  detail::line_writer line(text, bytes);
+  line << "tarn" << ": " << detail::name_of(what.kind) << ": pool \"" << what.pool_name << "\" <" << std::uint64_t{what.block_size}
+       << " bytes>@" << what.pool;
+  const bool has_block = what.address != nullptr && what.kind != misuse_kind::broken_store;
+  if (has_block) line << " block " << what.address;
+  if (has_block && what.number != misuse::unknown)
+    line << " (#" << std::uint64_t{what.number} << " of chunk " << what.chunk << ")";
+  detail::write_details(line, what);
+  if (what.allocated != 0) line << ", allocated seq " << what.allocated << " thread " << what.allocated_by;
+  if (what.file != nullptr) line << " at " << what.file << ":" << std::uint64_t{what.line};
+  if (what.freed != 0) line << "; freed seq " << what.freed << " thread " << what.freed_by;
+  return static_cast<std::size_t>(line.end() - text);
+}
+
+inline void print_misuse(const misuse& what) noexcept {
+  char text[1024];
+  const std::size_t length = to_text(what, text, sizeof text - 1);
+  text[length] = '\n';
+#if defined(__unix__) || defined(__APPLE__)
+  for (std::size_t done = 0; done != length + 1;) {
+    const auto written = ::write(STDERR_FILENO, text + done, length + 1 - done);
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+#else
+  std::fwrite(text, 1, length + 1, stderr);
+#endif
+}
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_CHECKING_DETAIL_MISUSE_TEXT_H_

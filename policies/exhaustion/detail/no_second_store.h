@@ -1,0 +1,19 @@
+// What an exhaustion policy answers that has no store of its own.
+#ifndef TARN_POLICIES_EXHAUSTION_DETAIL_NO_SECOND_STORE_H_
+#define TARN_POLICIES_EXHAUSTION_DETAIL_NO_SECOND_STORE_H_
+
+#include <cstddef>
+
+#include "tarn/policies/detail/protocol.h"
+
+namespace tarn::detail {
+
+struct no_second_store {
+  constexpr chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {}; }
+  constexpr memory acquire(std::size_t, std::size_t) noexcept { return {}; }
+  constexpr void release(memory, std::size_t) noexcept {}
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_EXHAUSTION_DETAIL_NO_SECOND_STORE_H_

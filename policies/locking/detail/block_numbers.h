@@ -1,0 +1,167 @@
+// Numbers for blocks, from address to number and back, while other threads look them up and chunks are added. Nothing is
+// taken out, unless all is.
+//
+//   number - 1   | run: 20 bits | slot: 12 bits |      a chunk has as many runs as it needs, one after the other
+//   runs         run -> chunk
+//   places       address / granule -> chunk, hashed; a chunk stands there once for each granule that it touches
+//
+// Where the tables are full, they are copied into larger ones; the old stay, and who still reads them finds what it knew.
+#ifndef TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_
+#define TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/atomic_word.h"
+
+namespace tarn::detail {
+
+/// What a chunk keeps: a link for each block, and the number in front of its first block's.
+template <template <class> class Atomic>
+struct numbered_column {
+  using link = Atomic<std::uint32_t>;
+
+  template <class Geometry>
+  static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
+    return multiply(blocks, sizeof(link));
+  }
+  template <class Geometry>
+  void open(std::byte* column, std::size_t, const Geometry&) noexcept {
+    links = reinterpret_cast<link*>(column);
+  }
+
+  link* links = nullptr;  // each is made when its block is carved, so that a chunk of a million blocks costs what one costs
+  std::uint32_t base = 0;
+};
+
+/// \tparam Chunk  derived from numbered_column
+template <class Chunk, class Geometry, template <class> class Atomic>
+class block_numbers {
+ public:
+  using number = std::uint32_t;
+
+  /// Precondition, of both: a chunk has it.
+  const Chunk& chunk_of(number n) const noexcept {
+    return *table_.load(memory_order_acquire)->runs[(n - 1) / run].load(memory_order_acquire);
+  }
+  const Chunk& chunk_at(const void* block, const Geometry& g) const noexcept {
+    const table& t = *table_.load(memory_order_acquire);
+    for (std::size_t i = t.home(address_of(block) >> t.shift);; i = t.next(i)) {
+      const Chunk& c = *t.places[i].load(memory_order_acquire);
+      if (address_of(block) - address_of(c.first) < g.extent(c.blocks)) return c;
+    }
+  }
+
+  // ---- one thread at a time: under the growth guard ------------------------------------------------------------------
+
+  /// Bytes of a table in which the list of fresh chunks has room too, or 0: they have it now.
+  std::size_t shortage(const Chunk* fresh, const Geometry& g) noexcept {
+    if (fresh == nullptr) return 0;
+    const table* const t = table_.load(memory_order_relaxed);
+    if (t == nullptr) shift_ = static_cast<unsigned>(std::bit_width(larger(g.extent(fresh->blocks), 4096) - 1));
+    std::size_t runs = runs_;
+    std::size_t places = places_;
+    for (; fresh != nullptr; fresh = fresh->next) {
+      runs += runs_of(*fresh);
+      places += places_of(*fresh, g);
+    }
+    if (runs >= most_runs) return size_max;  // the numbers have come to an end
+    if (t != nullptr && runs <= t->max_runs && 2 * places <= t->mask + 1) return 0;
+    want_runs_ = std::bit_ceil(larger(2 * runs, 16));
+    want_places_ = std::bit_ceil(larger(4 * places, 32));
+    return sizeof(table) + (want_runs_ + want_places_) * sizeof(entry);
+  }
+  void supply(memory more, const Geometry& g) noexcept {
+    if (!more) return;
+    auto* const entries = reinterpret_cast<entry*>(static_cast<std::byte*>(more.start) + sizeof(table));
+    for (std::size_t i = 0; i != want_runs_ + want_places_; ++i) ::new (static_cast<void*>(entries + i)) entry(nullptr);
+    table* const larger =
+        ::new (more.start) table{entries, entries + want_runs_, want_runs_, want_places_ - 1, shift_};
+    if (const table* const old = table_.load(memory_order_relaxed)) {
+      const Chunk* last = nullptr;
+      for (std::size_t i = 0; i != runs_; ++i) {
+        const Chunk* const c = old->runs[i].load(memory_order_relaxed);
+        larger->runs[i].store(c, memory_order_relaxed);
+        if (c != last) larger->enter(*c, g);
+        last = c;
+      }
+    }
+    table_.store(larger, memory_order_release);
+  }
+  /// Precondition: there is no shortage.
+  void add(Chunk& c, const Geometry& g) noexcept {
+    table& t = *table_.load(memory_order_relaxed);
+    c.base = static_cast<number>(runs_ * run);
+    for (std::size_t i = runs_of(c); i != 0; --i) t.runs[runs_++].store(&c, memory_order_release);
+    t.enter(c, g);
+    places_ += places_of(c, g);
+  }
+  void forget() noexcept {
+    table_.store(nullptr, memory_order_relaxed);
+    runs_ = places_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t run = 4096;  // numbers
+  static constexpr std::size_t most_runs = (std::size_t{1} << 32) / run;
+  using entry = Atomic<const Chunk*>;
+
+  struct table {
+    entry* runs;
+    entry* places;
+    std::size_t max_runs;
+    std::size_t mask;
+    unsigned shift;  // of a granule: about as large as the first chunk
+
+    std::size_t home(std::uintptr_t granule) const noexcept {
+      return static_cast<std::size_t>(granule * 0x9E3779B97F4A7C15u >> 32) & mask;  // Fibonacci hashing (Knuth, vol. 3, 6.4)
+    }
+    std::size_t next(std::size_t i) const noexcept { return (i + 1) & mask; }
+    void enter(const Chunk& c, const Geometry& g) noexcept {
+      const std::uintptr_t last = (address_of(c.first) + g.extent(c.blocks) - 1) >> shift;
+      for (std::uintptr_t granule = address_of(c.first) >> shift; granule <= last; ++granule) {
+        std::size_t i = home(granule);
+        while (places[i].load(memory_order_relaxed) != nullptr) i = next(i);
+        places[i].store(&c, memory_order_release);
+      }
+    }
+  };
+
+  static std::size_t runs_of(const Chunk& c) noexcept { return (c.blocks + run - 1) / run; }
+  std::size_t places_of(const Chunk& c, const Geometry& g) const noexcept {
+    return ((address_of(c.first) + g.extent(c.blocks) - 1) >> shift_) - (address_of(c.first) >> shift_) + 1;
+  }
+
+  Atomic<table*> table_ = nullptr;
+  std::size_t runs_ = 0;
+  std::size_t places_ = 0;
+  std::size_t want_runs_ = 0;
+  std::size_t want_places_ = 0;
+  unsigned shift_ = 0;
+};
+
+/// The same for a pool that has one chunk for good.
+template <class Chunk, class Geometry, template <class> class Atomic>
+class one_chunk_numbers {
+ public:
+  const Chunk& chunk_of(std::uint32_t) const noexcept { return *chunk_.load(memory_order_acquire); }
+  const Chunk& chunk_at(const void*, const Geometry&) const noexcept { return *chunk_.load(memory_order_acquire); }
+
+  static std::size_t shortage(const Chunk* fresh, const Geometry&) noexcept {
+    return fresh != nullptr && fresh->blocks >= UINT32_MAX ? size_max : 0;
+  }
+  static void supply(memory, const Geometry&) noexcept {}
+  void add(Chunk& c, const Geometry&) noexcept { chunk_.store(&c, memory_order_release); }
+  void forget() noexcept { chunk_.store(nullptr, memory_order_relaxed); }
+
+ private:
+  Atomic<const Chunk*> chunk_ = nullptr;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_

@@ -1,0 +1,133 @@
+// Magazines: arrays of block pointers that a thread takes from and gives to without asking anybody, and the depot where full
+// ones are exchanged for empty ones (Bonwick and Adams, "Magazines and Vmem", 2001).
+//
+//   bottom                              top                        limit
+//   | oldest | ...             | newest |  room for blocks ...     |
+//
+// Arrays, not lists: 0.66 instead of 1.25 ns a pair, exact bounds without a counter, and a free touches no block (prototype,
+// Sapphire Rapids).
+#ifndef TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_H_
+#define TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
+
+namespace tarn::detail {
+
+/// One of six sizes: 128 bytes for 14 blocks to 4 KiB for 510. The blocks' addresses lie behind it.
+struct magazine {
+  static constexpr std::size_t sizes = 6;
+  static constexpr std::size_t capacity(std::size_t size) noexcept { return (std::size_t{16} << size) - 2; }  // blocks
+  static constexpr std::size_t bytes(std::size_t size) noexcept { return (std::size_t{16} << size) * sizeof(void*); }
+
+  void** bottom() noexcept { return reinterpret_cast<void**>(this + 1); }
+  void** limit() noexcept { return bottom() + capacity(size); }
+
+  magazine* next;  // in a list of the depot
+  std::size_t size;
+};
+static_assert(sizeof(magazine) == 2 * sizeof(void*));
+
+/// What of a pool's memory is at nobody's hand: full and empty magazines, and memory for further ones. A full magazine isn't
+/// changed while it lies here. The caller holds the core guard.
+class depot {
+ public:
+  magazine* take_full() noexcept {
+    if (full_ != nullptr) --fulls_;
+    return pop(full_);
+  }
+  void give_full(magazine* m) noexcept {
+    ++fulls_;
+    push(full_, m);
+  }
+  bool has_full() const noexcept { return full_ != nullptr; }
+  std::size_t full() const noexcept { return fulls_; }
+
+  void give_empty(magazine* m) noexcept { push(empty_[m->size], m); }
+
+  /// An empty magazine: of the size wanted, or made, or else the nearest smaller one that there is. Null where there is none.
+  magazine* take_empty(std::size_t wanted) noexcept {
+    if (magazine* const m = pop(empty_[wanted])) return m;
+    if (void* const fresh = carve(magazine::bytes(wanted))) return ::new (fresh) magazine{nullptr, wanted};
+    for (std::size_t size = wanted; size-- != 0;)
+      if (magazine* const m = pop(empty_[size])) return m;
+    return nullptr;
+  }
+
+  /// Memory of the pool's own, in cache lines, or null where supply() must come first.
+  void* carve(std::size_t bytes) noexcept {
+    if (bytes > left_.bytes) {
+      if (patience_ != 0) --patience_;
+      else lacks_ = larger(lacks_, bytes);
+      return nullptr;
+    }
+    void* const start = left_.start;
+    left_ = {static_cast<std::byte*>(start) + bytes, left_.bytes - bytes};
+    return start;
+  }
+
+  /// There will be so many blocks: memory for the magazines in which they can lie, and of one thread's as they grow.
+  void expect(std::size_t blocks) noexcept {
+    const std::size_t bytes = add(1024 + multiply(blocks, 10), smaller(multiply(blocks, 15), 16 * 1024));
+    if (bytes > left_.bytes) lacks_ = larger(lacks_, bytes);
+  }
+
+  /// Bytes to ask the store for; 0: none are missing. Doubles, so that the store is asked seldom.
+  std::size_t shortage() const noexcept {
+    return lacks_ == 0 ? 0 : larger(lacks_, clamped(2 * supplied_, 1024, 64 * 1024));
+  }
+  /// Null: the store refused, and isn't asked again at once.
+  void supply(memory more) noexcept {
+    lacks_ = 0;
+    if (!more) {
+      patience_ = 16;
+      return;
+    }
+    left_ = more;  // the rest of the last is less than a magazine, and lost until all goes
+    supplied_ = more.bytes;
+  }
+
+ private:
+  static magazine* pop(magazine*& list) noexcept {
+    magazine* const m = list;
+    if (m != nullptr) list = m->next;
+    return m;
+  }
+  static void push(magazine*& list, magazine* m) noexcept { m->next = std::exchange(list, m); }
+
+  magazine* full_ = nullptr;
+  std::size_t fulls_ = 0;
+  std::array<magazine*, magazine::sizes> empty_ = {};
+  memory left_;
+  std::size_t lacks_ = 0;  // bytes
+  unsigned patience_ = 0;  // times to do without before the store is asked again
+  std::size_t supplied_ = 0;  // bytes, the last time
+};
+
+/// A full magazine goes to the depot, or comes from it. A line that the thread which frees only read stays shared, and every
+/// later store to it asks for it again, one after the other; written once here it moves to the next thread in one transfer,
+/// and the prefetches on the other side overlap. Producer and consumer with magazines of 510: 29 to 11 ns a block, batched 13
+/// to 8; only one of the two is worse than none (prototype, Sapphire Rapids).
+template <class Geometry>
+void write_each(magazine& m, const Geometry& geometry) noexcept {
+  for (void** b = m.bottom(); b != m.limit(); ++b) {
+    auto* const byte = static_cast<std::byte*>(geometry.links(*b));
+    [[maybe_unused]] const memory_tools::window look(byte, 1);
+    *byte = std::byte{};
+  }
+}
+inline void prefetch_each(magazine& m) noexcept {
+  for (void** b = m.bottom(); b != m.limit(); ++b) prefetch_for_write(*b);
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_H_

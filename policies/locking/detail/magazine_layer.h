@@ -1,0 +1,328 @@
+// The layer of thread_cached: a slot with magazines for each thread, a depot behind them, and behind that the core.
+//
+//   slots_[id]   top, bottom, limit | current magazine | spare magazine, empty or full
+//   depot        full magazines, empty ones            under the core guard
+//   core         other free blocks, blocks never used  under the core guard
+//
+// Who holds number `id` of the domain, and nobody else, uses slot `id`: the thread that took it, or a scavenger that took the
+// number of a thread that ended. A thread that ends hands nothing over: whoever has its number next has its slots as they
+// are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the core.
+//
+// A thread without a number (it is ending, or there are 1023 others) or of another domain takes the core guard each time.
+#ifndef TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_LAYER_H_
+#define TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_LAYER_H_
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/locking/detail/magazine.h"
+#include "tarn/policies/locking/detail/thread_ids.h"
+#include "tarn/policies/locking/detail/thread_slots.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// \tparam Threads  slots inside the pool; others come from the store for further threads
+/// \tparam Largest  the largest size of magazine
+/// \tparam Guards   hot(), growth() and end(), as for direct_layer
+template <class Core, class Guards, class Process, unsigned Threads, std::size_t Largest>
+class magazine_layer {
+  template <class T>
+  using atomic = typename Process::template atomic<T>;
+  using ids = std::remove_reference_t<decltype(Process::ids())>;
+  using slots = thread_slots<Process::template atomic, ids, Threads>;
+  using slot = typename slots::slot;
+
+ public:
+  template <class... Args>
+  constexpr explicit magazine_layer(Args&&... args) noexcept : core_(std::forward<Args>(args)...) {}
+
+  TARN_STEP static no_guard guard() noexcept { return {}; }
+  auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
+  auto grow_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+  auto try_grow_guard() const { return guards_.try_growth(); }
+
+  // ---- the hot half --------------------------------------------------------------------------------------------------
+
+  TARN_STEP void* pop() noexcept {
+    const thread_record& me = Process::self();
+    slot& s = slots_.near(me);
+    if (!s.is_of(me) || s.top == s.bottom) [[unlikely]] return nullptr;
+    void* const block = *--s.top;
+    if (block == nullptr) TARN_UNREACHABLE();  // so that the caller's test for null is this one
+    return block;
+  }
+  TARN_STEP outcome push(void* block) noexcept {
+    const thread_record& me = Process::self();
+    slot& s = slots_.near(me);
+    if (!s.is_of(me) || s.top == s.limit) [[unlikely]] return outcome::full;
+    *s.top++ = block;
+    return outcome::done;
+  }
+
+  // ---- the slow half: once a magazine --------------------------------------------------------------------------------
+
+  TARN_NOINLINE void* pop_slow() noexcept {
+    slot* const s = mine();
+    if (s == nullptr) return pop_locked();
+    if (s->top == s->bottom && !refill(*s)) return nullptr;  // further threads' slots are always reached here
+    return *--s->top;
+  }
+  TARN_NOINLINE outcome push_slow(void* block) noexcept {
+    slot* const s = mine();
+    outcome answer = outcome::done;
+    if (s == nullptr) return push_locked(block);
+    if constexpr (Core::returns_chunks)
+      if (s->top == s->limit) answer = unload(*s);
+    if (s->top == s->limit && !make_space(*s)) return push_locked(block);
+    *s->top++ = block;
+    return answer;
+  }
+  static outcome make_room() noexcept { return outcome::done; }  // push() answers `full` instead
+
+  std::size_t pop_batch(void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    for (; got != n; ++got) {
+      void* const block = pop();
+      out[got] = block != nullptr ? block : pop_slow();
+      if (out[got] == nullptr) break;
+    }
+    return got;
+  }
+  outcome push_batch(void* const* in, std::size_t n) noexcept {
+    outcome answer = outcome::done;
+    while (n != 0) {  // from the end, so that the first of the batch is handed out first
+      void* const block = in[--n];
+      if (push(block) != outcome::done && push_slow(block) == outcome::surplus) answer = outcome::surplus;
+    }
+    return answer;
+  }
+
+  // ---- everything back to the core -----------------------------------------------------------------------------------
+
+  /// The caller's blocks, the depot's, and those of threads that ended.
+  void drain() noexcept {
+    const thread_record& me = Process::self();
+    [[maybe_unused]] const auto lock = core_guard();
+    if (me.domain != nullptr && me.domain == domain_.load(memory_order_relaxed))
+      if (slot* const s = slots_.find(me.id)) empty(*s);
+    while (unload_full()) {}
+    scavenge();
+  }
+  void drain_all() noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    slots_.each([this](unsigned, slot& s) { empty(s); });
+    while (unload_full()) {}
+  }
+  void drop_all() noexcept {
+    slots_.forget();
+    depot_ = {};
+    starves_.store(false, memory_order_relaxed);
+  }
+  void end() noexcept { guards_.end(); }
+
+  // ---- memory for magazines ------------------------------------------------------------------------------------------
+
+  /// Fresh chunks need none.
+  template <class Chunk>
+  std::size_t shortage(const Chunk* fresh) const noexcept {
+    if (fresh != nullptr) return 0;
+    [[maybe_unused]] const auto lock = core_guard();
+    return depot_.shortage();
+  }
+  void supply(memory more) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    depot_.supply(more);
+    starves_.store(false, memory_order_relaxed);
+  }
+  void expect(std::size_t blocks) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    depot_.expect(blocks);
+  }
+  bool starves() const noexcept { return starves_.load(memory_order_relaxed); }
+  template <class Chunk>
+  void adopt(Chunk& fresh) noexcept {
+    core_.adopt(fresh);
+  }
+
+  TARN_STEP constexpr Core& core() noexcept { return core_; }
+  constexpr const Core& core() const noexcept { return core_; }
+
+ private:
+  // ---- slots ---------------------------------------------------------------------------------------------------------
+
+  /// The caller's slot, with a magazine in it; or null.
+  slot* mine() noexcept {
+    const thread_record& me = Process::self();
+    if (me.domain == nullptr && !Process::enrol()) return nullptr;
+    const void* owner = domain_.load(memory_order_relaxed);
+    if (owner == nullptr && domain_.compare_exchange_strong(owner, me.domain, memory_order_relaxed)) owner = me.domain;
+    if (owner != me.domain) return nullptr;
+
+    slot* s = slots_.find(me.id);
+    if (s != nullptr && s->is_used()) return s;
+    [[maybe_unused]] const auto lock = core_guard();
+    if (s == nullptr) s = slots_.make_group(me.id, depot_);
+    magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
+    note_shortage();
+    if (first == nullptr) return nullptr;
+    s->use(first, false);
+    s->domain.store(me.domain, memory_order_relaxed);
+    return s;
+  }
+  // ---- exchange ------------------------------------------------------------------------------------------------------
+
+  /// Puts blocks into the empty current magazine, or another. Returns whether there is one now.
+  bool refill(slot& s) noexcept {
+    if (s.spare_is_full) {
+      s.exchange();
+      return true;
+    }
+    {
+      [[maybe_unused]] const auto lock = core_guard();
+      if (!depot_.has_full()) {
+        const bool got = carve(s) || (scavenge() && carve(s));
+        note_shortage();
+        return got;
+      }
+      take_full(s);
+    }
+    prefetch_each(*s.current);
+    return true;
+  }
+  /// Of the slot's two empty magazines the larger stays.
+  void take_full(slot& s) noexcept {
+    if (s.spare == nullptr || s.spare->size < s.current->size) std::swap(s.spare, s.current);
+    if (s.current != nullptr) depot_.give_empty(s.current);
+    s.use(depot_.take_full(), true);
+    s.used(Largest, core_.capacity());
+  }
+  /// From the core: free blocks or such that were never used. They are not touched.
+  bool carve(slot& s) noexcept {
+    if (s.current->size < s.wanted) {
+      if (magazine* const other = depot_.take_empty(s.wanted)) {
+        const bool larger = other->size > s.current->size;
+        depot_.give_empty(larger ? s.current : other);
+        if (larger) s.use(other, false);
+      }
+    }
+    const std::size_t got = core_.pop_batch(s.bottom, magazine::capacity(s.current->size));
+    s.limit = s.current->limit();  // unload() may have lowered it
+    for (std::size_t i = 0; i != got / 2; ++i) std::swap(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
+    s.top = s.bottom + got;
+    if (got != 0) s.used(Largest, core_.capacity());
+    return got != 0;
+  }
+
+  /// Makes room in the full current magazine, or puts an empty one in its place. Returns whether it could: not where there is
+  /// no memory for another.
+  bool make_space(slot& s) noexcept {
+    if (s.spare != nullptr && !s.spare_is_full) {
+      s.exchange();
+      return true;
+    }
+    if (s.spare != nullptr) write_each(*s.spare, core_.geometry());
+    [[maybe_unused]] const auto lock = core_guard();
+    magazine* const fresh = depot_.take_empty(s.wanted);
+    note_shortage();
+    if (fresh == nullptr) return false;
+    if (s.spare != nullptr) depot_.give_full(s.spare);
+    s.spare = s.current;
+    s.spare_is_full = true;
+    s.use(fresh, false);
+    s.used(Largest, core_.capacity());
+    return true;
+  }
+
+  /// Where chunks go back by themselves: whatever lies in front of the core keeps them here. So a few full magazines in the depot
+  /// must do; and where nearly all memory lies idle, none, and few blocks in the caller's.
+  outcome unload(slot& s) noexcept {
+    constexpr std::size_t enough = 4;
+    [[maybe_unused]] const auto lock = core_guard();
+    const std::size_t few = core_.most_in_front();
+    outcome answer = outcome::done;
+    const auto give = [&](void** blocks, std::size_t n) {
+      if (core_.push_batch(blocks, n) == outcome::surplus) answer = outcome::surplus;
+    };
+    if (few < magazine::capacity(s.current->size)) {
+      give(s.bottom, static_cast<std::size_t>(s.top - s.bottom));
+      s.top = s.bottom;
+      while (magazine* const m = depot_.take_full()) {
+        give(m->bottom(), magazine::capacity(m->size));
+        depot_.give_empty(m);
+      }
+    } else if (s.limit != s.current->limit()) {  // it was lowered, and isn't full
+      s.limit = s.current->limit();
+      return answer;
+    } else if (depot_.full() < enough) {
+      return answer;
+    }
+    if (s.spare_is_full) give(s.spare->bottom(), magazine::capacity(s.spare->size));
+    s.spare_is_full = false;
+    s.limit = s.bottom + smaller(few, magazine::capacity(s.current->size));
+    return answer;
+  }
+
+  /// Without a slot, or without room in it.
+  outcome push_locked(void* block) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    return core_.push_batch(&block, 1);
+  }
+  void* pop_locked() noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    void* block = nullptr;
+    if (core_.pop_batch(&block, 1) == 0 && (unload_full() || scavenge())) core_.pop_batch(&block, 1);
+    return block;
+  }
+
+  // ---- under the core guard ------------------------------------------------------------------------------------------
+
+  /// A full magazine of the depot. Returns whether there was one.
+  bool unload_full() noexcept {
+    magazine* const m = depot_.take_full();
+    if (m == nullptr) return false;
+    core_.push_batch(m->bottom(), magazine::capacity(m->size));
+    depot_.give_empty(m);
+    return true;
+  }
+  void empty(slot& s) noexcept {
+    if (!s.is_used()) return;
+    core_.push_batch(s.bottom, static_cast<std::size_t>(s.top - s.bottom));
+    s.top = s.bottom;
+    if (s.spare_is_full) core_.push_batch(s.spare->bottom(), magazine::capacity(s.spare->size));
+    s.spare_is_full = false;
+  }
+  /// Takes over the slots of threads that ended. Returns whether there was a block in one.
+  bool scavenge() noexcept {
+    ids& numbers = Process::ids();
+    if (domain_.load(memory_order_relaxed) != &numbers) return false;  // of a library that may be gone
+    bool found = false;
+    slots_.each([&](unsigned id, slot& s) {
+      if (s.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
+      found |= s.top != s.bottom || s.spare_is_full;
+      empty(s);
+      if (s.is_used()) depot_.give_empty(s.current);
+      if (s.spare != nullptr) depot_.give_empty(s.spare);
+      slots::renew(s);
+      numbers.give_back(id);
+    });
+    return found;
+  }
+  void note_shortage() noexcept {
+    if (depot_.shortage() != 0) starves_.store(true, memory_order_relaxed);
+  }
+
+  slots slots_;  // first: the hot path finds the caller's by its offset alone
+  Core core_;
+  depot depot_;
+  TARN_NO_UNIQUE_ADDRESS Guards guards_;
+  atomic<const void*> domain_ = nullptr;  // whose numbers the slots are kept under: those of the first thread here
+  atomic<bool> starves_ = false;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_LAYER_H_

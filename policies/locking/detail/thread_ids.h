@@ -1,0 +1,130 @@
+// Dense numbers for threads, so that a pool can keep something for each thread in itself: a thread takes the lowest free
+// number once it needs one, and gives it back when it ends. Who holds a number, and nobody else, uses what pools keep under it.
+#ifndef TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
+#define TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// The numbers 1 to 1023, each free or taken. Taking one synchronises with its having been given back.
+template <template <class> class Atomic>
+class thread_ids {
+ public:
+  static constexpr unsigned count = 1024;
+
+  /// Returns the lowest free number, now taken, or 0 where there is none.
+  unsigned take() noexcept {
+    for (unsigned w = 0; w != words_.size(); ++w) {
+      std::uint64_t seen = words_[w].load(memory_order_relaxed);
+      while (~seen != 0) {
+        const auto bit = static_cast<unsigned>(std::countr_one(seen));
+        seen = words_[w].fetch_or(mask(bit), memory_order_acquire);
+        if ((seen & mask(bit)) == 0) return w * 64 + bit;
+      }
+    }
+    return 0;
+  }
+  /// Takes a number if it is free. Returns whether.
+  bool take(unsigned id) noexcept {
+    auto& word = words_[id / 64];
+    if ((word.load(memory_order_relaxed) & mask(id)) != 0) return false;  // most are: their line stays shared
+    return (word.fetch_or(mask(id), memory_order_acquire) & mask(id)) == 0;
+  }
+  void give_back(unsigned id) noexcept { words_[id / 64].fetch_and(~mask(id), memory_order_release); }
+
+ private:
+  static constexpr std::uint64_t mask(unsigned id) noexcept { return std::uint64_t{1} << (id % 64); }
+
+  std::array<Atomic<std::uint64_t>, count / 64> words_{Atomic<std::uint64_t>{1}};  // 0 belongs to nobody
+};
+
+/// The sizes that the array of slots in a pool can have. A thread keeps its offset into each.
+inline constexpr std::array<unsigned, 3> slot_counts{16, 64, 256};
+/// Which of them that is, or slot_counts.size().
+constexpr std::size_t tier_of(std::size_t slots) noexcept {
+  std::size_t i = 0;
+  while (i != slot_counts.size() && slot_counts[i] != slots) ++i;
+  return i;
+}
+inline constexpr std::size_t slot_bytes = 64;
+
+/// What a thread knows of itself.
+struct thread_record {
+  enum class state : unsigned char { fresh, enrolled, without };  // without: it ended, or found no number
+
+  const void* domain = nullptr;              // the numbers that its own is one of; null: it has none
+  std::array<std::uint32_t, 3> offset = {};  // bytes to its slot in arrays of slot_counts; 0: slot 0, which is nobody's
+  std::uint16_t id = 0;
+  state is = state::fresh;
+
+  void enrol(const void* ids, unsigned number) noexcept {
+    for (std::size_t i = 0; i != slot_counts.size(); ++i)
+      offset[i] = number < slot_counts[i] ? static_cast<std::uint32_t>(number * slot_bytes) : 0;
+    id = static_cast<std::uint16_t>(number);
+    is = state::enrolled;
+    domain = ids;
+  }
+  void resign() noexcept {
+    *this = {};
+    is = state::without;
+  }
+};
+
+/// The threads of the process. Libraries that don't share this variable are domains of their own, and never use each other's
+/// slots; see magazine_layer.
+TARN_ONE_IN_PROCESS inline constinit thread_ids<atomic_word> process_ids;
+TARN_ONE_IN_PROCESS TARN_NEAR_TLS inline constinit thread_local thread_record this_thread;
+
+/// Whether the library is being unloaded, or the process ends. Set before its static objects are destroyed.
+TARN_ONE_IN_LIBRARY inline constinit atomic_word<bool> library_ends = false;
+TARN_AT_UNLOAD static void note_end_of_library() noexcept { library_ends.store(true, memory_order_relaxed); }
+
+/// Gives the thread's number back when the thread ends: the record first, so that nothing of the thread that runs later, such
+/// as the destructor of a thread_local object, uses a slot that may be another's by then.
+class janitor {
+ public:
+  explicit janitor(thread_record& record) noexcept : record_(record) {}
+  ~janitor() {
+    const unsigned id = record_.id;
+    record_.resign();
+    process_ids.give_back(id);
+  }
+  janitor(const janitor&) = delete;
+  janitor& operator=(const janitor&) = delete;
+
+ private:
+  thread_record& record_;
+};
+
+/// What thread_cached takes from the process; a test gives it other threads.
+struct process_threads {
+  template <class T>
+  using atomic = atomic_word<T>;
+  TARN_STEP static thread_record& self() noexcept { return this_thread; }
+  static thread_ids<atomic_word>& ids() noexcept { return process_ids; }
+
+  /// Gives the calling thread a number. Returns whether it could: not where all are taken, and not to a thread that ends.
+  TARN_COLD static bool enrol() noexcept {
+    thread_record& me = self();
+    if (me.is != thread_record::state::fresh) return me.is == thread_record::state::enrolled;
+    if (library_ends.load(memory_order_relaxed)) return false;  // the janitor's code would be gone when the thread ends
+    me.is = thread_record::state::without;  // the janitor's registration may allocate, and come here again
+    const unsigned id = process_ids.take();
+    if (id == 0) return false;
+    thread_local janitor at_exit(me);
+    static_cast<void>(at_exit);
+    me.enrol(&process_ids, id);
+    return true;
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_

@@ -1,0 +1,70 @@
+// The library's own mutex: one word, a constant when new, nothing to destroy, so that it can stand in a static pool everywhere. It
+// needs no header of the standard library.
+#ifndef TARN_POLICIES_LOCKING_MUTEX_H_
+#define TARN_POLICIES_LOCKING_MUTEX_H_
+
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/single_threaded.h"
+#include "tarn/policies/platform/thread_sanitizer.h"
+#include "tarn/policies/platform/waiting.h"
+
+namespace tarn {
+
+/// A Lockable, 4 bytes. Who finds it locked looks again a while, then waits in the system. It is not fair, not recursive, and not for
+/// memory that processes share. While the process has one thread, lock() and unlock() are a load and a store: a pair takes 0.6
+/// instead of 10 ns, and std::mutex 3.2 to 4.3, or 12 with threads (prototype).
+class mutex {
+ public:
+  constexpr mutex() noexcept = default;
+  mutex(const mutex&) = delete;
+  mutex& operator=(const mutex&) = delete;
+
+  TARN_STEP void lock() noexcept {
+    detail::tsan_before_lock(this);
+    unsigned seen = unlocked;
+    if (detail::is_single_threaded() && word_.load(detail::memory_order_relaxed) == unlocked) {
+      word_.store(locked, detail::memory_order_relaxed);
+    } else if (!word_.compare_exchange_strong(seen, locked, detail::memory_order_acquire, detail::memory_order_relaxed)) [[unlikely]] {
+      lock_slow();
+    }
+    detail::tsan_after_lock(this);
+  }
+  bool try_lock() noexcept {
+    detail::tsan_before_try_lock(this);
+    unsigned seen = unlocked;
+    const bool got = word_.compare_exchange_strong(seen, locked, detail::memory_order_acquire, detail::memory_order_relaxed);
+    detail::tsan_after_try_lock(this, got);
+    return got;
+  }
+  /// It may have been locked while the process had one thread: whoever makes another one orders the two.
+  TARN_STEP void unlock() noexcept {
+    detail::tsan_before_unlock(this);
+    if (detail::is_single_threaded()) word_.store(unlocked, detail::memory_order_relaxed);
+    else if (word_.exchange(unlocked, detail::memory_order_release) == contended) [[unlikely]] detail::wake_one(word_.address());
+    detail::tsan_after_unlock(this);
+  }
+
+ private:
+  static constexpr unsigned unlocked = 0;
+  static constexpr unsigned locked = 1;
+  static constexpr unsigned contended = 2;  // locked, and perhaps somebody waits
+
+  TARN_COLD void lock_slow() noexcept {
+    constexpr int spins = 100;  // who holds it is in a pool's hit most often: some nanoseconds
+    for (int i = 0; i != spins; ++i) {
+      detail::pause_processor();
+      unsigned seen = unlocked;
+      if (word_.load(detail::memory_order_relaxed) == unlocked &&
+          word_.compare_exchange_weak(seen, locked, detail::memory_order_acquire, detail::memory_order_relaxed))
+        return;
+    }
+    while (word_.exchange(contended, detail::memory_order_acquire) != unlocked) detail::wait_while(word_.address(), contended);
+  }
+
+  detail::atomic_word<unsigned> word_ = unlocked;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_LOCKING_MUTEX_H_

@@ -1,0 +1,101 @@
+// Atomic words without <atomic>, which is 24,000 lines that every file with a pool would compile: on the builtins of g++ and clang.
+#ifndef TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
+#define TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
+
+#include "tarn/policies/platform/config.h"
+
+#if !defined(__GNUC__)
+#include <atomic>
+#endif
+
+namespace tarn::detail {
+
+#if defined(__GNUC__)
+
+enum class memory_order : int {
+  relaxed = __ATOMIC_RELAXED,
+  acquire = __ATOMIC_ACQUIRE,
+  release = __ATOMIC_RELEASE,
+  acq_rel = __ATOMIC_ACQ_REL,
+  seq_cst = __ATOMIC_SEQ_CST,
+};
+inline constexpr memory_order memory_order_relaxed = memory_order::relaxed;
+inline constexpr memory_order memory_order_acquire = memory_order::acquire;
+inline constexpr memory_order memory_order_release = memory_order::release;
+inline constexpr memory_order memory_order_acq_rel = memory_order::acq_rel;
+inline constexpr memory_order memory_order_seq_cst = memory_order::seq_cst;
+
+/// What of std::atomic tarn uses, with the same members. An order is always named.
+template <class T>
+class atomic_word {
+ public:
+  constexpr atomic_word() noexcept : value_() {}
+  constexpr atomic_word(T value) noexcept : value_(value) {}
+  atomic_word(const atomic_word&) = delete;
+  atomic_word& operator=(const atomic_word&) = delete;
+
+  TARN_STEP T load(memory_order order) const noexcept {
+    T value;
+    __atomic_load(&value_, &value, static_cast<int>(order));
+    return value;
+  }
+  TARN_STEP void store(T value, memory_order order) noexcept { __atomic_store(&value_, &value, static_cast<int>(order)); }
+  TARN_STEP T exchange(T value, memory_order order) noexcept {
+    T before;
+    __atomic_exchange(&value_, &value, &before, static_cast<int>(order));
+    return before;
+  }
+  TARN_STEP bool compare_exchange_strong(T& expected, T value, memory_order order, memory_order failed) noexcept {
+    return __atomic_compare_exchange(&value_, &expected, &value, false, static_cast<int>(order), static_cast<int>(failed));
+  }
+  TARN_STEP bool compare_exchange_weak(T& expected, T value, memory_order order, memory_order failed) noexcept {
+    return __atomic_compare_exchange(&value_, &expected, &value, true, static_cast<int>(order), static_cast<int>(failed));
+  }
+  /// With one order, of a success; a failure synchronises as far as a load can.
+  TARN_STEP bool compare_exchange_strong(T& expected, T value, memory_order order) noexcept {
+    return compare_exchange_strong(expected, value, order, of_failure(order));
+  }
+  TARN_STEP bool compare_exchange_weak(T& expected, T value, memory_order order) noexcept {
+    return compare_exchange_weak(expected, value, order, of_failure(order));
+  }
+  TARN_STEP T fetch_add(T more, memory_order order) noexcept { return __atomic_fetch_add(&value_, more, static_cast<int>(order)); }
+  TARN_STEP T fetch_sub(T less, memory_order order) noexcept { return __atomic_fetch_sub(&value_, less, static_cast<int>(order)); }
+  TARN_STEP T fetch_or(T bits, memory_order order) noexcept { return __atomic_fetch_or(&value_, bits, static_cast<int>(order)); }
+  TARN_STEP T fetch_and(T bits, memory_order order) noexcept { return __atomic_fetch_and(&value_, bits, static_cast<int>(order)); }
+
+  /// For who waits in the system for a change.
+  T* address() noexcept { return &value_; }
+
+ private:
+  TARN_STEP static constexpr memory_order of_failure(memory_order order) noexcept {
+    return order == memory_order_release ? memory_order_relaxed : order == memory_order_acq_rel ? memory_order_acquire : order;
+  }
+
+  alignas(sizeof(T)) T value_;
+};
+
+/// Keeps the compiler from moving what this thread does across, as a signal handler of its own sees it.
+TARN_STEP void signal_fence() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+
+#else
+
+using std::memory_order;
+using std::memory_order_acq_rel;
+using std::memory_order_acquire;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+using std::memory_order_seq_cst;
+
+template <class T>
+class atomic_word : public std::atomic<T> {
+ public:
+  using std::atomic<T>::atomic;
+  T* address() noexcept { return reinterpret_cast<T*>(this); }
+};
+inline void signal_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+#endif
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_

@@ -1,0 +1,100 @@
+// What AddressSanitizer, MemorySanitizer and Valgrind are told of blocks, so that they see a free one as freed memory. In a build
+// without them, nothing is done, and no layout differs between builds.
+//
+// The sanitizers are seen from the build. Valgrind can't be: TARN_VALGRIND, defined in every file of the program, includes its
+// header, which is free to use in any program, and has the pool tell it too, for some ten instructions a call.
+//
+// Build all files that use one pool with the same of them: a file without takes blocks that stay closed, and a file with
+// them, or memset(), is then reported for touching its own.
+//
+// AddressSanitizer has one mark for eight bytes. No two blocks share them: every reuse policy aligns blocks to a pointer.
+#ifndef TARN_POLICIES_PLATFORM_MEMORY_TOOLS_H_
+#define TARN_POLICIES_PLATFORM_MEMORY_TOOLS_H_
+
+#include <cstddef>
+
+#include "tarn/policies/platform/config.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TARN_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TARN_ASAN 1
+#elif __has_feature(memory_sanitizer)
+#define TARN_MSAN 1
+#endif
+#endif
+
+#if defined(TARN_ASAN)
+#include <sanitizer/asan_interface.h>
+#elif defined(TARN_MSAN)
+#include <sanitizer/msan_interface.h>
+#endif
+#if defined(TARN_VALGRIND)
+#include <valgrind/memcheck.h>
+#endif
+
+namespace tarn::detail::memory_tools {
+
+/// Nobody may touch these bytes from now on, but through a window. What is in them stays.
+TARN_STEP void close([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(TARN_ASAN)
+  __asan_poison_memory_region(start, bytes);
+#elif defined(TARN_MSAN)
+  __msan_poison(start, bytes);
+#endif
+#if defined(TARN_VALGRIND)
+  (void)VALGRIND_MAKE_MEM_NOACCESS(start, bytes);
+#endif
+}
+
+/// They may be touched again; what is in them counts as known.
+TARN_STEP void open([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(TARN_ASAN)
+  __asan_unpoison_memory_region(start, bytes);
+#elif defined(TARN_MSAN)
+  __msan_unpoison(start, bytes);
+#endif
+#if defined(TARN_VALGRIND)
+  (void)VALGRIND_MAKE_MEM_DEFINED(start, bytes);
+#endif
+}
+
+/// They may be written; what is in them is nobody's.
+TARN_STEP void hand_out([[maybe_unused]] void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(TARN_ASAN)
+  __asan_unpoison_memory_region(start, bytes);
+#elif defined(TARN_MSAN)
+  __msan_allocated_memory(start, bytes);
+#endif
+#if defined(TARN_VALGRIND)
+  (void)VALGRIND_MAKE_MEM_UNDEFINED(start, bytes);
+#endif
+}
+
+/// A block is given back: the tool reports one that is free already, as it would a write to it.
+TARN_STEP void take_back([[maybe_unused]] void* block) noexcept {
+#if defined(TARN_ASAN)
+  *static_cast<volatile char*>(block) = *static_cast<volatile char*>(block);
+#endif
+#if defined(TARN_VALGRIND)
+  (void)VALGRIND_CHECK_MEM_IS_ADDRESSABLE(block, 1);
+#endif
+}
+
+/// The pool itself touches closed bytes while this lives.
+class window {
+ public:
+  TARN_STEP window(const void* start, std::size_t bytes) noexcept : start_(start), bytes_(bytes) { open(start, bytes); }
+  TARN_STEP ~window() { close(start_, bytes_); }
+  window(const window&) = delete;
+  window& operator=(const window&) = delete;
+
+ private:
+  const void* start_;
+  std::size_t bytes_;
+};
+
+}  // namespace tarn::detail::memory_tools
+
+#endif  // TARN_POLICIES_PLATFORM_MEMORY_TOOLS_H_

@@ -1,0 +1,46 @@
+// Policies whose header is missing: they are declared where all policies are, and defined where their parts of the standard library
+// are included.
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/size_class_pool.h"
+
+// expect: tarn: [I2] resource_store needs <memory_resource>
+namespace i2_resource_store {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::heap_store> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::resource_store> wrong;
+void use() { wrong.deallocate(wrong.allocate()); }
+#endif
+}  // namespace i2_resource_store
+
+// expect: tarn: [I2] resource_store needs <memory_resource>
+namespace i2_resource_store_for_many_sizes {
+#ifdef TARN_TWIN
+tarn::size_class_pool<> right;
+#else
+tarn::size_class_pool<tarn::resource_store> wrong;
+void use() { wrong.deallocate(wrong.allocate(8), 8); }
+#endif
+}  // namespace i2_resource_store_for_many_sizes
+
+// expect: tarn: [I2] resource_store needs <memory_resource>
+namespace i2_resource_store_to_fall_back_to {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::heap_store>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::resource_store>> wrong;
+void use() { wrong.deallocate(wrong.allocate()); }
+#endif
+}  // namespace i2_resource_store_to_fall_back_to
+
+// expect: tarn: [I1] an argument of pool<...> is declared and not defined
+namespace i1_policy_of_ones_own {
+#ifdef TARN_TWIN
+struct ones_own : tarn::heap_store {};
+tarn::pool<tarn::static_size<64>, ones_own> right;
+#else
+struct ones_own;
+tarn::pool<tarn::static_size<64>, ones_own> wrong;
+void use() { wrong.deallocate(wrong.allocate()); }
+#endif
+}  // namespace i1_policy_of_ones_own

@@ -1,0 +1,97 @@
+// The library's own mutex: it excludes, try_lock() sees that it is taken, who waits sleeps and is woken; and it may be locked while the
+// process has one thread and unlocked when it has two.
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "tarn/policies/locking/mutex.h"
+#include "tarn/policies/platform/single_threaded.h"
+#include "tarn/test/support/observed_thread.h"
+
+namespace tarn::test {
+namespace {
+
+static_assert(sizeof(mutex) == sizeof(unsigned));
+static_assert(std::is_trivially_destructible_v<mutex>);
+constinit mutex of_process;
+
+// Runs before main(), where the process has one thread.
+bool locked_alone = [] {
+  of_process.lock();
+  return detail::is_single_threaded();
+}();
+
+BOOST_AUTO_TEST_CASE(locked_alone_it_is_locked_for_threads_and_unlocked_among_them) {
+  bool got = true;
+  std::atomic<bool> unlocked{false};
+  observed_thread other([&] {
+    got = of_process.try_lock();
+    of_process.lock();
+    BOOST_TEST(unlocked.load());
+    of_process.unlock();
+  });
+  BOOST_TEST(other.comes_to_wait());
+  BOOST_TEST(!detail::is_single_threaded());
+  unlocked = true;
+  of_process.unlock();
+  other.join();
+  BOOST_TEST(!got);
+  BOOST_TEST_MESSAGE((locked_alone ? "locked without an atomic operation" : "locked as ever"));
+}
+
+BOOST_AUTO_TEST_CASE(one_thread_at_a_time) {
+  constexpr std::size_t rounds = 50'000;
+  mutex shared;
+  std::size_t count = 0;  // no atomic: the mutex is all it has
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (std::size_t i = 0; i < rounds; ++i) {
+        const std::lock_guard lock(shared);
+        ++count;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  BOOST_TEST(count == 4 * rounds);
+}
+
+BOOST_AUTO_TEST_CASE(try_lock_says_whether_it_could) {
+  mutex one;
+  BOOST_TEST(one.try_lock());
+  bool again = true;
+  std::thread([&] { again = one.try_lock(); }).join();
+  BOOST_TEST(!again);
+  one.unlock();
+  BOOST_TEST(one.try_lock());
+  one.unlock();
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_wait_get_it_one_after_the_other) {
+  mutex one;
+  int inside = 0;
+  int most = 0;
+  const auto wait = [&] {
+    one.lock();
+    ++inside;
+    most = inside > most ? inside : most;
+    --inside;
+    one.unlock();
+  };
+  one.lock();
+  observed_thread first(wait);
+  BOOST_TEST(first.comes_to_wait());  // where it only spun, this wouldn't end
+  observed_thread second(wait);
+  BOOST_TEST(second.comes_to_wait());
+  one.unlock();
+  first.join();
+  second.join();  // of two that wait, the first wakes the second
+  BOOST_TEST(most == 1);
+}
+
+}  // namespace
+}  // namespace tarn::test
