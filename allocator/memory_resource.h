@@ -26,8 +26,7 @@ namespace detail {
 class optional_growth {
  public:
   using axis = tarn::axis::growth;
-  static constexpr std::size_t max_chunks = unlimited;
-  static constexpr bool needs_bounded_store = false;
+  static constexpr growth_traits traits{};
 
   constexpr explicit optional_growth(std::size_t max_blocks = unlimited) noexcept : max_blocks_(max_blocks) {}
   constexpr chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {

@@ -29,11 +29,13 @@ constexpr auto choose_body() noexcept {
   if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>) {
     [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> c;
     return std::type_identity<rejected>{};
-  } else if constexpr (broken_rule<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking>() != rule::none) {
-    [[maybe_unused]] rule_complaint<broken_rule<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking>()> c;
+  } else if constexpr (constexpr rule broken =
+                           first_broken(composition_of<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking>());
+                       broken != rule::none) {
+    [[maybe_unused]] rule_complaint<broken> c;
     return std::type_identity<rejected>{};
   } else {
-    using identity = std::conditional_t<std::is_void_v<Identity> || Locking::needs_identity, Identity, some_static_pool>;
+    using identity = std::conditional_t<std::is_void_v<Identity> || Locking::traits.needs_identity, Identity, some_static_pool>;
     return std::type_identity<
         pool_body<environment<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>>{};
   }

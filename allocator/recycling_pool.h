@@ -28,7 +28,7 @@ namespace tarn {
 namespace detail {
 /// A checking policy that writes all of a free block, or keeps blocks for itself.
 template <class P>
-concept keeps_no_content = requires { requires P::fills; } || requires { requires P::samples; };
+concept keeps_no_content = checking_policy<P> && (P::traits.fills || P::traits.samples);
 }  // namespace detail
 
 /// \tparam T         default-constructible, with a member function reset() that makes it fit for its next user

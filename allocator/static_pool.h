@@ -25,7 +25,7 @@ concept constant_when_new = requires { typename std::bool_constant<(static_cast<
 
 /// A policy that has a static of its own, whose destructor runs at exit.
 template <class P>
-concept ends_at_exit = requires { requires P::ends_at_exit; };
+concept ends_at_exit = locking_policy<P> && P::traits.ends_at_exit;
 
 template <class... NinePolicies>
 constexpr static_fitness judge_static() noexcept {
@@ -69,12 +69,16 @@ constexpr auto choose_static(std::type_identity<rejected> r) noexcept {
 template <class Tag, class Pool>
 using static_body_of = typename decltype(choose_static<Tag>(std::type_identity<Pool>{}))::type;
 
+/// A checking policy that is made from the pool's name.
+template <class P>
+concept has_name = checking_policy<P> && P::traits.has_name;
+
 /// The policies' default values. One that reports misuse names the tag.
 template <class Tag>
 struct values_of_tag {
   template <class P>
   constexpr P get() const noexcept {
-    if constexpr (checking_policy<P> && requires { P{""}; }) return P{name_of_type<Tag>::text()};
+    if constexpr (has_name<P>) return P{name_of_type<Tag>::text()};
     else return P{};
   }
 };

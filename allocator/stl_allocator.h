@@ -106,7 +106,7 @@ class stl_allocator {
 
   // What depends on T's size stands in here: T may be incomplete where the class is named.
   static auto& node_pool() noexcept {
-    constexpr std::size_t least = detail::choose<axis::reuse, lifo_reuse<>, Policies...>::min_block;
+    constexpr std::size_t least = detail::choose<axis::reuse, lifo_reuse<>, Policies...>::traits.min_block;
     using node = static_size<(sizeof(T) > least ? sizeof(T) : least), alignof(T)>;
     return policies::template into<static_pool, detail::stl_pools, node>::instance();
   }

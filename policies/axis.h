@@ -22,6 +22,10 @@ struct statistics {};  // what is counted
 namespace detail {
 template <class T, class... Ts>
 concept one_of = (std::same_as<T, Ts> || ...);
+
+/// A trait promises a member, and a member its trait: what a policy has and doesn't say would be ignored in silence.
+template <bool Promised, bool There>
+concept as_promised = Promised == There;
 }  // namespace detail
 
 /// A type that decides one axis.

@@ -15,12 +15,11 @@
 #include "tarn/policies/locking/spin_mutex.h"
 #include "tarn/policies/locking/thread_aware_mutex.h"
 #include "tarn/policies/locking/thread_cached.h"
+#include "tarn/policies/locking/traits.h"
 
 namespace tarn {
 
-/// Everything that the pool uses of a locking policy. The machinery is `layer<Core>`, which owns the core.
-///   may_return_chunks           no reader can still look into a chunk that was given back
-///   needs_identity              a static pool passes its tag into the environment
+/// Everything that the pool uses of a locking policy beside its traits. The machinery is `layer<Core>`, which owns the core.
 ///   cell<T>                     a number that hooks may change where they run: plain, or atomic
 ///   per_chunk<Environment>      its column
 ///   guard()                     held around pop, push, batches and hooks; may guard nothing
@@ -41,16 +40,9 @@ namespace tarn {
 ///   end()                       nothing outside the pool may refer to it any more: it ends, or is as new
 /// It may say more:
 ///   implies                     the reuse policy that it goes with
-///   keeps_memory                its layer asks the store for memory of its own; try_grow_guard() then is a grow_guard that
-///                               doesn't wait, and converts to bool
-///   keeps_blocks                threads keep free blocks that others can't get at
-///   own_free_list               the core only carves
-///   one_thread                  nothing is locked: one thread owns the pool. owner(): all pools that share one, its number
-///   can_wait                    a free block is seen by a thread that looks after it was given back: a thread can wait for one
 template <class P>
 concept locking_policy = policy_on<P, axis::locking> && requires {
-  { P::may_return_chunks } -> std::convertible_to<bool>;
-  { P::needs_identity } -> std::convertible_to<bool>;
+  requires std::same_as<decltype(P::traits), const locking_traits>;
   typename P::template cell<std::size_t>;
   requires detail::column<typename P::template per_chunk<detail::stand_in>>;
   typename P::template layer<detail::stand_in::core>;
@@ -79,7 +71,11 @@ concept locking_policy = policy_on<P, axis::locking> && requires {
   layer.core_guard();
   layer.grow_guard();
   { layer.core() } noexcept -> std::same_as<const detail::stand_in::core&>;
-};
+} && detail::as_promised<P::traits.can_try, requires(const typename P::template layer<detail::stand_in::core>& layer) {
+  static_cast<bool>(layer.try_grow_guard());
+}> && detail::as_promised<P::traits.has_owner, requires {
+  P::owner();
+}>;
 
 /// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator.
 /// Where blocks may not wait in threads, as over a bounded store, mutex_locking<thread_aware_mutex> stands for it.

@@ -9,17 +9,17 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/retention/keep_chunks.h"
 #include "tarn/policies/retention/return_empty_chunks.h"
+#include "tarn/policies/retention/traits.h"
 
 namespace tarn {
 
-/// Everything that the pool uses of a retention policy. The machinery is `part`, made from the policy, called with the core
+/// Everything that the pool uses of a retention policy beside its traits. The machinery is `part`, made from the policy, called with the core
 /// guard held.
-///   returns_chunks       it gives chunks back by itself
 ///   emptied(), reused()  a chunk has become wholly free, or is used again; emptied() answers `surplus` when too many are free
 ///   keep()               how many empty chunks stay when a surplus is given back
 template <class P>
 concept retention_policy = policy_on<P, axis::retention> && requires {
-  { P::returns_chunks } -> std::convertible_to<bool>;
+  requires std::same_as<decltype(P::traits), const retention_traits>;
   typename P::part;
 } && requires(typename P::part& part) {
   { part.emptied() } noexcept -> std::same_as<detail::outcome>;

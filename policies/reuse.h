@@ -11,13 +11,11 @@
 #include "tarn/policies/reuse/batch_reuse.h"
 #include "tarn/policies/reuse/lifo_reuse.h"
 #include "tarn/policies/reuse/page_local_reuse.h"
+#include "tarn/policies/reuse/traits.h"
 
 namespace tarn {
 
-/// Everything that the pool uses of a reuse policy. The machinery is `list<Environment>`, called with the core guard held.
-///   min_block, min_alignment     bytes that a free block must have for what the list keeps in it
-///   finds_chunks                 it asks for the chunk of a block
-///   sees_empty_chunks            it tells the core when a chunk becomes wholly free, and when it is used again
+/// Everything that the pool uses of a reuse policy beside its traits. The machinery is `list<Environment>`, called with the core guard held.
 ///   per_chunk<Environment>       its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
 ///   pop(core)                    one branch; null: nothing ready
 ///   pop_slow(core)               refills, carves; null: a chunk is needed. Asks again first, since another may have refilled
@@ -35,10 +33,7 @@ namespace tarn {
 ///   front_capacity(core)         blocks that may wait in one place in front of it, so that chunks can become empty
 template <class P>
 concept reuse_policy = policy_on<P, axis::reuse> && requires {
-  { P::min_block } -> std::convertible_to<std::size_t>;
-  { P::min_alignment } -> std::convertible_to<std::size_t>;
-  { P::finds_chunks } -> std::convertible_to<bool>;
-  { P::sees_empty_chunks } -> std::convertible_to<bool>;
+  requires std::same_as<decltype(P::traits), const reuse_traits>;
   requires detail::column<typename P::template per_chunk<detail::stand_in>>;
   typename P::template list<detail::stand_in>;
 } && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::core& core, void* block, void** out,

@@ -11,13 +11,14 @@
 #include "tarn/policies/size/listed_classes.h"
 #include "tarn/policies/size/size_of.h"
 #include "tarn/policies/size/static_size.h"
+#include "tarn/policies/size/traits.h"
 
 namespace tarn {
 
-/// Everything that the pool uses of a size policy. `bytes()` and `alignment()` are static constants unless `at_run_time`.
+/// Everything that the pool uses of a size policy beside its traits. `bytes()` and `alignment()` are static constants unless its traits say at_run_time.
 template <class P>
 concept size_policy = policy_on<P, axis::size> && requires(const P& size) {
-  { P::at_run_time } -> std::convertible_to<bool>;
+  requires std::same_as<decltype(P::traits), const size_traits>;
   { size.bytes() } noexcept -> std::same_as<std::size_t>;
   { size.alignment() } noexcept -> std::same_as<std::size_t>;
 };

@@ -13,6 +13,7 @@
 #include "tarn/policies/store/heap_store.h"
 #include "tarn/policies/store/page_store.h"
 #include "tarn/policies/store/static_array_store.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn {
 
@@ -25,9 +26,7 @@ struct detail::home<P> {
                 "tarn/policies/store/resource_store.h");
 };
 
-/// Everything that the pool uses of a store policy. The machinery is `source<Environment>`, made from the policy.
-///   bounded              it has one region and that is all; then also room(alignment): bytes it can still give
-///   sized_by_geometry    the region is computed from the pool's geometry at compile time
+/// Everything that the pool uses of a store policy beside its traits. The machinery is `source<Environment>`, made from the policy.
 ///   acquire(bytes, alignment)   called with the growth guard only, so calls never overlap and a store need not be
 ///                               thread-safe. Gives at least `bytes` (more is welcome), aligned; null: refused. It must
 ///                               not use the pool it serves
@@ -35,15 +34,18 @@ struct detail::home<P> {
 ///   end()                       where there is one: the pool ends, after all regions were given back
 template <class P>
 concept store_policy = policy_on<P, axis::store> && requires {
-  { P::bounded } -> std::convertible_to<bool>;
-  { P::sized_by_geometry } -> std::convertible_to<bool>;
+  requires std::same_as<decltype(P::traits), const store_traits>;
   typename P::template source<detail::stand_in>;
 } && requires(typename P::template source<detail::stand_in>& source, detail::memory region, std::size_t n) {
   { source.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
   { source.release(region, n) } noexcept -> std::same_as<void>;
-} && (!P::bounded || requires(const typename P::template source<detail::stand_in>& source, std::size_t n) {
+} && detail::as_promised<P::traits.bounded, requires(const typename P::template source<detail::stand_in>& source, std::size_t n) {
   { source.room(n) } noexcept -> std::same_as<std::size_t>;
-}) && std::constructible_from<typename P::template source<detail::stand_in>, const P&>;
+}> && detail::as_promised<P::traits.has_end, requires(typename P::template source<detail::stand_in>& source) {
+  { source.end() } noexcept -> std::same_as<void>;
+}> && detail::as_promised<P::traits.reports_pages, requires(const typename P::template source<detail::stand_in>& source) {
+  source.report();
+}> && std::constructible_from<typename P::template source<detail::stand_in>, const P&>;
 
 }  // namespace tarn
 

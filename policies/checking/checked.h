@@ -11,12 +11,12 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/checking/detail/block_checks.h"
 #include "tarn/policies/checking/detail/block_records.h"
 #include "tarn/policies/checking/detail/guard_bytes.h"
 #include "tarn/policies/checking/hardened.h"
 #include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn {
@@ -35,22 +35,27 @@ struct checked_with {
                                   "sites");
   };
 
-  static constexpr bool refuses = true;
-  static constexpr bool finds_chunks = true;
-  static constexpr bool hides_links = true;
-  static constexpr bool keeps_payload = true;  // lists lie in front of the blocks: a free one is all fill
-  static constexpr bool shuffles = detail::one_of<shuffled, Options...>;
+  static constexpr checking_traits traits{
+      .refuses = true,
+      .finds_chunks = true,
+      .prefix = detail::guard_words::bytes,
+      .suffix = detail::guard_words::bytes,
+      .hides_links = true,
+      .keeps_payload = true,  // lists lie in front of the blocks: a free one is all fill
+      .fills = true,
+      .shuffles = detail::one_of<shuffled, Options...>,
+      .has_generations = true,
+      .has_sites = detail::one_of<sites, Options...>,
+      .knows_pool = true,
+      .knows_owner = true,
+      .sees_end = true,
+      .can_verify = true,
+      .tells_reentry = true,
+      .has_name = true,
+  };
   static constexpr bool guards = true;
-  static constexpr bool fills = true;
-  static constexpr bool can_verify = true;
-  static constexpr bool has_generations = true;
-  static constexpr bool knows_owner = true;
   static constexpr bool lists_leaks = true;
-  static constexpr bool tells_reentry = true;
-  static constexpr bool has_sites = detail::one_of<sites, Options...>;
-  static constexpr std::size_t prefix = detail::guard_words::bytes;
-  static constexpr std::size_t suffix = detail::guard_words::bytes;
-  using record = std::conditional_t<has_sites, detail::sited_record, detail::life_record>;
+  using record = std::conditional_t<traits.has_sites, detail::sited_record, detail::life_record>;
 
   template <class Environment>
   using per_chunk = detail::block_records<record>;

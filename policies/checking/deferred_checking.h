@@ -8,8 +8,8 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/reuse/page_local_reuse.h"
 
@@ -18,11 +18,7 @@ namespace tarn {
 struct deferred_checking {
   using axis = tarn::axis::checking;
   using implies = page_local_reuse<>;
-  static constexpr bool refuses = false;
-  static constexpr bool finds_chunks = false;  // the reuse policy does
-  static constexpr bool checks_leaving = true;
-  static constexpr std::size_t prefix = 0;
-  static constexpr std::size_t suffix = 0;
+  static constexpr checking_traits traits{.checks_leaving = true, .has_name = true};
 
   template <class Environment>
   using per_chunk = detail::no_column<axis>;

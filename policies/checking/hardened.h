@@ -10,11 +10,11 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/checking/detail/block_checks.h"
 #include "tarn/policies/checking/detail/block_records.h"
 #include "tarn/policies/checking/detail/guard_bytes.h"
 #include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn {
@@ -37,20 +37,21 @@ struct hardened_with {
                                   "guard_bytes and generations");
   };
 
-  static constexpr bool refuses = true;
-  static constexpr bool finds_chunks = true;
-  static constexpr bool hides_links = true;
-  static constexpr bool shuffles = detail::one_of<shuffled, Options...>;
   static constexpr bool guards = detail::one_of<guard_bytes, Options...>;
-  static constexpr bool fills = false;
-  static constexpr bool can_verify = false;
-  static constexpr bool knows_owner = false;
+  static constexpr checking_traits traits{
+      .refuses = true,
+      .finds_chunks = true,
+      .prefix = guards ? detail::guard_words::bytes : 0,
+      .suffix = guards ? detail::guard_words::bytes : 0,
+      .hides_links = true,
+      .shuffles = detail::one_of<shuffled, Options...>,
+      .has_generations = detail::one_of<generations, Options...>,
+      .knows_pool = true,
+      .sees_end = true,
+      .has_name = true,
+  };
   static constexpr bool lists_leaks = false;
-  static constexpr bool has_sites = false;
-  static constexpr std::size_t prefix = guards ? detail::guard_words::bytes : 0;
-  static constexpr std::size_t suffix = prefix;
-  static constexpr bool has_generations = detail::one_of<generations, Options...>;
-  using record = std::conditional_t<has_generations, detail::generation_mark, detail::live_mark>;
+  using record = std::conditional_t<traits.has_generations, detail::generation_mark, detail::live_mark>;
 
   template <class Environment>
   using per_chunk = detail::block_records<record>;

@@ -7,17 +7,14 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
+#include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn {
 
 struct no_checking {
   using axis = tarn::axis::checking;
-  static constexpr bool refuses = false;
-  static constexpr bool finds_chunks = false;
-  static constexpr std::size_t prefix = 0;
-  static constexpr std::size_t suffix = 0;
+  static constexpr checking_traits traits{};
 
   template <class Environment>
   using per_chunk = detail::no_column<axis>;

@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <span>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/checking/detail/guarded_slots.h"
 #include "tarn/policies/checking/detail/sampler.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/checking/no_checking.h"
+#include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/this_thread_number.h"
 
@@ -28,14 +28,21 @@ namespace tarn {
 template <std::uint32_t N = 5000, class Then = no_checking, std::uint32_t Slots = 16>
 struct sampled_guard_pages : Then {
   using axis = tarn::axis::checking;
-  static constexpr bool arguments_hold =
-      N != 0 && Slots != 0 && policy_on<Then, tarn::axis::checking> && !requires { requires Then::samples; };
+  static constexpr bool arguments_hold = [] {
+    if constexpr (policy_on<Then, tarn::axis::checking>) return N != 0 && Slots != 0 && !Then::traits.samples;
+    else return false;
+  }();
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy for the other "
                   "blocks; write sampled_guard_pages<5000, hardened>");
   };
-  static constexpr bool samples = true;
+  static constexpr checking_traits traits = [] {
+    checking_traits all;
+    if constexpr (policy_on<Then, tarn::axis::checking>) all = Then::traits;
+    all.samples = true;
+    return all;
+  }();
 
   /// The sampled blocks. Whoever calls holds the core guard, but for due() and owns().
   template <class Environment>
@@ -44,7 +51,7 @@ struct sampled_guard_pages : Then {
 
    public:
     constexpr explicit part(const sampled_guard_pages& policy) noexcept : base(policy) {
-      if constexpr (requires { policy.name; }) name_ = policy.name;
+      if constexpr (Then::traits.has_name) name_ = policy.name;
     }
 
     bool due() noexcept { return sampler_.due(); }
@@ -87,7 +94,7 @@ struct sampled_guard_pages : Then {
     /// The pool ends: as Then has it, and sampled blocks that are in use are leaks, too.
     template <class Core>
     void on_end(Core& core, detail::incident& one, std::span<const void*> leaks) noexcept
-      requires requires(base& then) { then.on_end(core, one, leaks); }
+      requires(Then::traits.sees_end)
     {
       base::on_end(core, one, leaks);
       slots_.each_live([&](const detail::slot_view& view) {

@@ -18,7 +18,7 @@ namespace tarn::detail {
 
 /// A checking policy that has links encoded.
 template <class Checking>
-concept hides_links = requires { requires Checking::hides_links; };
+concept hides_links = Checking::traits.hides_links;
 
 /// The words of any free block of a core.
 template <class Core>

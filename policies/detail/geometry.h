@@ -27,11 +27,11 @@ struct block_shape {
 /// \tparam Checking  may keep lists out of the payload of free blocks: `keeps_payload`
 template <class Reuse, class Checking>
 constexpr block_shape shape_for() noexcept {
-  if constexpr (requires { requires Checking::keeps_payload; }) {
-    const std::size_t links = round_up(Reuse::min_block, alignof(void*));
-    return {1, larger(Reuse::min_alignment, alignof(void*)), links + Checking::prefix, Checking::suffix, links};
+  if constexpr (Checking::traits.keeps_payload) {
+    const std::size_t links = round_up(Reuse::traits.min_block, alignof(void*));
+    return {1, larger(Reuse::traits.min_alignment, alignof(void*)), links + Checking::traits.prefix, Checking::traits.suffix, links};
   } else {
-    return {Reuse::min_block, Reuse::min_alignment, Checking::prefix, Checking::suffix, 0};
+    return {Reuse::traits.min_block, Reuse::traits.min_alignment, Checking::traits.prefix, Checking::traits.suffix, 0};
   }
 }
 

@@ -17,6 +17,13 @@ struct stand_in_size {
   static constexpr std::size_t alignment() noexcept { return 16; }
 };
 
+struct stand_in_traits {
+  bool hides_links = false;
+  bool one_thread = false;
+  bool has_owner = false;
+  bool returns_chunks = false;
+};
+
 struct stand_in {
   using geometry = detail::geometry<stand_in_size, block_shape{16, 8}>;
   template <class T>
@@ -33,8 +40,15 @@ struct stand_in {
   static constexpr std::size_t max_chunks = 1;
   static constexpr bool one_chunk = true;
   static constexpr bool finds_chunks = false;
-  struct checking {};
-  struct locking {};
+  struct checking {
+    static constexpr stand_in_traits traits{};
+  };
+  struct locking {
+    static constexpr stand_in_traits traits{};
+  };
+  struct retention {
+    static constexpr stand_in_traits traits{};
+  };
 
   /// What a reuse policy sees of the core.
   struct core {

@@ -25,7 +25,7 @@ struct zeroed_store : Store {
     constexpr explicit source(const zeroed_store& store) noexcept : base(store) {}
     memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       const memory region = base::acquire(bytes, alignment);
-      if constexpr (!requires { requires Store::zeroed; })
+      if constexpr (!Store::traits.zeroed)
         if (region) std::memset(region.start, 0, region.bytes);
       return region;
     }

@@ -9,18 +9,20 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/declared.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/exhaustion/traits.h"
 #include "tarn/policies/growth/geometric_growth.h"
 #include "tarn/policies/growth/no_growth.h"
+#include "tarn/policies/growth/traits.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn {
 
 namespace detail {
 template <class Store>
-concept has_one_chunk = requires { requires Store::bounded; };
+concept has_one_chunk = policy_on<Store, axis::store> && Store::traits.bounded;
 template <class Store>
 using growth_for = std::conditional_t<has_one_chunk<Store>, no_growth<>, geometric_growth<>>;
 }  // namespace detail
@@ -41,9 +43,13 @@ class fall_back_to {
                   "or fall_back_to<heap_store, fixed_growth<Blocks>>");
   };
   static constexpr bool store_is_sized_by_geometry = requires { requires Store::sized_by_geometry; };
-  static constexpr std::size_t extra_chunks = [] {
-    if constexpr (!arguments_hold || detail::has_one_chunk<Store>) return std::size_t{1};
-    else return Growth::max_chunks;
+  static constexpr exhaustion_traits traits = [] {
+    exhaustion_traits t{.extra_chunks = 1, .has_end = true};
+    if constexpr (arguments_hold) {
+      t.store_is_sized_by_geometry = Store::traits.sized_by_geometry;
+      if (!Store::traits.bounded) t.extra_chunks = Growth::traits.max_chunks;
+    }
+    return t;
   }();
 
   constexpr fall_back_to() noexcept
@@ -62,7 +68,7 @@ class fall_back_to {
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept { return source_.acquire(bytes, alignment); }
     void release(detail::memory region, std::size_t alignment) noexcept { source_.release(region, alignment); }
     void end() noexcept {
-      if constexpr (requires { source_.end(); }) source_.end();
+      if constexpr (Store::traits.has_end) source_.end();
     }
 
    private:

@@ -8,9 +8,9 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/reclaim_list.h"
 #include "tarn/policies/exhaustion/detail/no_second_store.h"
+#include "tarn/policies/exhaustion/traits.h"
 
 namespace tarn {
 
@@ -19,8 +19,7 @@ namespace tarn {
 template <int Priority = 0>
 struct reclaim_and_retry {
   using axis = tarn::axis::exhaustion;
-  static constexpr std::size_t extra_chunks = 0;
-  static constexpr bool reclaims = true;
+  static constexpr exhaustion_traits traits{.keeps_attempt = true, .reclaims = true};
 
   template <class Environment>
   class part : public detail::no_second_store {

@@ -7,14 +7,14 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/exhaustion/detail/no_second_store.h"
+#include "tarn/policies/exhaustion/traits.h"
 
 namespace tarn {
 
 struct report_exhaustion {
   using axis = tarn::axis::exhaustion;
-  static constexpr std::size_t extra_chunks = 0;
+  static constexpr exhaustion_traits traits{};
 
   template <class Environment>
   struct part : detail::no_second_store {

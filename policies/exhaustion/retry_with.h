@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/exhaustion/detail/no_second_store.h"
+#include "tarn/policies/exhaustion/traits.h"
 
 namespace tarn {
 
@@ -30,7 +30,7 @@ class retry_with {
                   "tarn: [X2] retry_with was given a handler that can't be copied, or not be called with a number of bytes for a "
                   "bool; write bool operator()(std::size_t bytes)");
   };
-  static constexpr std::size_t extra_chunks = 0;
+  static constexpr exhaustion_traits traits{};
 
   constexpr retry_with() noexcept
     requires(std::default_initializable<Handler> && !std::is_pointer_v<Handler>)

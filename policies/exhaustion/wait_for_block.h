@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/exhaustion/detail/no_second_store.h"
 #include "tarn/policies/exhaustion/detail/semaphore.h"
+#include "tarn/policies/exhaustion/traits.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/waiting.h"
 
@@ -21,8 +21,7 @@ namespace tarn {
 template <std::size_t Milliseconds = 1000>
 struct wait_for_block {
   using axis = tarn::axis::exhaustion;
-  static constexpr std::size_t extra_chunks = 0;
-  static constexpr bool hears_frees = true;
+  static constexpr exhaustion_traits traits{.keeps_attempt = true, .hears_frees = true};
 
   template <class Environment>
   class part : public detail::no_second_store {

@@ -7,10 +7,10 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth/detail/cap.h"
+#include "tarn/policies/growth/traits.h"
 
 namespace tarn {
 
@@ -34,8 +34,7 @@ struct geometric_growth {
     static_assert(Cap != 0 && Bytes != 0,
                   "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
   };
-  static constexpr std::size_t max_chunks = unlimited;
-  static constexpr bool needs_bounded_store = false;
+  static constexpr growth_traits traits{};
 
   constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
     const std::size_t first = First != natural ? First : detail::larger(1, first_bytes / stride);

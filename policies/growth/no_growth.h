@@ -7,8 +7,8 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/growth/traits.h"
 
 namespace tarn {
 
@@ -17,8 +17,7 @@ namespace tarn {
 template <std::size_t Blocks = natural>
 struct no_growth {
   using axis = tarn::axis::growth;
-  static constexpr std::size_t max_chunks = 1;
-  static constexpr bool needs_bounded_store = Blocks == natural;
+  static constexpr growth_traits traits{.max_chunks = 1, .needs_bounded_store = Blocks == natural};
 
   constexpr detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t) const noexcept {
     if (total != 0) return {};

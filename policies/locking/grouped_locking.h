@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/detail/direct_layer.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/no_locking.h"
+#include "tarn/policies/locking/traits.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 
@@ -59,6 +59,7 @@ struct group_mutexes {
 
 template <class Group, class Mutex>
 struct group_guards {
+  static constexpr bool can_try = try_lockable<Mutex>;
   using mutexes = group_mutexes<Group, Mutex>;
   typename mutexes::guard hot() const {
     mutexes::member.enter(mutexes::act);
@@ -74,6 +75,7 @@ struct group_guards {
     mutexes::member.enter(mutexes::act);
     return typename mutexes::guard(mutexes::growth, typename mutexes::only_try{});
   }
+  static void end() noexcept {}
 };
 
 }  // namespace detail
@@ -89,13 +91,15 @@ struct grouped_locking {
                   "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; name a mutex, as "
                   "tarn::mutex, or none");
   };
-  static constexpr bool may_return_chunks = true;
-  static constexpr bool can_wait = !std::is_void_v<Mutex>;
-  static constexpr bool needs_identity = false;
-  static constexpr bool one_thread = std::is_void_v<Mutex>;
+  static constexpr locking_traits traits{
+      .one_thread = std::is_void_v<Mutex>,
+      .has_owner = true,
+      .can_wait = !std::is_void_v<Mutex>,
+      .can_try = detail::try_lockable<Mutex>,
+      .ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>,
+  };
   /// The number of the thread that owns the group, for checking policies; 0: none so far.
   static detail::atomic_word<std::uint64_t>& owner() noexcept { return detail::group_owner<Group>; }
-  static constexpr bool ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>;
   template <class T>
   using cell = T;
   template <class Environment>

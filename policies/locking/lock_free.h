@@ -7,11 +7,11 @@
 #ifndef TARN_POLICIES_LOCKING_LOCK_FREE_H_
 #define TARN_POLICIES_LOCKING_LOCK_FREE_H_
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/shared_cell.h"
 #include "tarn/policies/locking/detail/block_numbers.h"
 #include "tarn/policies/locking/detail/stack_layer.h"
 #include "tarn/policies/locking/mutex_locking.h"
+#include "tarn/policies/locking/traits.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/reuse/lifo_reuse.h"
 
@@ -22,10 +22,7 @@ namespace tarn {
 struct lock_free {
   using axis = tarn::axis::locking;
   using implies = lifo_reuse<>;
-  static constexpr bool may_return_chunks = false;
-  static constexpr bool needs_identity = false;
-  static constexpr bool keeps_memory = true;
-  static constexpr bool own_free_list = true;
+  static constexpr locking_traits traits{.may_return_chunks = false, .keeps_memory = true, .own_free_list = true};
   template <class T>
   using cell = detail::shared_cell<T>;
   template <class Environment>

@@ -7,11 +7,11 @@
 
 #include <concepts>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/detail/direct_layer.h"
 #include "tarn/policies/locking/mutex.h"
+#include "tarn/policies/locking/traits.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
 
@@ -46,6 +46,8 @@ class mutex_pair : fork_member {
   using guard = typename guard_of<Mutex>::type;
 
  public:
+  static constexpr bool can_try = try_lockable<Mutex>;
+
   TARN_STEP guard hot() const {
     self().enter(act);
     return guard(hot_);
@@ -85,9 +87,7 @@ struct mutex_locking {
                   "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
                   "name a mutex, as tarn::mutex");
   };
-  static constexpr bool may_return_chunks = true;
-  static constexpr bool can_wait = true;
-  static constexpr bool needs_identity = false;
+  static constexpr locking_traits traits{.can_wait = true, .can_try = detail::try_lockable<Mutex>};
   template <class T>
   using cell = T;  // hooks run under the mutex
   template <class Environment>

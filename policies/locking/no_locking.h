@@ -5,26 +5,26 @@
 #ifndef TARN_POLICIES_LOCKING_NO_LOCKING_H_
 #define TARN_POLICIES_LOCKING_NO_LOCKING_H_
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/detail/direct_layer.h"
+#include "tarn/policies/locking/traits.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
 struct no_locking {
   using axis = tarn::axis::locking;
-  static constexpr bool may_return_chunks = true;
-  static constexpr bool needs_identity = false;
-  static constexpr bool one_thread = true;
+  static constexpr locking_traits traits{.one_thread = true};
   template <class T>
   using cell = T;
   template <class Environment>
   using per_chunk = detail::no_column<axis>;
 
   struct guards {
+    static constexpr bool can_try = false;
     TARN_STEP detail::no_guard hot() const noexcept { return {}; }
     TARN_STEP detail::no_guard growth() const noexcept { return {}; }
+    static void end() noexcept {}
   };
   template <class Core>
   using layer = detail::direct_layer<Core, guards>;

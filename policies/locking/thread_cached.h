@@ -8,11 +8,11 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/shared_cell.h"
 #include "tarn/policies/locking/detail/magazine_layer.h"
 #include "tarn/policies/locking/mutex_locking.h"
+#include "tarn/policies/locking/traits.h"
 
 namespace tarn {
 
@@ -38,10 +38,7 @@ struct thread_cached {
                   "tarn: [L3] thread_cached was given numbers that it has no slots or magazines for; take 16, 64 or 256 "
                   "threads, and 14, 30, 62, 126, 254 or 510 blocks");
   };
-  static constexpr bool may_return_chunks = true;
-  static constexpr bool needs_identity = false;
-  static constexpr bool keeps_memory = true;
-  static constexpr bool keeps_blocks = true;
+  static constexpr locking_traits traits{.keeps_memory = true, .keeps_blocks = true, .can_try = true};
   template <class T>
   using cell = detail::shared_cell<T>;
   template <class Environment>

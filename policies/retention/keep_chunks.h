@@ -7,14 +7,14 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/retention/traits.h"
 
 namespace tarn {
 
 struct keep_chunks {
   using axis = tarn::axis::retention;
-  static constexpr bool returns_chunks = false;
+  static constexpr retention_traits traits{};
 
   struct part {
     constexpr explicit part(const keep_chunks&) noexcept {}

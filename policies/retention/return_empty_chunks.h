@@ -7,8 +7,8 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/retention/traits.h"
 #include "tarn/policies/reuse/page_local_reuse.h"
 
 namespace tarn {
@@ -25,7 +25,7 @@ struct return_empty_chunks {
     static_assert(arguments_hold,
                   "tarn: [K1] return_empty_chunks<Low, High> with more chunks that stay than there may be; swap them");
   };
-  static constexpr bool returns_chunks = true;
+  static constexpr retention_traits traits{.returns_chunks = true};
 
   class part {
    public:

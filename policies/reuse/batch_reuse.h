@@ -9,7 +9,6 @@
 #include <cstring>
 #include <new>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"
@@ -17,6 +16,7 @@
 #include "tarn/policies/reuse/detail/array_front.h"
 #include "tarn/policies/reuse/detail/batch_stack.h"
 #include "tarn/policies/reuse/prefetch.h"
+#include "tarn/policies/reuse/traits.h"
 
 namespace tarn {
 
@@ -33,10 +33,7 @@ struct batch_reuse {
                   "tarn: [E1] batch_reuse with a front that is no multiple of 64 or under 128 pointers: half of it must hold "
                   "a batch; take 128, 256 or 1024");
   };
-  static constexpr std::size_t min_block = 2 * sizeof(void*);
-  static constexpr std::size_t min_alignment = alignof(void*);
-  static constexpr bool finds_chunks = false;
-  static constexpr bool sees_empty_chunks = false;
+  static constexpr reuse_traits traits{.min_block = 2 * sizeof(void*), .min_alignment = alignof(void*)};
 
  private:
   // 256: with 128 a burst of 100 moves a batch to and fro, and takes 1.4 times as long.

@@ -9,12 +9,12 @@
 #include <cstddef>
 #include <utility>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/reuse/prefetch.h"
+#include "tarn/policies/reuse/traits.h"
 
 namespace tarn {
 
@@ -22,10 +22,10 @@ namespace tarn {
 template <prefetch Prefetch = prefetch::none>
 struct lifo_reuse {
   using axis = tarn::axis::reuse;
-  static constexpr std::size_t min_block = sizeof(detail::free_link);
-  static constexpr std::size_t min_alignment = alignof(detail::free_link);
-  static constexpr bool finds_chunks = false;
-  static constexpr bool sees_empty_chunks = false;
+  static constexpr reuse_traits traits{
+      .min_block = sizeof(detail::free_link),
+      .min_alignment = alignof(detail::free_link),
+  };
 
   template <class Environment>
   using per_chunk = detail::no_column<axis>;

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <new>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -22,6 +21,7 @@
 #include "tarn/policies/reuse/detail/fullness_shelves.h"
 #include "tarn/policies/reuse/detail/marked_words.h"
 #include "tarn/policies/reuse/prefetch.h"
+#include "tarn/policies/reuse/traits.h"
 
 namespace tarn {
 
@@ -38,10 +38,12 @@ struct page_local_reuse {
                   "tarn: [E2] page_local_reuse with pages that are no power of two or under 4096 bytes, or a front that is no "
                   "multiple of 64 or under 128 pointers; take 65536 and 256");
   };
-  static constexpr std::size_t min_block = sizeof(detail::free_link);
-  static constexpr std::size_t min_alignment = alignof(detail::free_link);
-  static constexpr bool finds_chunks = true;
-  static constexpr bool sees_empty_chunks = true;
+  static constexpr reuse_traits traits{
+      .min_block = sizeof(detail::free_link),
+      .min_alignment = alignof(detail::free_link),
+      .finds_chunks = true,
+      .sees_empty_chunks = true,
+  };
 
  private:
   template <class Geometry>
@@ -156,7 +158,7 @@ struct page_local_reuse {
     /// themselves, large blocks don't wait there in number, and where nearly all memory lies idle, the front is as small as what
     /// is outside the bitmaps demands: the `part`-th part of it, and two blocks at last.
     std::size_t capacity_for(const core_type& core, std::size_t part) const noexcept {
-      if constexpr (Environment::retention::returns_chunks) {
+      if constexpr (Environment::retention::traits.returns_chunks) {
         constexpr std::size_t bytes = 256 * 1024;
         const std::size_t most = detail::clamped(bytes / core.geometry().stride(), 8, Front);
         const bool idle = core.chunks() > core.keep() + 1 && core.capacity() / 16 > outside_;
@@ -170,7 +172,7 @@ struct page_local_reuse {
 
     void resize_front(const core_type& core) noexcept {
       if (front_.closed()) front_.open();
-      if constexpr (Environment::retention::returns_chunks) front_.limit_to(own_capacity(core));
+      if constexpr (Environment::retention::traits.returns_chunks) front_.limit_to(own_capacity(core));
     }
 
     std::size_t take(core_type& core, void** out, std::size_t n) noexcept {

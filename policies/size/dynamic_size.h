@@ -7,16 +7,16 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/throwing.h"
+#include "tarn/policies/size/traits.h"
 
 namespace tarn {
 
 class dynamic_size {
  public:
   using axis = tarn::axis::size;
-  static constexpr bool at_run_time = true;
+  static constexpr size_traits traits{.at_run_time = true};
 
   /// \param bytes      block size in bytes, at least 1
   /// \param alignment  in bytes, a power of two; natural: the largest that divides `bytes`, up to that of std::max_align_t

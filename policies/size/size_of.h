@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/size/static_size.h"
+#include "tarn/policies/size/traits.h"
 
 namespace tarn {
 
@@ -17,7 +17,7 @@ namespace tarn {
 template <class T>
 struct size_of {
   using axis = tarn::axis::size;
-  static constexpr bool at_run_time = false;
+  static constexpr size_traits traits{};
 
   static constexpr bool is_object = std::is_object_v<T> && !std::is_unbounded_array_v<T>;
   static constexpr bool is_complete = !is_object || requires { sizeof(T); };

@@ -7,9 +7,9 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/size/traits.h"
 
 namespace tarn {
 
@@ -18,7 +18,7 @@ namespace tarn {
 template <std::size_t Bytes, std::size_t Align = natural>
 struct static_size {
   using axis = tarn::axis::size;
-  static constexpr bool at_run_time = false;
+  static constexpr size_traits traits{};
   TARN_STEP static constexpr std::size_t bytes() noexcept { return Bytes; }
   TARN_STEP static constexpr std::size_t alignment() noexcept {
     return Align == natural ? detail::natural_alignment(Bytes) : Align;

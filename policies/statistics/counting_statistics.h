@@ -7,9 +7,9 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/shared_cell.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/statistics/traits.h"
 
 namespace tarn {
 
@@ -24,6 +24,7 @@ struct pool_counts {
 
 struct counting_statistics {
   using axis = tarn::axis::statistics;
+  static constexpr statistics_traits traits{.counts = true, .hears_release = true};
 
   template <class Environment>
   class part {

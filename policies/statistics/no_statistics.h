@@ -7,13 +7,14 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/statistics/traits.h"
 
 namespace tarn {
 
 struct no_statistics {
   using axis = tarn::axis::statistics;
+  static constexpr statistics_traits traits{};
 
   template <class Environment>
   struct part {

@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <span>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth/no_growth.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn {
 
@@ -20,8 +20,7 @@ class buffer_store {
  public:
   using axis = tarn::axis::store;
   using implies = no_growth<>;
-  static constexpr bool bounded = true;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr store_traits traits{.bounded = true, .has_end = true};
 
   /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; one too
   ///               small for a block makes a pool that is exhausted from the start

@@ -8,15 +8,14 @@
 #include <cstddef>
 #include <new>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn {
 
 struct heap_store {
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr store_traits traits{};
 
   template <class Environment>
   struct source {

@@ -13,11 +13,11 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/store/detail/page_records.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn {
 
@@ -49,13 +49,13 @@ struct page_store {
                   "tarn: [T2] page_store was given an option that it doesn't know, or one of them twice; its options are "
                   "huge_pages, guard_pages and locked_pages");
   };
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
-  static constexpr bool zeroed = true;  // whoever wants zeros need not write them
   static constexpr bool huge = detail::one_of<huge_pages, Options...>;
   static constexpr bool guarded = detail::one_of<guard_pages, Options...>;
   static constexpr bool locked = detail::one_of<locked_pages, Options...>;
-  static constexpr bool reports_pages = huge;  // its source has report()
+  static constexpr store_traits traits{
+      .zeroed = true,  // whoever wants zeros need not write them
+      .reports_pages = huge,
+  };
 
   //   | record       | guard         | chunk ...                  | guard         |      each one small page but the chunk
   //   | (huge_pages) | (guard_pages) ^ region.start, aligned      | (guard_pages) |
@@ -102,7 +102,7 @@ struct page_store {
     /// Returns what became of the huge pages that were asked for. Reads what the system says of the whole process, for some
     /// milliseconds. Under the guard under which acquire() and release() are called.
     page_report report() const noexcept
-      requires(reports_pages)
+      requires(huge)
     {
       return records_.report();
     }

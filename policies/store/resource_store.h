@@ -8,17 +8,16 @@
 #include <cstddef>
 #include <memory_resource>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn {
 
 class resource_store {
  public:
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr store_traits traits{};
 
   /// \param resource  not null; must outlive the pool. What it throws becomes an exhausted pool
   constexpr explicit resource_store(std::pmr::memory_resource* resource) noexcept : resource_(resource) {}

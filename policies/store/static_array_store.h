@@ -7,11 +7,11 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth/no_growth.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn {
 
@@ -24,8 +24,7 @@ struct static_array_store {
     static_assert(arguments_hold, "tarn: [T1] static_array_store<0>: an array of no blocks; give at least 1");
   };
   using implies = no_growth<Blocks>;
-  static constexpr bool bounded = true;
-  static constexpr bool sized_by_geometry = true;
+  static constexpr store_traits traits{.bounded = true, .sized_by_geometry = true, .has_end = true};
   static constexpr std::size_t blocks = Blocks;
 
   template <class Environment>

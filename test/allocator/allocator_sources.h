@@ -120,8 +120,7 @@ struct alignas(Align) aligned {
 template <class Tag>
 struct counted_store {
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
   static inline std::size_t calls = 0;
   static inline std::size_t regions = 0;  // outstanding
   static inline bool refuses = false;

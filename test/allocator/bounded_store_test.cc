@@ -100,8 +100,8 @@ void check_buffers(std::span<std::byte> all, std::size_t first, std::size_t last
     const std::span<std::byte> buffer = all.subspan(0, bytes);
     Pool pool{dynamic_size{size, alignment}, buffer_store{buffer}};
     const std::size_t n = check_exact(pool, buffer, size, alignment);
-    const std::size_t a = std::max(alignment, facts<Pool>::reuse::min_alignment);
-    const std::size_t stride = detail::round_up(std::max(size, facts<Pool>::reuse::min_block), a);
+    const std::size_t a = std::max(alignment, facts<Pool>::reuse::traits.min_alignment);
+    const std::size_t stride = detail::round_up(std::max(size, facts<Pool>::reuse::traits.min_block), a);
     const std::size_t skipped = detail::round_up(detail::address_of(buffer.data()), a) - detail::address_of(buffer.data());
     const std::size_t room = bytes > skipped ? bytes - skipped : 0;
     REQUIRE(n <= room / stride);

@@ -81,7 +81,7 @@ constexpr policy_id id_of = &id_object<P>;
 
 template <class P>
 constexpr bool refuses_calls() {
-  if constexpr (checking_policy<P>) return P::refuses;
+  if constexpr (checking_policy<P>) return P::traits.refuses;
   else return false;
 }
 
@@ -125,16 +125,17 @@ constexpr bool can_live_together() {
     using store_b = typename decltype(store_of(std::type_identity<B>{}))::type;
     using store = std::conditional_t<std::same_as<store_a, heap_store>, store_b, store_a>;
     using growth = std::conditional_t<
-        growth_policy<A>, A, std::conditional_t<growth_policy<B>, B, std::conditional_t<store::bounded, no_growth<>, geometric_growth<>>>>;
+        growth_policy<A>, A, std::conditional_t<growth_policy<B>, B, std::conditional_t<store::traits.bounded, no_growth<>, geometric_growth<>>>>;
     using retention = std::conditional_t<retention_policy<A>, A, std::conditional_t<retention_policy<B>, B, keep_chunks>>;
     using checking = std::conditional_t<checking_policy<A>, A, std::conditional_t<checking_policy<B>, B, no_checking>>;
-    constexpr bool needs_bitmaps = retention::returns_chunks || detail::looks_at_leaving<checking>;
+    constexpr bool needs_bitmaps = retention::traits.returns_chunks || checking::traits.checks_leaving;
     using own_reuse = std::conditional_t<needs_bitmaps, page_local_reuse<>, lifo_reuse<>>;
     using reuse = std::conditional_t<reuse_policy<A>, A, std::conditional_t<reuse_policy<B>, B, own_reuse>>;
     using exhaustion = std::conditional_t<exhaustion_policy<A>, A, std::conditional_t<exhaustion_policy<B>, B, report_exhaustion>>;
     using own_locking = std::conditional_t<std::same_as<exhaustion, wait_for_block<1>>, mutex_locking<>, no_locking>;
     using locking = std::conditional_t<locking_policy<A>, A, std::conditional_t<locking_policy<B>, B, own_locking>>;
-    return detail::broken_rule<size, locking, growth, store, reuse, retention, exhaustion, checking>() == detail::rule::none;
+    return detail::first_broken(
+               detail::composition_of<size, locking, growth, store, reuse, retention, exhaustion, checking>()) == detail::rule::none;
   }
 }
 

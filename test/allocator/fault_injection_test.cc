@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(every_growable_composition) {
     ++rows;
     using is = facts<typename Row::type>;
     using over = over_faults<typename Row::type>;
-    if constexpr (is::store::bounded) {
+    if constexpr (is::store::traits.bounded) {
       ++bounded;
     } else {
       subject s = subject_of<over>("composition " + std::to_string(rows - 1), &over_first<over>);

@@ -24,8 +24,7 @@ namespace {
 
 struct malloc_store {
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
   template <class Environment>
   struct source {
     explicit source(const malloc_store&) noexcept {}
@@ -50,8 +49,7 @@ BOOST_AUTO_TEST_CASE(a_store) {
 
 struct weekly_growth {
   using axis = tarn::axis::growth;
-  static constexpr std::size_t max_chunks = 7;
-  static constexpr bool needs_bounded_store = false;
+  static constexpr tarn::growth_traits traits{.max_chunks = 7};
   detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t) const noexcept {
     return total < 70 ? detail::chunk_request{10, 10} : detail::chunk_request{};
   }
@@ -68,9 +66,9 @@ BOOST_AUTO_TEST_CASE(a_growth) {
 
 struct counting {
   using axis = tarn::axis::statistics;
+  static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Environment>
   struct part {
-    static constexpr bool counts = true;
     struct figures {
       std::size_t live, chunks, bytes;
     };
@@ -88,10 +86,7 @@ std::vector<misuse_kind> reports;
 
 struct suspicious {
   using axis = tarn::axis::checking;
-  static constexpr bool refuses = true;
-  static constexpr bool finds_chunks = true;
-  static constexpr std::size_t prefix = 20;
-  static constexpr std::size_t suffix = 5;
+  static constexpr tarn::checking_traits traits{.refuses = true, .finds_chunks = true, .prefix = 20, .suffix = 5};
 
   // A column of a byte for each block.
   template <class Environment>
@@ -169,7 +164,7 @@ struct second_chance_values {
 };
 struct second_chance : second_chance_values {
   using axis = tarn::axis::exhaustion;
-  static constexpr std::size_t extra_chunks = 2;
+  static constexpr tarn::exhaustion_traits traits{.extra_chunks = 2};
 
   template <class Environment>
   struct part {
@@ -218,7 +213,7 @@ BOOST_AUTO_TEST_CASE(an_exhaustion_policy_with_a_handler_and_a_second_store) {
 
 struct tidy_retention {
   using axis = tarn::axis::retention;
-  static constexpr bool returns_chunks = true;
+  static constexpr tarn::retention_traits traits{.returns_chunks = true};
   struct part {
     explicit part(const tidy_retention&) noexcept {}
     detail::outcome emptied() noexcept { return detail::outcome::surplus; }
@@ -228,7 +223,11 @@ struct tidy_retention {
 };
 
 struct counted_reuse : lifo_reuse<> {
-  static constexpr bool sees_empty_chunks = true;
+  static constexpr tarn::reuse_traits traits = [] {
+    tarn::reuse_traits all = lifo_reuse<>::traits;
+    all.sees_empty_chunks = true;
+    return all;
+  }();
   template <class Environment>
   class list : public lifo_reuse<>::list<Environment> {
     using base = lifo_reuse<>::list<Environment>;
@@ -294,8 +293,7 @@ BOOST_AUTO_TEST_CASE(a_reuse_and_a_retention_that_return_chunks) {
 
 struct pocket_locking {
   using axis = tarn::axis::locking;
-  static constexpr bool may_return_chunks = true;
-  static constexpr bool needs_identity = false;
+  static constexpr tarn::locking_traits traits{};
   template <class T>
   using cell = std::atomic<T>;
   template <class Environment>

@@ -68,8 +68,7 @@ class counting_mutex {
 /// A store that is no more thread-safe than it needs to be, and says so when two calls overlap.
 struct lonely_store {
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
   static inline std::atomic<int> inside{0};
   static inline std::atomic<std::size_t> overlaps{0};
   static inline std::atomic<std::size_t> calls{0};

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_that_may_not_be_locked_is_refused, *boost::unit_tes
       if (mapped_bytes() != mapped) return 4;
       if (resident == 0 || resident_bytes() > resident + 4 * MiB) return 5;  // of 100 chunks, and of what isn't counted at once
       if (locked_bytes() != 0) return 6;
-      if constexpr (Store::reports_pages) return source.report().mapped == 0 ? 0 : 7;
+      if constexpr (Store::traits.reports_pages) return source.report().mapped == 0 ? 0 : 7;
       else return source.acquire(16 * KiB, 64) ? 0 : 8;  // as much as may be is given
     });
   };

@@ -28,7 +28,7 @@ static_assert(page_store<locked_pages, guard_pages>::locked && !page_store<locke
 static_assert(page_store<>::arguments_hold && !page_store<int>::arguments_hold);
 static_assert(!page_store<huge_pages, huge_pages>::arguments_hold);
 static_assert(!page_store<guard_pages, huge_pages, guard_pages>::arguments_hold);
-static_assert(!page_store<>::reports_pages && page_store<huge_pages>::reports_pages);
+static_assert(!page_store<>::traits.reports_pages && page_store<huge_pages>::traits.reports_pages);
 static_assert(std::is_empty_v<source_of<page_store<guard_pages, locked_pages>>>);
 
 /// Whether this process may not lock what the cases need. Then it is refused, and that is all that a case can see.

@@ -59,8 +59,7 @@ namespace {
 template <class Tag>
 struct failing_store {
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
   static inline std::size_t calls_left = static_cast<std::size_t>(-1);  // then they fail
   static inline std::size_t failures = 0;
   static inline std::size_t bytes = 0;  // outstanding

@@ -16,9 +16,9 @@ namespace {
 template <class Number>
 struct counting {
   using axis = tarn::axis::statistics;
+  static constexpr tarn::statistics_traits traits{};
   template <class Environment>
   struct part {
-    static constexpr bool counts = false;
     constexpr explicit part(const counting&) noexcept {}
     void on_allocate(std::size_t n) noexcept { live += n; }
     void on_deallocate(std::size_t n) noexcept { live -= n; }
@@ -31,6 +31,7 @@ struct counting {
 // A second branch, in allocate() and in deallocate(), without a lock.
 struct doubtful {
   using axis = tarn::axis::statistics;
+  static constexpr tarn::statistics_traits traits{};
   template <class Environment>
   struct part : counting<std::size_t>::part<Environment> {
     constexpr explicit part(const doubtful&) noexcept : counting<std::size_t>::part<Environment>({}) {}
@@ -44,7 +45,7 @@ struct doubtful {
 
 // The same from a policy that refuses.
 struct wary : tarn::no_checking {
-  static constexpr bool refuses = true;
+  static constexpr tarn::checking_traits traits{.refuses = true};
   template <class Environment>
   struct part : tarn::no_checking::part<Environment> {
     using tarn::no_checking::part<Environment>::part;
@@ -72,7 +73,8 @@ using block = tarn::static_size<64>;
 OBJECT(control_counter, block, counting<std::size_t>)
 OBJECT(control_lifo_counter, block, tarn::lifo_reuse<>, counting<std::size_t>)
 OBJECT(control_atomic, block, counting<std::atomic<std::size_t>>)
-OBJECT(control_mutex, block, tarn::mutex_locking<>)
+OBJECT(control_mutex, block, tarn::mutex_locking<std::mutex>)
+OBJECT(control_own_mutex, block, tarn::mutex_locking<>)
 OBJECT(control_branch, block, wary)
 OBJECT(control_cached_counter, block, tarn::thread_cached<>, counting<std::size_t>)
 OBJECT(control_cached_branch, block, tarn::thread_cached<>, doubtful)

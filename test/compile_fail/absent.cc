@@ -8,7 +8,7 @@
 // Chunks can't go back while a reader may look into them: the notes name the constant `may_return_chunks`.
 namespace absent_release {
 struct unlocked_readers : tarn::no_locking {
-  static constexpr bool may_return_chunks = false;
+  static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
 };
 
 #ifdef TARN_TWIN
@@ -25,9 +25,9 @@ void use() { wrong.release(); }
 // The pool counts nothing, so there is nothing to read: the notes name the constant `counts`.
 namespace absent_statistics {
 struct allocation_count : tarn::no_statistics {
+  static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Environment>
   struct part {
-    static constexpr bool counts = true;
     constexpr explicit part(const allocation_count&) noexcept {}
     constexpr void on_allocate(std::size_t blocks) noexcept { total += blocks; }
     constexpr void on_deallocate(std::size_t) noexcept {}
@@ -52,7 +52,7 @@ auto use() { return wrong.statistics(); }
 // Chunks can't go back while a reader may look into them: the notes name the constant `may_return_chunks`.
 namespace absent_trim {
 struct unlocked_readers : tarn::no_locking {
-  static constexpr bool may_return_chunks = false;
+  static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
 };
 
 #ifdef TARN_TWIN

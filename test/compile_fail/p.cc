@@ -11,7 +11,7 @@ namespace p1_size_without_alignment {
 template <std::size_t Bytes>
 struct rounded_size {
   using axis = tarn::axis::size;
-  static constexpr bool at_run_time = false;
+  static constexpr tarn::size_traits traits{};
   static constexpr std::size_t bytes() noexcept { return (Bytes + 7) / 8 * 8; }
 };
 template <std::size_t Bytes>
@@ -28,13 +28,13 @@ tarn::pool<rounded_size<60>> wrong;
 
 // expect: tarn: [P1] this size policy lacks something that the pool uses
 // It names its axis, and nothing else.
-namespace p1_size_without_constants {
+namespace p1_size_without_traits {
 struct half_size {
   using axis = tarn::axis::size;
 };
 struct whole_size : half_size, private tarn::static_size<64> {
   using half_size::axis;
-  using static_size<64>::at_run_time;
+  using static_size<64>::traits;
   using static_size<64>::bytes;
   using static_size<64>::alignment;
 };
@@ -44,7 +44,7 @@ tarn::pool<whole_size> right;
 #else
 tarn::pool<half_size> wrong;
 #endif
-}  // namespace p1_size_without_constants
+}  // namespace p1_size_without_traits
 
 // expect: tarn: [P2] this locking policy lacks something that the pool uses
 // owns() and capacity() lock too, in a pool that is const.
@@ -76,8 +76,7 @@ bool use(const void* p) { return wrong.owns(p); }
 namespace p2_locking_without_layer {
 struct unlayered {
   using axis = tarn::axis::locking;
-  static constexpr bool may_return_chunks = true;
-  static constexpr bool needs_identity = false;
+  static constexpr tarn::locking_traits traits{};
   template <class T>
   using cell = T;
   template <class Environment>
@@ -100,8 +99,7 @@ tarn::pool<tarn::static_size<64>, unlayered> wrong;
 namespace p3_growth_that_may_throw {
 struct throwing_growth {
   using axis = tarn::axis::growth;
-  static constexpr std::size_t max_chunks = tarn::unlimited;
-  static constexpr bool needs_bounded_store = false;
+  static constexpr tarn::growth_traits traits{.max_chunks = tarn::unlimited};
   tarn::detail::chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const { return {32, 32}; }
 };
 struct even_growth : throwing_growth {
@@ -120,7 +118,7 @@ tarn::pool<tarn::static_size<64>, throwing_growth> wrong;
 namespace p4_bounded_store_without_room {
 struct bottomless : tarn::heap_store {
   using implies = tarn::no_growth<>;
-  static constexpr bool bounded = true;
+  static constexpr tarn::store_traits traits{.bounded = true};
 };
 struct bottomed : bottomless {
   template <class Environment>
@@ -140,7 +138,7 @@ std::size_t use() { return wrong.capacity(); }
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
 // Whether it is bounded is asked early, to choose the other policies by.
-namespace p4_store_without_constants {
+namespace p4_store_without_traits {
 struct unknown_store {
   using axis = tarn::axis::store;
   template <class Environment>
@@ -153,15 +151,14 @@ tarn::pool<tarn::static_size<64>, known_store> right;
 #else
 tarn::pool<tarn::static_size<64>, unknown_store> wrong;
 #endif
-}  // namespace p4_store_without_constants
+}  // namespace p4_store_without_traits
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
 // It takes nothing back.
 namespace p4_store_without_release {
 struct leaking_store {
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
 
   template <class Environment>
   struct source {
@@ -188,8 +185,7 @@ tarn::pool<tarn::static_size<64>, leaking_store> wrong;
 namespace p4_store_without_source {
 struct sourceless {
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
 };
 struct sourced : sourceless {
   template <class Environment>
@@ -235,10 +231,7 @@ tarn::pool<tarn::static_size<64>, half_column> wrong;
 namespace p5_reuse_without_list {
 struct listless {
   using axis = tarn::axis::reuse;
-  static constexpr std::size_t min_block = 8;
-  static constexpr std::size_t min_alignment = 8;
-  static constexpr bool finds_chunks = false;
-  static constexpr bool sees_empty_chunks = false;
+  static constexpr tarn::reuse_traits traits{.min_block = 8, .min_alignment = 8};
   template <class Environment>
   using per_chunk = tarn::lifo_reuse<>::per_chunk<Environment>;
 };
@@ -259,7 +252,7 @@ tarn::pool<tarn::static_size<64>, listless> wrong;
 namespace p6_retention_without_keep {
 struct forgetful {
   using axis = tarn::axis::retention;
-  static constexpr bool returns_chunks = false;
+  static constexpr tarn::retention_traits traits{};
   struct part {
     constexpr explicit part(const forgetful&) noexcept {}
     constexpr tarn::detail::outcome emptied() noexcept { return tarn::detail::outcome::done; }
@@ -284,7 +277,7 @@ tarn::pool<tarn::static_size<64>, forgetful> wrong;
 namespace p6_retention_without_part {
 struct partless {
   using axis = tarn::axis::retention;
-  static constexpr bool returns_chunks = false;
+  static constexpr tarn::retention_traits traits{};
 };
 struct whole : tarn::keep_chunks {};
 
@@ -324,7 +317,7 @@ tarn::pool<tarn::static_size<64>, throwing_handler> wrong;
 namespace p7_exhaustion_without_part {
 struct partless {
   using axis = tarn::axis::exhaustion;
-  static constexpr std::size_t extra_chunks = 0;
+  static constexpr tarn::exhaustion_traits traits{};
 };
 struct whole : tarn::report_exhaustion {};
 
@@ -339,10 +332,10 @@ tarn::pool<tarn::static_size<64>, partless> wrong;
 // It refuses calls, and no member says which.
 namespace p8_checking_without_hooks {
 struct silent_checking : tarn::no_checking {
-  static constexpr bool refuses = true;
+  static constexpr tarn::checking_traits traits{.refuses = true};
 };
 struct idle_checking : tarn::no_checking {
-  static constexpr bool refuses = false;
+  static constexpr tarn::checking_traits traits{};
 };
 
 #ifdef TARN_TWIN
@@ -356,10 +349,7 @@ tarn::pool<tarn::static_size<64>, silent_checking> wrong;
 namespace p8_checking_without_part {
 struct partless {
   using axis = tarn::axis::checking;
-  static constexpr bool refuses = false;
-  static constexpr bool finds_chunks = false;
-  static constexpr std::size_t prefix = 0;
-  static constexpr std::size_t suffix = 0;
+  static constexpr tarn::checking_traits traits{};
   template <class Environment>
   using per_chunk = tarn::no_checking::per_chunk<Environment>;
 };
@@ -377,7 +367,7 @@ tarn::pool<tarn::static_size<64>, partless> wrong;
 namespace p8_checking_without_verdict {
 template <class Verdict>
 struct checking_of : tarn::no_checking {
-  static constexpr bool refuses = true;
+  static constexpr tarn::checking_traits traits{.refuses = true};
   template <class Environment>
   struct part {
     using core = typename Environment::core;
@@ -401,13 +391,14 @@ tarn::pool<tarn::static_size<64>, checking_of<void>> wrong;
 // What counts must have read().
 namespace p9_statistics_that_cannot_be_read {
 struct secretive : tarn::no_statistics {
+  static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Environment>
   struct part : tarn::no_statistics::part<Environment> {
     using tarn::no_statistics::part<Environment>::part;
-    static constexpr bool counts = true;
   };
 };
 struct open_book : tarn::no_statistics {
+  static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Environment>
   struct part : secretive::part<Environment> {
     constexpr explicit part(const open_book&) noexcept : secretive::part<Environment>(secretive{}) {}
@@ -428,9 +419,9 @@ void use() { static_cast<void>(wrong.statistics()); }
 namespace p9_statistics_without_chunks {
 struct block_counter {
   using axis = tarn::axis::statistics;
+  static constexpr tarn::statistics_traits traits{};
   template <class Environment>
   struct part {
-    static constexpr bool counts = false;
     constexpr explicit part(const block_counter&) noexcept {}
     constexpr void on_allocate(std::size_t) noexcept {}
     constexpr void on_deallocate(std::size_t) noexcept {}
@@ -456,6 +447,7 @@ tarn::pool<tarn::static_size<64>, block_counter> wrong;
 namespace p9_statistics_without_part {
 struct partless {
   using axis = tarn::axis::statistics;
+  static constexpr tarn::statistics_traits traits{};
 };
 struct whole : tarn::no_statistics {};
 

@@ -145,7 +145,7 @@ tarn::pool<tarn::static_size<64>, tarn::batch_reuse<>, tarn::return_empty_chunks
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
 namespace r8_returning_what_is_not_seen {
 struct eager : tarn::keep_chunks {
-  static constexpr bool returns_chunks = true;
+  static constexpr tarn::retention_traits traits{.returns_chunks = true};
 };
 
 #ifdef TARN_TWIN
@@ -167,10 +167,10 @@ tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::return_empty_chunks<>> 
 // expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look
 namespace r9_returning_under_readers {
 struct eager : tarn::keep_chunks {
-  static constexpr bool returns_chunks = true;
+  static constexpr tarn::retention_traits traits{.returns_chunks = true};
 };
 struct unlocked_readers : tarn::no_locking {
-  static constexpr bool may_return_chunks = false;
+  static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
 };
 
 #ifdef TARN_TWIN

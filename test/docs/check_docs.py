@@ -329,6 +329,7 @@ def check_requirements(tree):
         listed = set()
         for names in re.findall(r"^///   (\S.*?)(?:  |$)", tree.get(f"policies/{axis}.h", ""), re.MULTILINE):
             listed.update(re.findall(r"(\w+)(?=[(<,\s]|$)", re.sub(r"\([^)]*\)|<[^>]*>", "", names)))
+        listed.update(re.findall(r"^  (?:bool|std::size_t) (\w+) = ", tree.get(f"policies/{axis}/traits.h", ""), re.MULTILINE))
         page = section(tree.get(f"docs/axes/{axis}.md", ""), "Requirements")
         missing = sorted(name for name in listed if not re.search(rf"`[^`]*\b{name}\b[^`]*`", page))
         cases.append(case(f"docs/axes/{axis}.md: {len(listed)} required members",

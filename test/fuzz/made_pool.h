@@ -41,13 +41,13 @@ struct promises_of {
   using locking = typename is::locking;
   static constexpr bool takes_turns = std::same_as<locking, no_locking> || std::same_as<locking, grouped_locking<crew>>;
   static constexpr promises value{
-      .never_ends = !is::store::bounded && typename is::growth{}.next_chunk(1, std::size_t{1} << 24, 64).wanted != 0,
+      .never_ends = !is::store::traits.bounded && typename is::growth{}.next_chunk(1, std::size_t{1} << 24, 64).wanted != 0,
       .beside = is::beside,
-      .is_bounded = is::store::bounded && is::exhaustion::extra_chunks == 0,
+      .is_bounded = is::store::traits.bounded && is::exhaustion::traits.extra_chunks == 0,
       .returns_chunks = is::returns_chunks,
       .keeps_blocks = is::keeps_blocks,
       .is_shared = !takes_turns,
-      .reclaims = requires { requires is::exhaustion::reclaims; }};
+      .reclaims = is::exhaustion::traits.reclaims};
 };
 
 /// The pool is made last and ends first.
@@ -84,7 +84,7 @@ inline dynamic_size size_from(input& in) {
 
 template <class Pool, class... Given>
 void make(made_pool& m, input& in, const Given&... given) {
-  if constexpr (facts<Pool>::size::at_run_time) m.pool = std::make_unique<erased<Pool>>(size_from(in), given...);
+  if constexpr (facts<Pool>::size::traits.at_run_time) m.pool = std::make_unique<erased<Pool>>(size_from(in), given...);
   else m.pool = std::make_unique<erased<Pool>>(given...);
 }
 
@@ -111,13 +111,13 @@ struct as_it_is {
 template <class Row>
 struct over_schedule {
   using is = facts<Row>;
-  static constexpr bool exists = !is::store::bounded;
+  static constexpr bool exists = !is::store::traits.bounded;
   static void make(made_pool& m, input& in) {
     using own = second<typename is::exhaustion>;
     using row = with_exhaustion<with_store<Row, scheduled_store>, typename own::type>;
     m.says = promises_of<row>::value;
     m.first.grain = m.second.grain = is::whole_pages ? 4096 : 1;
-    if constexpr (own::type::extra_chunks != 0)
+    if constexpr (own::type::traits.extra_chunks != 0)
       test::make<row>(m, in, scheduled_store(&m.first), typename own::type(scheduled_store(&m.second)));
     else test::make<row>(m, in, scheduled_store(&m.first));
   }

@@ -63,8 +63,7 @@ struct scheduled_memory {
 class scheduled_store {
  public:
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
 
   constexpr explicit scheduled_store(scheduled_memory* from) noexcept : from_(from) {}
 

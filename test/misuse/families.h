@@ -61,14 +61,14 @@ class subject_of final : public subject {
   void drain() noexcept override { detail::inspector::core(*pool_); }
   std::byte* link_of(void* block) const noexcept override { return static_cast<std::byte*>(shape().links(block)); }
   void find_mark(void* block) noexcept override {
-    if constexpr (checking::refuses) {
+    if constexpr (checking::traits.refuses) {
       auto& core = detail::inspector::core(*pool_);
       auto& c = *core.find(block);
       mark_ = static_cast<detail::block_records<typename checking::record>&>(c).find(slot_of(c.first, block));
     }
   }
   void set_mark(bool in_use) noexcept override {
-    if constexpr (checking::refuses) {
+    if constexpr (checking::traits.refuses) {
       auto& record = *static_cast<typename checking::record*>(mark_);
       if constexpr (requires { record.state; })
         record.state = in_use ? std::remove_reference_t<decltype(record)>::used : std::remove_reference_t<decltype(record)>::idle;
@@ -97,13 +97,13 @@ class subject_of final : public subject {
     t.checks = checks;
     t.size = Bytes;
     t.payload = shape().payload();
-    if (requires { requires locking::keeps_blocks; }) t.list = home::magazines;
-    else if (requires { requires locking::own_free_list; }) t.list = home::stack;
-    else if (parts::reuse::sees_empty_chunks) t.list = home::bitmap;
-    else if (parts::reuse::min_block > sizeof(void*)) t.list = home::batches;
-    t.one_thread = requires { requires locking::one_thread; };
+    if (locking::traits.keeps_blocks) t.list = home::magazines;
+    else if (locking::traits.own_free_list) t.list = home::stack;
+    else if (parts::reuse::traits.sees_empty_chunks) t.list = home::bitmap;
+    else if (parts::reuse::traits.min_block > sizeof(void*)) t.list = home::batches;
+    t.one_thread = locking::traits.one_thread;
     t.grouped = requires { locking::owner(); };
-    t.bounded = parts::store::bounded;
+    t.bounded = parts::store::traits.bounded;
     t.over_resource = std::is_same_v<typename parts::store, resource_store>;
     return t;
   }
@@ -129,7 +129,7 @@ class subject_of final : public subject {
     else return std::tuple();
   }
   static auto checking_value(const char* name) noexcept {
-    if constexpr (checking::refuses) return std::tuple(checking{name});
+    if constexpr (checking::traits.refuses) return std::tuple(checking{name});
     else return std::tuple();
   }
   template <class P>

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/platform/memory_tools.h"
@@ -25,9 +26,11 @@ namespace memory_tools = tarn::detail::memory_tools;
 using detail::block_shape;
 constexpr std::size_t word = sizeof(void*);
 
-struct open_checking {};
+struct open_checking {
+  static constexpr tarn::checking_traits traits{};
+};
 struct hiding_checking {
-  static constexpr bool hides_links = true;
+  static constexpr tarn::checking_traits traits{.hides_links = true};
 };
 constexpr block_shape in_payload{2 * word, word};
 constexpr block_shape in_front{1, word, 2 * word + 16, 16, 2 * word};

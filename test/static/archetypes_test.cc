@@ -44,34 +44,26 @@ using tarn::detail::memory;
 using tarn::detail::outcome;
 constexpr int none = -1;
 
-// A constant that may lack.
-#define CONSTANT(type, name, value)      \
-  template <bool Here>                   \
-  struct with_##name {                   \
-    static constexpr type name = value;  \
-  };                                     \
-  template <>                            \
-  struct with_##name<false> {};
+// The traits of an archetype, which may lack.
+#define TRAITS(axis, ...)                                                 \
+  template <bool Here>                                                    \
+  struct axis##_says {                                                    \
+    static constexpr tarn::axis##_traits traits{__VA_ARGS__};             \
+  };                                                                      \
+  template <>                                                             \
+  struct axis##_says<false> {};
 
-CONSTANT(bool, at_run_time, false)
-CONSTANT(bool, bounded, false)
-CONSTANT(bool, sized_by_geometry, false)
-CONSTANT(std::size_t, max_chunks, tarn::unlimited)
-CONSTANT(bool, needs_bounded_store, false)
-CONSTANT(std::size_t, min_block, sizeof(free_link))
-CONSTANT(std::size_t, min_alignment, alignof(free_link))
-CONSTANT(bool, finds_chunks, false)
-CONSTANT(bool, sees_empty_chunks, false)
-CONSTANT(bool, returns_chunks, false)
-CONSTANT(std::size_t, extra_chunks, 0)
-CONSTANT(bool, refuses, true)
-CONSTANT(std::size_t, prefix, 3)
-CONSTANT(std::size_t, suffix, 5)
-CONSTANT(bool, may_return_chunks, true)
-CONSTANT(bool, needs_identity, true)
-CONSTANT(bool, counts, true)
+TRAITS(size)
+TRAITS(locking, .needs_identity = true, .keeps_memory = true)
+TRAITS(growth)
+TRAITS(store)
+TRAITS(reuse, .min_block = sizeof(free_link), .min_alignment = alignof(free_link))
+TRAITS(retention)
+TRAITS(exhaustion)
+TRAITS(checking, .refuses = true, .prefix = 3, .suffix = 5)
+TRAITS(statistics, .counts = true)
 
-#undef CONSTANT
+#undef TRAITS
 
 struct column {
   template <class Geometry>
@@ -92,7 +84,7 @@ template <class Axis>
 struct with_per_chunk<Axis, false> {};
 
 template <int Lacking>
-struct size_archetype : with_at_run_time<Lacking != 0> {
+struct size_archetype : size_says<Lacking != 0> {
   using axis = tarn::axis::size;
   static constexpr std::size_t bytes() noexcept
     requires(Lacking != 1)
@@ -107,31 +99,31 @@ struct size_archetype : with_at_run_time<Lacking != 0> {
 };
 
 template <int Lacking>
-struct growth_archetype : with_max_chunks<Lacking != 0>, with_needs_bounded_store<Lacking != 1> {
+struct growth_archetype : growth_says<Lacking != 0> {
   using axis = tarn::axis::growth;
   chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept
-    requires(Lacking != 2)
+    requires(Lacking != 1)
   {
     return {10, 10};
   }
 };
 
 template <int Lacking>
-struct store_archetype : with_bounded<Lacking != 0>, with_sized_by_geometry<Lacking != 1> {
+struct store_archetype : store_says<Lacking != 0> {
   using axis = tarn::axis::store;
   template <class Environment>
   struct source {
     explicit source(const store_archetype&) noexcept
-      requires(Lacking != 2)
+      requires(Lacking != 1)
     {}
     memory acquire(std::size_t bytes, std::size_t alignment) noexcept
-      requires(Lacking != 3)
+      requires(Lacking != 2)
     {
       bytes = (bytes + alignment - 1) / alignment * alignment;
       return {std::aligned_alloc(alignment, bytes), bytes};
     }
     void release(memory region, std::size_t) noexcept
-      requires(Lacking != 4)
+      requires(Lacking != 3)
     {
       std::free(region.start);
     }
@@ -139,7 +131,7 @@ struct store_archetype : with_bounded<Lacking != 0>, with_sized_by_geometry<Lack
 };
 
 template <int Lacking>
-struct retention_archetype : with_returns_chunks<Lacking != 0> {
+struct retention_archetype : retention_says<Lacking != 0> {
   using axis = tarn::axis::retention;
   struct part {
     explicit part(const retention_archetype&) noexcept
@@ -162,7 +154,7 @@ struct retention_archetype : with_returns_chunks<Lacking != 0> {
 };
 
 template <int Lacking>
-struct exhaustion_archetype : with_extra_chunks<Lacking != 0> {
+struct exhaustion_archetype : exhaustion_says<Lacking != 0> {
   using axis = tarn::axis::exhaustion;
   template <class Environment>
   struct part {
@@ -199,40 +191,36 @@ struct {
 int no_block = 0;
 
 template <int Lacking>
-struct checking_archetype : with_refuses<Lacking != 0>,
-                            with_finds_chunks<Lacking != 1>,
-                            with_prefix<Lacking != 2>,
-                            with_suffix<Lacking != 3>,
-                            with_per_chunk<tarn::axis::checking, Lacking != 4> {
+struct checking_archetype : checking_says<Lacking != 0>, with_per_chunk<tarn::axis::checking, Lacking != 1> {
   using axis = tarn::axis::checking;
   template <class Environment>
   struct part {
     explicit part(const checking_archetype&) noexcept
-      requires(Lacking != 5)
+      requires(Lacking != 2)
     {}
     outcome on_allocate(typename Environment::core&, void*) noexcept
-      requires(Lacking != 6)
+      requires(Lacking != 3)
     {
       ++checked.handed_out;
       return outcome::done;
     }
     outcome on_deallocate(typename Environment::core&, void* block) noexcept
-      requires(Lacking != 7)
+      requires(Lacking != 4)
     {
       if (block == &no_block) return outcome::refused;
       ++checked.taken_back;
       return outcome::done;
     }
     void describe_allocate(typename Environment::core&, void*, incident&) noexcept
-      requires(Lacking != 8)
+      requires(Lacking != 5)
     {}
     void describe_deallocate(typename Environment::core&, void* block, incident& one) noexcept
-      requires(Lacking != 9)
+      requires(Lacking != 6)
     {
       one.note(tarn::misuse_kind::foreign_pointer, block);
     }
     void report(tarn::misuse& what) noexcept
-      requires(Lacking != 10)
+      requires(Lacking != 7)
     {
       checked.reported = what.address;
     }
@@ -240,10 +228,10 @@ struct checking_archetype : with_refuses<Lacking != 0>,
 };
 
 template <int Lacking>
-struct statistics_archetype {
+struct statistics_archetype : statistics_says<Lacking != 0> {
   using axis = tarn::axis::statistics;
   template <class Environment>
-  struct part : with_counts<Lacking != 0> {
+  struct part {
     explicit part(const statistics_archetype&) noexcept
       requires(Lacking != 1)
     {}
@@ -269,11 +257,7 @@ struct statistics_archetype {
 };
 
 template <int Lacking>
-struct reuse_archetype : with_min_block<Lacking != 0>,
-                         with_min_alignment<Lacking != 1>,
-                         with_finds_chunks<Lacking != 2>,
-                         with_sees_empty_chunks<Lacking != 3>,
-                         with_per_chunk<tarn::axis::reuse, Lacking != 4> {
+struct reuse_archetype : reuse_says<Lacking != 0>, with_per_chunk<tarn::axis::reuse, Lacking != 1> {
   using axis = tarn::axis::reuse;
   template <class Environment>
   struct list {
@@ -282,59 +266,59 @@ struct reuse_archetype : with_min_block<Lacking != 0>,
     void* head = nullptr;
 
     void* pop(core& c) noexcept
-      requires(Lacking != 5)
+      requires(Lacking != 2)
     {
       void* const block = head;
       if (block != nullptr) head = words(c).read(block, 0);
       return block;
     }
     void* pop_slow(core& c) noexcept
-      requires(Lacking != 6)
+      requires(Lacking != 3)
     {
       void* block = nullptr;
       c.carve(&block, 1);
       return block;
     }
     outcome push(core& c, void* block) noexcept
-      requires(Lacking != 7)
+      requires(Lacking != 4)
     {
       words(c).write(block, 0, head);
       head = block;
       return outcome::done;
     }
     outcome make_room(core&) noexcept
-      requires(Lacking != 8)
+      requires(Lacking != 5)
     {
       return outcome::done;
     }
     std::size_t pop_batch(core& c, void** out, std::size_t n) noexcept
-      requires(Lacking != 9)
+      requires(Lacking != 6)
     {
       return c.carve(out, n);
     }
     outcome push_batch(core& c, void* const* in, std::size_t n) noexcept
-      requires(Lacking != 10)
+      requires(Lacking != 7)
     {
       for (; n != 0; head = in[--n]) words(c).write(in[n - 1], 0, head);
       return outcome::done;
     }
     template <class Take>
     void drain(core& c, Take take) noexcept
-      requires(Lacking != 11)
+      requires(Lacking != 8)
     {
       for (void* block = std::exchange(head, nullptr); block != nullptr;) take(std::exchange(block, words(c).read(block, 0)));
     }
     void adopted(typename Environment::chunk&) noexcept
-      requires(Lacking != 12)
+      requires(Lacking != 9)
     {}
     void restore(core& c, void* block) noexcept
-      requires(Lacking != 13)
+      requires(Lacking != 10)
     {
       words(c).write(block, 0, head);
       head = block;
     }
     void forget() noexcept
-      requires(Lacking != 14)
+      requires(Lacking != 11)
     {
       head = nullptr;
     }
@@ -342,14 +326,10 @@ struct reuse_archetype : with_min_block<Lacking != 0>,
 };
 
 template <int Lacking>
-struct locking_archetype : with_may_return_chunks<Lacking != 0>,
-                           with_needs_identity<Lacking != 1>,
-                           with_per_chunk<tarn::axis::locking, Lacking != 2> {
+struct locking_archetype : locking_says<Lacking != 0>, with_per_chunk<tarn::axis::locking, Lacking != 1> {
   using axis = tarn::axis::locking;
   template <class T>
   using cell = T;
-
-  static constexpr bool keeps_memory = true;
 
   template <class Core>
   struct layer {
@@ -361,100 +341,100 @@ struct locking_archetype : with_may_return_chunks<Lacking != 0>,
     Core core_;
 
     guard_type guard() const noexcept
-      requires(Lacking != 3)
+      requires(Lacking != 2)
     {
       return {};
     }
     guard_type core_guard() const noexcept
-      requires(Lacking != 4)
+      requires(Lacking != 3)
     {
       return {};
     }
     guard_type grow_guard() const noexcept
-      requires(Lacking != 5)
+      requires(Lacking != 4)
     {
       return {};
     }
     void* pop() noexcept
-      requires(Lacking != 6)
+      requires(Lacking != 5)
     {
       return core_.pop();
     }
     void* pop_slow() noexcept
-      requires(Lacking != 7)
+      requires(Lacking != 6)
     {
       return core_.pop_slow();
     }
     outcome push(void* block) noexcept
-      requires(Lacking != 8)
+      requires(Lacking != 7)
     {
       return core_.push(block);
     }
     outcome push_slow(void* block) noexcept
-      requires(Lacking != 9)
+      requires(Lacking != 8)
     {
       return core_.push(block);
     }
     outcome make_room() noexcept
-      requires(Lacking != 10)
+      requires(Lacking != 9)
     {
       return core_.make_room();
     }
     std::size_t pop_batch(void** out, std::size_t n) noexcept
-      requires(Lacking != 11)
+      requires(Lacking != 10)
     {
       return core_.pop_batch(out, n);
     }
     outcome push_batch(void* const* in, std::size_t n) noexcept
-      requires(Lacking != 12)
+      requires(Lacking != 11)
     {
       return core_.push_batch(in, n);
     }
     void drain() noexcept
-      requires(Lacking != 13)
+      requires(Lacking != 12)
     {}
     void drain_all() noexcept
-      requires(Lacking != 16)
+      requires(Lacking != 15)
     {}
     void drop_all() noexcept
-      requires(Lacking != 17)
+      requires(Lacking != 16)
     {}
     void end() noexcept
-      requires(Lacking != 18)
+      requires(Lacking != 17)
     {}
     template <class Chunk>
     std::size_t shortage(const Chunk*) noexcept
-      requires(Lacking != 19)
+      requires(Lacking != 18)
     {
       return lacks;
     }
     void supply(memory) noexcept
-      requires(Lacking != 20)
+      requires(Lacking != 19)
     {
       lacks = 0;
     }
     bool starves() noexcept
-      requires(Lacking != 21)
+      requires(Lacking != 20)
     {
       return lacks != 0;
     }
     template <class Chunk>
     void adopt(Chunk& fresh) noexcept
-      requires(Lacking != 22)
+      requires(Lacking != 21)
     {
       core_.adopt(fresh);
     }
     void expect(std::size_t) noexcept
-      requires(Lacking != 15)
+      requires(Lacking != 14)
     {}
     std::size_t lacks = 100;
     Core& core() noexcept
-      requires(Lacking != 14)
+      requires(Lacking != 13)
     {
       return core_;
     }
     const Core& core() const noexcept
-      requires(Lacking != 14)
+      requires(Lacking != 13)
     {
       return core_;
     }
@@ -477,13 +457,13 @@ BOOST_AUTO_TEST_SUITE(archetypes)
   }
 
 AXIS(size, 3)
-AXIS(locking, 23)
-AXIS(growth, 3)
-AXIS(store, 5)
-AXIS(reuse, 15)
+AXIS(locking, 22)
+AXIS(growth, 2)
+AXIS(store, 4)
+AXIS(reuse, 12)
 AXIS(retention, 5)
 AXIS(exhaustion, 6)
-AXIS(checking, 11)
+AXIS(checking, 8)
 AXIS(statistics, 6)
 
 #undef AXIS
@@ -550,11 +530,11 @@ struct deaf_layer : tarn::no_locking {  // its guards are no use to a pool that 
   };
 };
 struct bottomless : tarn::heap_store {  // bounded, without room()
-  static constexpr bool bounded = true;
+  static constexpr tarn::store_traits traits{.bounded = true};
 };
 template <class Answer>
 struct checking_that_answers : tarn::no_checking {  // on_deallocate() does, with no_checking's constants
-  static constexpr bool refuses = true;
+  static constexpr tarn::checking_traits traits{.refuses = true};
   template <class Environment>
   struct part {
     constexpr explicit part(const checking_that_answers&) noexcept {}
@@ -566,10 +546,33 @@ struct checking_that_answers : tarn::no_checking {  // on_deallocate() does, wit
   };
 };
 struct forgetful : tarn::no_checking {  // refuses, and no hook says what
-  static constexpr bool refuses = true;
+  static constexpr tarn::checking_traits traits{.refuses = true};
 };
 struct size_of_int : tarn::static_size<64> {
   static constexpr int bytes() noexcept { return 64; }
+};
+struct unpromised_end : tarn::heap_store {  // it has an end(), and doesn't say so
+  template <class Environment>
+  struct source : tarn::heap_store::source<Environment> {
+    using tarn::heap_store::source<Environment>::source;
+    void end() noexcept {}
+  };
+};
+struct promised_end : tarn::heap_store {  // it says that it has one
+  static constexpr tarn::store_traits traits{.has_end = true};
+};
+struct unpromised_room : tarn::buffer_store {
+  using tarn::buffer_store::buffer_store;
+  static constexpr tarn::store_traits traits{.has_end = true};
+};
+struct deaf_counter : tarn::counting_statistics {
+  static constexpr tarn::statistics_traits traits{.counts = true};
+};
+struct impatient : tarn::mutex_locking<> {
+  static constexpr tarn::locking_traits traits{.can_wait = true};
+};
+struct other_traits : tarn::heap_store {
+  static constexpr tarn::growth_traits traits{};
 };
 struct growth_with_value : tarn::fixed_growth<32> {
   explicit growth_with_value(int) {}
@@ -583,6 +586,8 @@ static_assert(!tarn::locking_policy<deaf_layer> && !tarn::store_policy<bottomles
 static_assert(!tarn::store_policy<wrong_result> && !tarn::size_policy<size_of_int>);
 static_assert(tarn::checking_policy<checking_that_answers<outcome>> && !tarn::checking_policy<checking_that_answers<bool>>);
 static_assert(!tarn::checking_policy<forgetful>);
+static_assert(!tarn::store_policy<unpromised_end> && !tarn::store_policy<promised_end> && !tarn::store_policy<unpromised_room>);
+static_assert(!tarn::statistics_policy<deaf_counter> && !tarn::locking_policy<impatient> && !tarn::store_policy<other_traits>);
 static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
 static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
 

@@ -5,9 +5,12 @@ it has when it is preprocessed, beside those of another header in the same run. 
     check_includes.py LIMITS      LIMITS: includes.txt, which says what stands in it
 """
 
+import os
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 import compilers
 

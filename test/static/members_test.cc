@@ -22,15 +22,15 @@ using body = tarn::static_pool<struct tag, block>::body;
 
 // Policies of the kinds that come later.
 struct unlocked_readers : tarn::no_locking {
-  static constexpr bool may_return_chunks = false;
+  static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
 };
 using lock_free_like = tarn::pool<block, unlocked_readers>;
 
 struct counting {
   using axis = tarn::axis::statistics;
+  static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Environment>
   struct part {
-    static constexpr bool counts = true;
     constexpr explicit part(const counting&) noexcept {}
     void on_allocate(std::size_t blocks) noexcept { live += blocks; }
     void on_deallocate(std::size_t blocks) noexcept { live -= blocks; }

@@ -11,7 +11,9 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/exhaustion/traits.h"
 #include "tarn/policies/store/heap_store.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn::test {
 
@@ -54,8 +56,7 @@ inline constinit thread_local std::size_t this_worker = 0;
 
 struct ledger_store {
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
 
   template <class Environment>
   class source : heap_store::source<Environment> {
@@ -112,7 +113,7 @@ struct ledger_store {
 /// Asks `handler` when the store refuses. It runs with nothing held, so it may use the pool.
 struct asking_exhaustion {
   using axis = tarn::axis::exhaustion;
-  static constexpr std::size_t extra_chunks = 0;
+  static constexpr tarn::exhaustion_traits traits{};
   static inline std::atomic<bool (*)() noexcept> handler{nullptr};
 
   template <class Environment>

@@ -37,8 +37,7 @@ struct origin {
 class injecting_store {
  public:
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
 
   constexpr explicit injecting_store(test::origin* from) noexcept : from_(from) {}
 
@@ -69,8 +68,7 @@ class injecting_store {
 template <class Tag>
 struct static_injecting_store {
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr tarn::store_traits traits{};
   static inline origin* from = nullptr;
 
   template <class Environment>

@@ -60,7 +60,7 @@ struct subject {
 
 template <class Pool, class... Given>
 std::unique_ptr<any_pool> make_pool(const Given&... given) {
-  if constexpr (facts<Pool>::size::at_run_time) return std::make_unique<erased<Pool>>(dynamic_size{48, 16}, given...);
+  if constexpr (facts<Pool>::size::traits.at_run_time) return std::make_unique<erased<Pool>>(dynamic_size{48, 16}, given...);
   else return std::make_unique<erased<Pool>>(given...);
 }
 
@@ -74,7 +74,7 @@ template <class Pool>
 subject subject_of(std::string name, decltype(subject::make) make) {
   using is = facts<Pool>;
   subject s{std::move(name), make};
-  s.one_chunk = is::growth::max_chunks == 1;
+  s.one_chunk = is::growth::traits.max_chunks == 1;
   s.beside = is::beside;
   s.keeps_memory = is::keeps_memory;
   s.keeps_blocks = is::keeps_blocks;

@@ -30,22 +30,22 @@ struct facts : anatomy<Pool> {
   using is = anatomy<Pool>;
   /// It asks the store for memory besides its chunks, which release() and the destructor give back.
   static constexpr bool keeps_memory =
-      requires { requires is::locking::keeps_memory; } || is::reuse::finds_chunks || is::checking::finds_chunks;
-  static constexpr bool sees_empty_chunks = is::reuse::sees_empty_chunks;
-  static constexpr bool returns_chunks = is::retention::returns_chunks;
-  static constexpr bool keeps_blocks = detail::keeps_blocks<typename is::locking>;
-  static constexpr bool may_return_chunks = is::locking::may_return_chunks;
+      is::locking::traits.keeps_memory || is::reuse::traits.finds_chunks || is::checking::traits.finds_chunks;
+  static constexpr bool sees_empty_chunks = is::reuse::traits.sees_empty_chunks;
+  static constexpr bool returns_chunks = is::retention::traits.returns_chunks;
+  static constexpr bool keeps_blocks = is::locking::traits.keeps_blocks;
+  static constexpr bool may_return_chunks = is::locking::traits.may_return_chunks;
   /// Blocks that were never handed out come in no order.
-  static constexpr bool shuffles = requires { requires is::checking::shuffles; };
+  static constexpr bool shuffles = is::checking::traits.shuffles;
   /// Blocks that a pool has beside those of its chunks. Batches get none of them.
   static constexpr std::size_t beside = slots_of<typename is::checking>;
-  static_assert(beside != 0 || !requires { requires is::checking::samples; });
+  static_assert(beside != 0 || !is::checking::traits.samples);
   /// Its chunks are whole pages, unless the store is bounded.
   static constexpr bool whole_pages =
       !std::same_as<typename is::store, heap_store> && !std::same_as<typename is::store, resource_store>;
   static constexpr bool over_resource = std::same_as<typename is::store, resource_store>;
   /// There is a number of blocks after which the pool has no more.
-  static constexpr bool ends = is::store::bounded || is::growth::max_chunks == 1 ||
+  static constexpr bool ends = is::store::traits.bounded || is::growth::traits.max_chunks == 1 ||
                                std::same_as<typename is::growth, geometric_growth<8, 64, 3, 20000>>;
 };
 

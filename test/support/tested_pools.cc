@@ -35,9 +35,9 @@ tested_pool row_of(std::size_t row) {
   using is = facts<Pool>;
   tested_pool p{};
   p.row = row;
-  p.at_run_time = is::size::at_run_time;
-  if constexpr (!is::size::at_run_time) p.bytes = is::size::bytes(), p.alignment = is::size::alignment();
-  p.bounded = is::store::bounded;
+  p.at_run_time = is::size::traits.at_run_time;
+  if constexpr (!is::size::traits.at_run_time) p.bytes = is::size::bytes(), p.alignment = is::size::alignment();
+  p.bounded = is::store::traits.bounded;
   p.ends = is::ends;
   p.over_resource = is::over_resource;
   p.keeps_memory = is::keeps_memory;
@@ -49,7 +49,7 @@ tested_pool row_of(std::size_t row) {
   p.make = []() -> std::unique_ptr<any_rig> { return std::make_unique<erased_rig<Pool>>(); };
   if constexpr (is::over_resource)
     p.make_over = [](upstream& u) -> std::unique_ptr<any_pool> {
-      if constexpr (is::size::at_run_time) return std::make_unique<erased<Pool>>(dynamic_size{48, 16}, resource_store{&u});
+      if constexpr (is::size::traits.at_run_time) return std::make_unique<erased<Pool>>(dynamic_size{48, 16}, resource_store{&u});
       else return std::make_unique<erased<Pool>>(resource_store{&u});
     };
   return p;

@@ -71,7 +71,7 @@ void look_at_every_step() {
   pool.deallocate_batch(kept);
   if (!is::returns_chunks) look(kept, bytes, true, "all given back");
   trim_if_possible(pool);
-  if (release_if_possible(pool) && is::store::bounded) look(kept, bytes, true, "released");
+  if (release_if_possible(pool) && is::store::traits.bounded) look(kept, bytes, true, "released");
   void* const last = pool.try_allocate();
   if (last != nullptr) {
     look(last, bytes, false, "after release");

@@ -43,8 +43,7 @@ template <class Chunks>
 class class_store {
  public:
   using axis = tarn::axis::store;
-  static constexpr bool bounded = false;
-  static constexpr bool sized_by_geometry = false;
+  static constexpr store_traits traits{};
 
   constexpr class_store(Chunks* chunks, std::size_t index) noexcept : chunks_(chunks), index_(index) {}
 
@@ -100,7 +99,7 @@ template <class Store, class Locking, class Growth, std::size_t Granule>
 class tagged_chunks {
   // All granules of one region lie a multiple of their size apart, wherever it starts: only where there can be more than one
   // region must each be aligned to it. More than a cache line, so that the pool doesn't colour them.
-  static constexpr std::size_t granule_alignment = Store::bounded ? 2 * cache_line : Granule;
+  static constexpr std::size_t granule_alignment = Store::traits.bounded ? 2 * cache_line : Granule;
   using granules = pool<static_size<Granule, granule_alignment>,
                         std::conditional_t<single_threaded<Locking>, no_locking, mutex_locking<thread_aware_mutex>>, Growth, Store,
                         lifo_reuse<>>;
@@ -110,7 +109,7 @@ class tagged_chunks {
 
  public:
   static constexpr bool tagged = true;
-  static constexpr bool serves_large = !Store::bounded;
+  static constexpr bool serves_large = !Store::traits.bounded;
   static constexpr std::size_t large_prefix = sizeof(std::size_t);
   static constexpr std::size_t large = size_max;  // the index of what is no class
   static constexpr std::size_t room = Granule - sizeof(tag);
@@ -121,7 +120,7 @@ class tagged_chunks {
   memory acquire(std::size_t bytes, std::size_t, std::size_t index) noexcept {
     void* const granule = bytes <= room ? granules_.try_allocate() : nullptr;
     if (granule == nullptr) return {};
-    if constexpr (Store::bounded) phase_.store(address_of(granule) % Granule, memory_order_relaxed);  // always the same
+    if constexpr (Store::traits.bounded) phase_.store(address_of(granule) % Granule, memory_order_relaxed);  // always the same
     return {::new (granule) tag{index} + 1, room};
   }
   void release(memory region, std::size_t) noexcept { granules_.deallocate(static_cast<tag*>(region.start) - 1); }
@@ -141,7 +140,7 @@ class tagged_chunks {
   /// The class of the block at that address, or `large`. Blocks of a class never start where a granule does.
   std::size_t index_of(const void* block) const noexcept {
     std::size_t offset = address_of(block) % Granule;
-    if constexpr (Store::bounded) offset = (offset - phase_.load(memory_order_relaxed)) % Granule;
+    if constexpr (Store::traits.bounded) offset = (offset - phase_.load(memory_order_relaxed)) % Granule;
     if (offset == 0) return large;
     return *std::launder(reinterpret_cast<const std::size_t*>(static_cast<const std::byte*>(block) - offset));
   }
@@ -161,14 +160,13 @@ class tagged_chunks {
 
   typename body_without_end<granules>::type granules_;
   atomic_word<std::size_t> phase_ = 0;  // where granules start, modulo their size
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Store::bounded, no_large, direct_chunks<Store, Locking>> large_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Store::traits.bounded, no_large, direct_chunks<Store, Locking>> large_;
 };
 
 /// A region from tagged_chunks has one size, and all of it becomes the chunk.
 struct whole_region {
   using axis = tarn::axis::growth;
-  static constexpr std::size_t max_chunks = unlimited;
-  static constexpr bool needs_bounded_store = false;
+  static constexpr growth_traits traits{};
   constexpr chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {1, unlimited}; }
 };
 

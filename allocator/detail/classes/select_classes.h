@@ -53,7 +53,7 @@ template <class Classes, std::size_t Granule, class Size, class Locking, class G
           class Retention, class Exhaustion, class Checking, class Statistics>
 struct class_composition<Classes, Granule,
                          basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>> {
-  static constexpr bool tagged = Store::bounded || Granule != 0;
+  static constexpr bool tagged = Store::traits.bounded || Granule != 0;
   using chunks = std::conditional_t<tagged, tagged_chunks<Store, Locking, Growth, Granule != 0 ? Granule : granule_bytes>,
                                     direct_chunks<Store, Locking>>;
   using growth = std::conditional_t<tagged, whole_region, Growth>;

@@ -45,33 +45,33 @@ struct environment {
   using cell = typename Locking::template cell<T>;
 
   static constexpr std::size_t max_chunks =
-      add(Store::bounded ? 1 : Growth::max_chunks, Exhaustion::extra_chunks);
+      add(Store::traits.bounded ? 1 : Growth::traits.max_chunks, Exhaustion::traits.extra_chunks);
   static constexpr bool one_chunk = max_chunks == 1;
-  static constexpr bool finds_chunks = Reuse::finds_chunks || Checking::finds_chunks;
+  static constexpr bool finds_chunks = Reuse::traits.finds_chunks || Checking::traits.finds_chunks;
 
   // Few chunks are found in the tree as fast; and where both stores are bounded there is no memory for a table.
   static constexpr bool has_chunk_table = finds_chunks && max_chunks > 8;
-  static constexpr bool keeps_memory = requires { requires Locking::keeps_memory; } || has_chunk_table;
+  static constexpr bool keeps_memory = Locking::traits.keeps_memory || has_chunk_table;
 
-  static constexpr bool hears_frees = requires { requires Exhaustion::hears_frees; };
-  static constexpr bool reclaims = requires { requires Exhaustion::reclaims; };
+  static constexpr bool hears_frees = Exhaustion::traits.hears_frees;
+  static constexpr bool reclaims = Exhaustion::traits.reclaims;
 
   // The constants on which a member of the pool depends: their names are what an error message shows.
-  static constexpr bool size_is_given_at_run_time = Size::at_run_time;
-  static constexpr bool may_return_chunks = Locking::may_return_chunks;
-  static constexpr bool reports_pages = requires { requires Store::reports_pages; };
-  static constexpr bool can_verify = requires { requires Checking::can_verify; };
-  static constexpr bool checks_leaving = requires { requires Checking::checks_leaving; };
-  static constexpr bool samples = requires { requires Checking::samples; };
-  static constexpr bool tells_reentry = requires { requires Checking::tells_reentry; };
-  static constexpr bool has_sites = requires { requires Checking::has_sites; };
-  static constexpr bool has_generations = requires { requires Checking::has_generations; } && !samples;
-  static constexpr bool shuffles = requires { requires Checking::shuffles; };
-  static constexpr bool counts = Statistics::template part<environment>::counts;
+  static constexpr bool size_is_given_at_run_time = Size::traits.at_run_time;
+  static constexpr bool may_return_chunks = Locking::traits.may_return_chunks;
+  static constexpr bool reports_pages = Store::traits.reports_pages;
+  static constexpr bool can_verify = Checking::traits.can_verify;
+  static constexpr bool checks_leaving = Checking::traits.checks_leaving;
+  static constexpr bool samples = Checking::traits.samples;
+  static constexpr bool tells_reentry = Checking::traits.tells_reentry;
+  static constexpr bool has_sites = Checking::traits.has_sites;
+  static constexpr bool has_generations = Checking::traits.has_generations && !samples;
+  static constexpr bool shuffles = Checking::traits.shuffles;
+  static constexpr bool counts = Statistics::traits.counts;
 
   /// Bytes, a power of two. A buffer that the caller sized isn't cut to cache lines: it would lose a block.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
-    return Store::bounded && !Store::sized_by_geometry ? g.alignment() : g.chunk_alignment();
+    return Store::traits.bounded && !Store::traits.sized_by_geometry ? g.alignment() : g.chunk_alignment();
   }
 };
 

@@ -1,5 +1,5 @@
-// Which policies can live together. Every rule has a number, a verdict (a value, which stays silent) and a complaint (the
-// sentence that the user reads): what was combined, why it can't work, what to write instead. docs/rules.md lists them,
+// Which policies can live together. Every rule has a number, an `if` over what the policies say of themselves, and a complaint, the
+// sentence that the user reads: what was combined, why it can't work, what to write instead. docs/rules.md lists them,
 // test/compile_fail/ shows each one firing.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_RULES_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_RULES_H_
@@ -51,62 +51,70 @@ template <class... Ps>
 using shape_complaint =
     std::conditional_t<(arguments_hold<Ps> && ...), member_complaint<Ps...>, arguments_complaint<Ps...>>;
 
-// ---- relations: the first rule that is broken; a cause stands before its consequences -------------------------------------
+// ---- relations -----------------------------------------------------------------------------------------------------------
+
+/// What the rules look at: what each policy says of itself, and what follows from several of them.
+struct composition {
+  size_traits size;
+  std::size_t bytes = 1;      // of a block, and its alignment, where they are known when the pool is compiled
+  std::size_t alignment = 1;
+  locking_traits locking;
+  growth_traits growth;
+  store_traits store;
+  reuse_traits reuse;
+  bool reuse_is_implied = true;  // it is the one that the locking policy implies
+  retention_traits retention;
+  exhaustion_traits exhaustion;
+  checking_traits checking;
+  std::size_t first_chunk = 0;  // bytes, where that is known when the pool is compiled; size_max: more than there can be
+};
+
+enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14 };
+
+/// The first rule that is broken; a cause stands before its consequences.
+constexpr rule first_broken(const composition& c) noexcept {
+  const bool is_static = !c.size.at_run_time;
+  if (is_static && c.bytes == 0) return rule::r1;
+  if (is_static && !is_power_of_two(c.alignment)) return rule::r2;
+  if (is_static && (c.bytes > size_limit || c.alignment > size_limit)) return rule::r7;
+  if (is_static && c.bytes < c.reuse.min_block && c.reuse.min_block > sizeof(void*)) return rule::r6;
+  if (c.store.bounded && c.growth.max_chunks != 1) return rule::r3;
+  if (!is_static && (c.store.sized_by_geometry || c.exhaustion.store_is_sized_by_geometry)) return rule::r4;
+  if (c.growth.needs_bounded_store && !c.store.bounded) return rule::r5;
+  if (c.store.bounded && c.locking.keeps_blocks) return rule::r10;
+  if (c.locking.own_free_list && !c.reuse_is_implied && !c.retention.returns_chunks) return rule::r11;
+  if (c.retention.returns_chunks && !c.locking.may_return_chunks) return rule::r9;
+  if (c.retention.returns_chunks && !c.reuse.sees_empty_chunks) return rule::r8;
+  if (c.checking.checks_leaving && !c.reuse.sees_empty_chunks) return rule::r14;
+  if (c.exhaustion.hears_frees && !c.locking.can_wait) return rule::r12;
+  if (c.exhaustion.reclaims && c.store.bounded) return rule::r13;
+  if (c.first_chunk > size_limit) return rule::r7;
+  return rule::none;
+}
 
 /// The first chunk is known at compile time; it need not be, because its size is looked at again when it is made.
 template <class Growth, std::size_t Stride>
 concept foreseeable = requires { typename std::integral_constant<std::size_t, Growth{}.next_chunk(0, 0, Stride).wanted>; };
 
-/// Threads keep free blocks that others can't get at.
-template <class Locking>
-concept keeps_blocks = requires { requires Locking::keeps_blocks; };
-/// The core's free list isn't used.
-template <class Locking>
-concept own_free_list = requires { requires Locking::own_free_list; };
+template <class Locking, class Reuse>
+constexpr bool implies_reuse() noexcept {
+  if constexpr (Locking::traits.own_free_list) return std::is_same_v<Reuse, typename Locking::implies>;
+  else return true;
+}
 
-/// A thread can wait for a block that another one gives back.
-template <class Locking>
-concept can_wait = requires { requires Locking::can_wait; };
-/// An exhaustion policy waits for that, asks other pools for memory, or has a store of its own.
-template <class Exhaustion>
-concept waits = requires { requires Exhaustion::hears_frees; };
-template <class Exhaustion>
-concept asks_others = requires { requires Exhaustion::reclaims; };
-template <class Exhaustion>
-concept sizes_its_store = requires { requires Exhaustion::store_is_sized_by_geometry; };
-
-/// A checking policy looks at blocks when they leave the front.
-template <class Checking>
-concept looks_at_leaving = requires { requires Checking::checks_leaving; };
-
-enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14 };
-
+/// \tparam Size, Locking ...  policies that have what the concepts of their axes ask for
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking>
-constexpr rule broken_rule() noexcept {
-  if constexpr (!Size::at_run_time) {
-    if (Size::bytes() == 0) return rule::r1;
-    if (!is_power_of_two(Size::alignment())) return rule::r2;
-    if (Size::bytes() > size_limit || Size::alignment() > size_limit) return rule::r7;
-    if (Size::bytes() < Reuse::min_block && Reuse::min_block > sizeof(void*)) return rule::r6;
-  }
-  if constexpr (Store::bounded && Growth::max_chunks != 1) return rule::r3;
-  else if constexpr (Size::at_run_time && (Store::sized_by_geometry || sizes_its_store<Exhaustion>)) return rule::r4;
-  else if constexpr (Growth::needs_bounded_store && !Store::bounded) return rule::r5;
-  else if constexpr (Store::bounded && keeps_blocks<Locking>) return rule::r10;
-  else if constexpr (own_free_list<Locking> && !Retention::returns_chunks) {
-    if constexpr (!std::is_same_v<Reuse, typename Locking::implies>) return rule::r11;
-  }
-  if constexpr (Retention::returns_chunks && !Locking::may_return_chunks) return rule::r9;
-  else if constexpr (Retention::returns_chunks && !Reuse::sees_empty_chunks) return rule::r8;
-  else if constexpr (looks_at_leaving<Checking> && !Reuse::sees_empty_chunks) return rule::r14;
-  else if constexpr (waits<Exhaustion> && !can_wait<Locking>) return rule::r12;
-  else if constexpr (asks_others<Exhaustion> && Store::bounded) return rule::r13;
-  if constexpr (!Size::at_run_time) {
+constexpr composition composition_of() noexcept {
+  composition c{.size = Size::traits, .locking = Locking::traits, .growth = Growth::traits, .store = Store::traits,
+                .reuse = Reuse::traits, .reuse_is_implied = implies_reuse<Locking, Reuse>(), .retention = Retention::traits,
+                .exhaustion = Exhaustion::traits, .checking = Checking::traits};
+  if constexpr (!Size::traits.at_run_time) {
+    c.bytes = Size::bytes();
+    c.alignment = Size::alignment();
     constexpr geometry<Size, shape_for<Reuse, Checking>()> g;
-    if constexpr (foreseeable<Growth, g.stride()>)
-      if (g.extent(Growth{}.next_chunk(0, 0, g.stride()).wanted) > size_limit) return rule::r7;
+    if constexpr (foreseeable<Growth, g.stride()>) c.first_chunk = g.extent(Growth{}.next_chunk(0, 0, g.stride()).wanted);
   }
-  return rule::none;
+  return c;
 }
 
 template <rule Broken>

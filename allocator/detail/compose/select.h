@@ -135,7 +135,7 @@ using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<a
                                  typename implied_by<if_on<axis::checking, Ps>, Axis>::type..., Default>::type;
 
 template <class P>
-concept bounded_store = policy_on<P, axis::store> && P::bounded;
+concept bounded_store = store_policy<P> && P::traits.bounded;
 
 /// The default of products that any thread may use: over a bounded store no thread may keep free blocks to itself.
 template <class... Ps>
@@ -164,10 +164,10 @@ struct canonical<P> {
 /// Small blocks can't hold a batch, and a bounded pool is small: the plain list.
 template <class Size, class Store>
 constexpr bool prefers_lifo() noexcept {
-  if constexpr (!size_policy<Size> || !requires { Store::bounded; }) return true;  // refused later, and silent here
-  else if constexpr (Store::bounded) return true;
-  else if constexpr (Size::at_run_time) return false;
-  else return Size::bytes() < batch_reuse<>::min_block;
+  if constexpr (!size_policy<Size> || !store_policy<Store>) return true;  // refused later, and silent here
+  else if constexpr (Store::traits.bounded) return true;
+  else if constexpr (Size::traits.at_run_time) return false;
+  else return Size::bytes() < batch_reuse<>::traits.min_block;
 }
 
 template <template <class...> class Pool, class... Ps>

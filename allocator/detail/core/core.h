@@ -25,7 +25,7 @@ template <class Environment>
 class core {
  public:
   using environment = Environment;
-  static constexpr bool returns_chunks = Environment::retention::returns_chunks;
+  static constexpr bool returns_chunks = Environment::retention::traits.returns_chunks;
   static constexpr bool checks_leaving = Environment::checks_leaving;
   using geometry_type = typename Environment::geometry;
   using chunk = typename Environment::chunk;
@@ -74,7 +74,7 @@ class core {
 
   /// Blocks that may wait in one place in front of the core: fewer where chunks go back and nearly all memory lies idle.
   std::size_t most_in_front() const noexcept
-    requires(Environment::reuse::sees_empty_chunks)
+    requires(Environment::reuse::traits.sees_empty_chunks)
   {
     return list_.front_capacity(*this);
   }
@@ -109,7 +109,7 @@ class core {
   /// Takes empty chunks out until `keep` are left. Returns them as a list linked by `next`. O(1) for a chunk that goes, and
   /// the map's O(log chunks).
   chunk* unlink_surplus(std::size_t keep) noexcept
-    requires(Environment::reuse::sees_empty_chunks)
+    requires(Environment::reuse::traits.sees_empty_chunks)
   {
     chunk* leaving = nullptr;
     for (std::size_t n = list_.empty_chunks(); n > keep; --n) {
@@ -122,7 +122,7 @@ class core {
   /// Takes every wholly free chunk out, also those that were never used. Returns them as a list linked by `next`. Where the reuse
   /// policy doesn't see empty chunks, every free block is looked at, and the map asked about it: O(free blocks × log chunks).
   chunk* unlink_empty() noexcept {
-    if constexpr (Environment::reuse::sees_empty_chunks) {
+    if constexpr (Environment::reuse::traits.sees_empty_chunks) {
       list_.settle(*this);
       chunk* leaving = unlink_surplus(0);
       for (chunk *c = untouched_, *next; c != nullptr; c = next) {
@@ -234,7 +234,7 @@ class core {
 
   /// Takes every chunk out, whatever became of its blocks, and forgets the chunk map's table.
   chunk* unlink_all() noexcept {
-    if constexpr (Environment::reuse::sees_empty_chunks)
+    if constexpr (Environment::reuse::traits.sees_empty_chunks)
       for (std::size_t n = list_.empty_chunks(); n != 0; --n) retention_.reused();
     list_.forget();
     untouched_ = nullptr;

@@ -26,7 +26,7 @@ class block_calls : public pool_chunks<Environment> {
   template <class Values>
   constexpr explicit block_calls(const Values& values) noexcept
       : chunks(values), checking_(values.template get<typename Environment::checking>()) {
-    if constexpr (requires { checking_.belongs_to(this); }) checking_.belongs_to(this);
+    if constexpr (Environment::checking::traits.knows_pool) checking_.belongs_to(this);
   }
 
   /// Whether the hot path holds no lock. Only then may room be made in a step of its own: between two locks another thread

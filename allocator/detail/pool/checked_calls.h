@@ -142,8 +142,8 @@ class checked_calls : public checked_entry<Environment> {
     if constexpr (mends) layer_.core().template mend<list_holds_all>();
   }
   static constexpr bool list_holds_all =
-      !Environment::reuse::sees_empty_chunks && !requires { requires Environment::locking::keeps_blocks; } &&
-      !requires { requires Environment::locking::own_free_list; };
+      !Environment::reuse::traits.sees_empty_chunks && !Environment::locking::traits.keeps_blocks &&
+      !Environment::locking::traits.own_free_list;
 };
 
 }  // namespace tarn::detail

@@ -78,7 +78,7 @@ class checked_entry : public block_calls<Environment> {
   /// Whether the calling thread may use the pool. Where not, that was reported.
   bool admits_caller() noexcept {
     if (!is_outside()) [[unlikely]] return false;
-    if constexpr (requires(incident& one) { checking_.admits_caller(one); }) {
+    if constexpr (Environment::checking::traits.knows_owner && Environment::locking::traits.one_thread) {
       incident one;
       if (!checking_.admits_caller(one)) [[unlikely]] {
         report(one);
@@ -117,7 +117,7 @@ class checked_entry : public block_calls<Environment> {
   }
   /// The pool ends: what is still in use is reported.
   void end() noexcept {
-    if constexpr (requires(incident& one, std::span<const void*> leaks) { checking_.on_end(layer_.core(), one, leaks); }) {
+    if constexpr (Environment::checking::traits.sees_end) {
       incident one;
       std::array<const void*, 16> leaks;
       checking_.on_end(layer_.core(), one, leaks);

@@ -69,7 +69,7 @@ struct inspector {
   template <class Environment>
   static bool is_misused([[maybe_unused]] pool_body<Environment>& pool, [[maybe_unused]] void* block,
                          [[maybe_unused]] std::size_t bytes) noexcept {
-    if constexpr (Environment::checking::refuses) {
+    if constexpr (Environment::checking::traits.refuses) {
       if (!pool.owns(block)) return false;
       pool.refuse_delete(block, bytes);
       return true;

@@ -154,7 +154,7 @@ class pool_body : public all_calls_of<Environment> {
   /// Another thread goes on with the pool, and the pools of its group: a checking policy that knows the owner forgets it. Nothing
   /// else happens. Precondition: what this thread did happens before what that one does.
   void hand_over() noexcept {
-    if constexpr (requires { calls::checking_.hand_over(); }) calls::checking_.hand_over();
+    if constexpr (Environment::checking::traits.knows_owner) calls::checking_.hand_over();
   }
 
   /// Looks at every block, in use or free, and reports each that was written where it should not. Returns how many. O(bytes).
@@ -203,7 +203,7 @@ class pool_body : public all_calls_of<Environment> {
   using chunks::statistics_;
   using chunks::supplier_;
 
-  static constexpr bool refuses = Environment::checking::refuses;
+  static constexpr bool refuses = Environment::checking::traits.refuses;
 
   // ---- the slow half: every 64th call or so --------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class pool_body : public all_calls_of<Environment> {
       return body.layer_.make_room();
     }();
     body.tell_of_leaving();
-    if constexpr (Environment::retention::returns_chunks) {
+    if constexpr (Environment::retention::traits.returns_chunks) {
       if (answer == outcome::surplus) [[unlikely]] body.give_surplus_back();
     }
   }

@@ -36,7 +36,7 @@ class pool_chunks : protected pool_growth<Environment> {
   static constexpr bool is_confined = std::is_same_v<decltype(std::declval<const layer_type&>().core_guard()), no_guard>;
   /// By a thread that doesn't wait for others.
   static constexpr bool can_be_asked =
-      Environment::may_return_chunks && (is_confined || requires(const layer_type& layer) { layer.try_grow_guard(); });
+      Environment::may_return_chunks && (is_confined || Environment::locking::traits.can_try);
 
  public:
   using growth::growth;
@@ -87,7 +87,7 @@ class pool_chunks : protected pool_growth<Environment> {
 
   /// Returns blocks in the pool's chunks, free or in use. A pool over a bounded store has them from the start.
   std::size_t capacity() const noexcept {
-    if constexpr (Environment::store::bounded) {
+    if constexpr (Environment::store::traits.bounded) {
       [[maybe_unused]] const auto growing = layer_.grow_guard();
       const std::size_t blocks = growth::capacity_under_guard();
       return blocks != 0 ? blocks : supplier_.capacity_of_store(layer_.core());
@@ -131,7 +131,7 @@ class pool_chunks : protected pool_growth<Environment> {
   void return_all() noexcept {
     layer_.drop_all();
     return_chunks([&](core_type& core) {
-      if constexpr (requires { statistics_.on_release(); }) statistics_.on_release();
+      if constexpr (Environment::statistics::traits.hears_release) statistics_.on_release();
       return core.unlink_all();
     });
     supplier_.drop_own();
@@ -141,9 +141,9 @@ class pool_chunks : protected pool_growth<Environment> {
   /// The empty chunks go that the retention policy doesn't keep. Where another thread is at the store they stay until the next
   /// time: a free doesn't wait for it.
   TARN_COLD void give_surplus_back() noexcept {
-    if constexpr (Environment::retention::returns_chunks) {
+    if constexpr (Environment::retention::traits.returns_chunks) {
       const auto give = [this] { return_chunks([](core_type& core) { return core.unlink_surplus(core.keep()); }); };
-      if constexpr (requires { growth::try_growth_guard(); }) {
+      if constexpr (Environment::locking::traits.can_try) {
         if (const auto growing = growth::try_growth_guard()) give();
       } else {
         [[maybe_unused]] const auto growing = growth::growth_guard();

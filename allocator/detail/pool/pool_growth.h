@@ -61,7 +61,7 @@ class pool_growth {
   }
   /// For whoever must not wait for another thread that is there.
   auto try_growth_guard()
-    requires requires(const layer_type& layer) { layer.try_grow_guard(); }
+    requires(Environment::locking::traits.can_try)
   {
     return noted([this] { return layer_.try_grow_guard(); });
   }
@@ -115,7 +115,7 @@ class pool_growth {
   }
   /// After an operation that went well without: it doesn't wait for a thread that is at the store.
   TARN_COLD void feed() noexcept {
-    if constexpr (Environment::keeps_memory && requires { try_growth_guard(); }) {
+    if constexpr (Environment::keeps_memory && Environment::locking::traits.can_try) {
       if (const auto growing = try_growth_guard()) supply(nullptr);
     }
   }

@@ -14,7 +14,7 @@ namespace tarn::detail {
 
 /// One of the two, whichever the checking policy needs.
 template <class Environment>
-using calls_of = std::conditional_t<Environment::checking::refuses, checked_calls<Environment>, plain_calls<Environment>>;
+using calls_of = std::conditional_t<Environment::checking::traits.refuses, checked_calls<Environment>, plain_calls<Environment>>;
 
 template <class Environment>
 class sampled_calls : public calls_of<Environment> {

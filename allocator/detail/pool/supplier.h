@@ -16,13 +16,12 @@
 namespace tarn::detail {
 
 struct no_attempt {};
-template <class Part>
+template <class Part, bool Keeps>
 struct attempt_of {
   using type = no_attempt;
 };
 template <class Part>
-  requires requires { typename Part::attempt; }
-struct attempt_of<Part> {
+struct attempt_of<Part, true> {
   using type = typename Part::attempt;
 };
 
@@ -42,7 +41,7 @@ class supplier {
 
   /// What is kept for one operation that found nothing.
   struct attempt {
-    TARN_NO_UNIQUE_ADDRESS typename attempt_of<exhaustion>::type own;
+    TARN_NO_UNIQUE_ADDRESS typename attempt_of<exhaustion, Environment::exhaustion::traits.keeps_attempt>::type own;
     bool store_refused = false;
   };
 
@@ -56,9 +55,9 @@ class supplier {
       [[maybe_unused]] const auto guard = layer.core_guard();
       request = layer.core().next_chunk(last, more);
     }
-    if (Environment::store::bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
+    if (Environment::store::traits.bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
     if (chunk* const c = fetch_from(source_, layer, request)) return c;
-    if constexpr (Environment::exhaustion::extra_chunks != 0) {
+    if constexpr (Environment::exhaustion::traits.extra_chunks != 0) {
       chunk* const c = fetch_from(exhaustion_, layer, exhaustion_.next_chunk(extra_.newest, extra_.blocks, g.stride()));
       if (c != nullptr) {
         c->from_fallback = true;
@@ -86,7 +85,7 @@ class supplier {
       const memory region = c->region;
       const bool from_fallback = c->from_fallback;
       memory_tools::hand_out(c->first, g.extent(c->blocks));
-      if constexpr (Environment::exhaustion::extra_chunks != 0) {
+      if constexpr (Environment::exhaustion::traits.extra_chunks != 0) {
         if (from_fallback && (extra_.blocks -= c->blocks) == 0) extra_.newest = 0;
       }
       c = c->next;  // the record may lie in the region
@@ -103,22 +102,22 @@ class supplier {
   memory fetch_own(std::size_t bytes) noexcept {
     memory got;
     const auto sound = [this](memory region, std::size_t alignment) { return is_aligned(region, alignment); };
-    if constexpr (!Environment::store::bounded) got = own_.fetch(source_, bytes, sound);  // it would give all that it has
-    if constexpr (Environment::exhaustion::extra_chunks != 0)
+    if constexpr (!Environment::store::traits.bounded) got = own_.fetch(source_, bytes, sound);  // it would give all that it has
+    if constexpr (Environment::exhaustion::traits.extra_chunks != 0)
       if (!got) got = own_.fetch(exhaustion_, bytes, sound, true);
     return got;
   }
   void drop_own() noexcept { own_.drop(source_, exhaustion_); }
   /// The pool ends: what its stores kept from everybody is the program's again.
   void end() noexcept {
-    if constexpr (requires { source_.end(); }) source_.end();
-    if constexpr (requires { exhaustion_.end(); }) exhaustion_.end();
+    if constexpr (Environment::store::traits.has_end) source_.end();
+    if constexpr (Environment::exhaustion::traits.has_end) exhaustion_.end();
   }
 
   /// With nothing held: whether to look again.
   bool retry(std::size_t bytes, attempt& one) noexcept {
     if (Environment::reclaims && !one.store_refused) return false;
-    if constexpr (std::is_same_v<decltype(one.own), no_attempt>) return exhaustion_.retry(bytes);
+    if constexpr (!Environment::exhaustion::traits.keeps_attempt) return exhaustion_.retry(bytes);
     else return exhaustion_.retry(bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
@@ -133,7 +132,7 @@ class supplier {
   };
   /// The last of them, since this was asked before.
   broken_region take_broken() noexcept
-    requires(Environment::checking::refuses)
+    requires(Environment::checking::traits.refuses)
   {
     return std::exchange(broken_, {});
   }
@@ -166,7 +165,7 @@ class supplier {
   /// Whether a region is what was asked for, where somebody checks. One that isn't is left alone: it may be another's.
   template <class Layer>
   bool is_sound(memory region, Layer& layer) noexcept {
-    if constexpr (Environment::checking::refuses) {
+    if constexpr (Environment::checking::traits.refuses) {
       const geometry_type& g = layer.core().geometry();
       if (!is_aligned(region, Environment::chunk_alignment(g))) return false;
       const auto* const start = static_cast<const std::byte*>(region.start);
@@ -182,7 +181,7 @@ class supplier {
     }
   }
   bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
-    if constexpr (Environment::checking::refuses) {
+    if constexpr (Environment::checking::traits.refuses) {
       if (address_of(region.start) % alignment != 0) {
         broken_ = {region, alignment};
         return false;
@@ -201,9 +200,9 @@ class supplier {
   };
   struct no_counts {};
 
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::exhaustion::extra_chunks != 0, extra_counts, no_counts> extra_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::exhaustion::traits.extra_chunks != 0, extra_counts, no_counts> extra_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::keeps_memory, own_memory, no_own_memory> own_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::checking::refuses, broken_region, none_is_looked_for> broken_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Environment::checking::traits.refuses, broken_region, none_is_looked_for> broken_;
 };
 
 }  // namespace tarn::detail

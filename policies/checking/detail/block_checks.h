@@ -50,7 +50,7 @@ class block_checks {
       if (!words_around(core, block).stand(kept())) [[unlikely]] return outcome::refused;
     }
     records(*at.c).get(at.slot).give(sequence_);
-    if constexpr (Spec::fills) free_fill::write(static_cast<std::byte*>(block), core.geometry().payload());
+    if constexpr (Spec::traits.fills) free_fill::write(static_cast<std::byte*>(block), core.geometry().payload());
     return outcome::done;
   }
   void describe_deallocate(core_type& core, void* block, incident& one) noexcept {
@@ -68,7 +68,7 @@ class block_checks {
       if (!known.was_handed_out()) words_around(core, block).write(kept());
       else if (!is_as_left(core, block)) [[unlikely]] return outcome::damaged;
     }
-    if constexpr (Spec::knows_owner) {
+    if constexpr (Spec::traits.knows_owner) {
       if (sequence_ == 0) [[unlikely]] named_pools.enter(pool_, name_);
     }
     known.take(sequence_);
@@ -79,14 +79,14 @@ class block_checks {
     if (at.c == nullptr || at.slot >= at.c->carved || records(*at.c).in_use(at.slot)) return on_astray(core, block, one);
     if constexpr (Spec::guards) {
       look_around(core, at, block, one);
-      if constexpr (Spec::fills) look_inside(core, at, block, one);
+      if constexpr (Spec::traits.fills) look_inside(core, at, block, one);
     }
     records(*at.c).get(at.slot).take(sequence_);
   }
 
   /// Which use of the block this is; 0: it isn't in use, or no block.
   static std::uint64_t generation_of(core_type& core, const void* block) noexcept
-    requires(Spec::has_generations)
+    requires(Spec::traits.has_generations)
   {
     const place at = find(core, block);
     return at.c != nullptr && records(*at.c).in_use(at.slot) ? records(*at.c).find(at.slot)->generation() : 0;
@@ -94,7 +94,7 @@ class block_checks {
 
   /// A block that is in use was asked for there. Any other address is left alone.
   void note_site(core_type& core, const void* block, call_site where) noexcept
-    requires(Spec::has_sites)
+    requires(Spec::traits.has_sites)
   {
     const place at = find(core, block);
     if (at.c != nullptr && records(*at.c).in_use(at.slot)) records(*at.c).get(at.slot).site = where;
@@ -107,7 +107,7 @@ class block_checks {
 
   /// A pool without a lock belongs to the thread that used it first, until hand_over().
   bool admits_caller(incident& one) noexcept
-    requires(Spec::knows_owner && requires { requires Environment::locking::one_thread; })
+    requires(Spec::traits.knows_owner && Environment::locking::traits.one_thread)
   {
     atomic_word<std::uint64_t>& owner = owner_of_pool();
     const std::uint64_t me = this_thread_number();
@@ -120,7 +120,7 @@ class block_checks {
     return false;
   }
   void hand_over() noexcept {
-    if constexpr (Spec::knows_owner) owner_of_pool().store(0, memory_order_relaxed);
+    if constexpr (Spec::traits.knows_owner) owner_of_pool().store(0, memory_order_relaxed);
   }
 
   void report(misuse& what) noexcept {
@@ -143,7 +143,7 @@ class block_checks {
         ++n;
       }
     });
-    if constexpr (Spec::knows_owner) named_pools.leave(pool_);
+    if constexpr (Spec::traits.knows_owner) named_pools.leave(pool_);
     ended_ = true;
     if (n == 0) return;
     misuse& what = one.note(misuse_kind::leak, nullptr);
@@ -154,7 +154,7 @@ class block_checks {
 
   /// Looks at every block from `from` on, which it moves behind the next that was damaged. Returns whether there was one.
   bool next_damaged(core_type& core, const void*& from, incident& one) noexcept
-    requires(Spec::can_verify)
+    requires(Spec::traits.can_verify)
   {
     core.each_chunk([&](chunk& c) {
       for (std::size_t i = 0; i != records(c).ready() && !one.seen(); ++i) {
@@ -207,7 +207,7 @@ class block_checks {
   static guard_words words_around(core_type& core, const void* block) noexcept { return {block, core.geometry().payload()}; }
   bool is_as_left(core_type& core, const void* block) const noexcept {
     if (!words_around(core, block).stand(kept())) [[unlikely]] return false;
-    if constexpr (Spec::fills) return free_fill::stands(static_cast<const std::byte*>(block), core.geometry().payload());
+    if constexpr (Spec::traits.fills) return free_fill::stands(static_cast<const std::byte*>(block), core.geometry().payload());
     return true;
   }
 
@@ -250,7 +250,7 @@ class block_checks {
   }
 
   atomic_word<std::uint64_t>& owner_of_pool() noexcept {
-    if constexpr (requires { Environment::locking::owner(); }) return Environment::locking::owner();
+    if constexpr (Environment::locking::traits.has_owner) return Environment::locking::owner();
     else return owner_;
   }
 

@@ -22,7 +22,7 @@ class direct_layer {
   auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
   auto grow_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
   auto try_grow_guard() const
-    requires requires(const Guards& guards) { guards.try_growth(); }
+    requires(Guards::can_try)
   {
     return guards_.try_growth();
   }
@@ -38,7 +38,7 @@ class direct_layer {
   void drain_all() noexcept {}
   void drop_all() noexcept {}
   void end() noexcept {
-    if constexpr (requires { guards_.end(); }) guards_.end();
+    guards_.end();
   }
 
   template <class Chunk>

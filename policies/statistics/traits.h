@@ -1,0 +1,18 @@
+// What policies of the axis statistics say of themselves, each in one object, `traits`. A trait promises what its comment names, and what a
+// policy has and does not say is refused.
+#ifndef TARN_POLICIES_STATISTICS_TRAITS_H_
+#define TARN_POLICIES_STATISTICS_TRAITS_H_
+
+#include "tarn/policies/axis.h"
+
+namespace tarn {
+
+/// What a statistics policy says of itself.
+struct statistics_traits {
+  bool counts = false;         // read(): what statistics() of the pool returns
+  bool hears_release = false;  // on_release(): every block ends, also those in use
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_STATISTICS_TRAITS_H_

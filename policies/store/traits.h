@@ -1,0 +1,21 @@
+// What policies of the axis store say of themselves, each in one object, `traits`. A trait promises what its comment names, and what a
+// policy has and does not say is refused.
+#ifndef TARN_POLICIES_STORE_TRAITS_H_
+#define TARN_POLICIES_STORE_TRAITS_H_
+
+#include "tarn/policies/axis.h"
+
+namespace tarn {
+
+/// What a store policy says of itself.
+struct store_traits {
+  bool bounded = false;            // it has one region and that is all: room(alignment) is the bytes that it can still give
+  bool sized_by_geometry = false;  // the region is computed from the pool's geometry when the pool is compiled
+  bool zeroed = false;             // what it gives is all zero
+  bool reports_pages = false;      // report(): what became of its pages
+  bool has_end = false;            // end(): the pool ends, after all regions were given back
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_STORE_TRAITS_H_

@@ -1,0 +1,63 @@
+// What policies say of themselves. A word that isn't there is the compiler's own error, which names it; what is said and not there, or
+// there and not said, is the rule's.
+#include <cstddef>
+#include <cstdlib>
+
+#include "tarn/allocator/pool.h"
+
+// expect: refusess
+namespace traits_mistyped {
+struct careful : tarn::no_checking {
+#ifdef TARN_TWIN
+  static constexpr tarn::checking_traits traits{.prefix = 8};
+#else
+  static constexpr tarn::checking_traits traits{.refusess = true};
+#endif
+};
+}  // namespace traits_mistyped
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+// It has an end() that nobody would call.
+namespace traits_member_not_said {
+template <bool Says>
+struct closing_store : tarn::heap_store {
+  static constexpr tarn::store_traits traits{.has_end = Says};
+  template <class Environment>
+  struct source : tarn::heap_store::source<Environment> {
+    using tarn::heap_store::source<Environment>::source;
+    void end() noexcept {}
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, closing_store<true>> right;
+#else
+tarn::pool<tarn::static_size<64>, closing_store<false>> wrong;
+#endif
+}  // namespace traits_member_not_said
+
+// expect: tarn: [P2] this locking policy lacks something that the pool uses
+// It says that its guard can be tried, and it can't.
+namespace traits_said_and_not_there {
+struct patient : tarn::no_locking {
+#ifdef TARN_TWIN
+  static constexpr tarn::locking_traits traits{.one_thread = true};
+#else
+  static constexpr tarn::locking_traits traits{.one_thread = true, .can_try = true};
+#endif
+};
+tarn::pool<tarn::static_size<64>, patient> one;
+}  // namespace traits_said_and_not_there
+
+// expect: tarn: [P9] this statistics policy lacks something that the pool uses
+// It is another axis' object.
+namespace traits_of_another_axis {
+struct confused : tarn::no_statistics {
+#ifdef TARN_TWIN
+  static constexpr tarn::statistics_traits traits{};
+#else
+  static constexpr tarn::store_traits traits{};
+#endif
+};
+tarn::pool<tarn::static_size<64>, confused> one;
+}  // namespace traits_of_another_axis
