@@ -12,8 +12,8 @@
 namespace tarn {
 
 /// A Lockable, 4 bytes. Who finds it locked looks again a while, then waits in the system. It is not fair, not recursive, and not for
-/// memory that processes share. While the process has one thread, lock() and unlock() are a load and a store: a pair takes 0.6
-/// instead of 10 ns, and std::mutex 3.2 to 4.3, or 12 with threads (prototype).
+/// memory that processes share. While the process has one thread, lock() and unlock() are a load and a store: an allocation and a free
+/// under it take 2.2 ns then, and 8.7 with threads; under a std::mutex 10.8 and 11.4 (AMD EPYC).
 class mutex {
  public:
   constexpr mutex() noexcept = default;

@@ -164,7 +164,7 @@ class core {
     const std::size_t i = geometry_.slot_at(address_of(block) - address_of(c->first) - geometry_.offset());
     return i < c->carved && !checking_column(*c).in_use(i);
   }
-  /// For the reuse policy: an address that it read in a free block is none. Kept until mend().
+  /// For the reuse policy: a link that it read from a free block is invalid. Kept until mend().
   void distrust(const void* address) noexcept
     requires(hides_links<typename Environment::checking>)
   {

@@ -127,7 +127,7 @@ class checked_calls : public checked_entry<Environment> {
   }
 
   static constexpr bool mends = hides_links<typename Environment::checking>;
-  /// Whether the list read an address that is none.
+  /// Whether the list read an invalid link.
   bool is_astray(incident& one) noexcept {
     if constexpr (mends) {
       const void* const address = layer_.core().distrusted();

@@ -148,7 +148,7 @@ class checked_entry : public block_calls<Environment> {
   }
 
  private:
-  /// Whether this thread is in no call of the pool, as far as somebody keeps that. Where it is, that was reported.
+  /// Whether this thread is in no call of the pool, if reentry is tracked. Where it is, that was reported.
   bool is_outside() noexcept {
     if constexpr (Environment::tells_reentry) {
       if (call_frame* const outer = call_frame::in(this)) [[unlikely]] {

@@ -113,7 +113,7 @@ class pool_growth {
     }
     return true;
   }
-  /// After an operation that went well without: it doesn't wait for a thread that is at the store.
+  /// Tops up what the map and the layer keep for themselves; never blocks.
   TARN_COLD void feed() noexcept {
     if constexpr (Environment::keeps_memory && Environment::locking::traits.can_try) {
       if (const auto growing = try_growth_guard()) supply(nullptr);

@@ -31,7 +31,7 @@ class block_checks {
   using core_type = typename Environment::core;
   using chunk = typename Environment::chunk;
 
-  /// A chunk and one of its slots. Not all of them are.
+  /// A chunk and one of its slots. Null if the address lies in no chunk.
   struct place {
     chunk* c = nullptr;
     std::size_t slot = 0;

@@ -64,7 +64,7 @@ struct life_record {
   std::uint64_t freed_by;
 };
 
-/// And where the block was asked for, as far as somebody says.
+/// And where the block was asked for, if the caller says.
 struct sited_record : life_record {
   void take(std::uint64_t& sequence) noexcept {
     life_record::take(sequence);

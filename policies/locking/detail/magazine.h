@@ -36,7 +36,7 @@ struct magazine {
 };
 static_assert(sizeof(magazine) == 2 * sizeof(void*));
 
-/// What of a pool's memory is at nobody's hand: full and empty magazines, and memory for further ones. A full magazine isn't
+/// What no thread holds: full and empty magazines, and memory for further ones. A full magazine isn't
 /// changed while it lies here. The caller holds the core guard.
 class depot {
  public:
