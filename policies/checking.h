@@ -21,7 +21,8 @@
 
 namespace tarn {
 
-/// Everything that the pool uses of a checking policy beside its traits. The machinery is `part<Environment>`, made from the policy.
+/// Everything that the pool uses of a checking policy beside its traits.
+/// The machinery is `part<Environment>`, made from the policy.
 ///   per_chunk<Environment>        its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
 /// and where it refuses, with what the core keeps guarded:
 ///   on_allocate(core, block)      after a block came from the list. `done`: it is handed out; `refused`: it isn't; `damaged`: it

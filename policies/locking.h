@@ -19,7 +19,8 @@
 
 namespace tarn {
 
-/// Everything that the pool uses of a locking policy beside its traits. The machinery is `layer<Core>`, which owns the core.
+/// Everything that the pool uses of a locking policy beside its traits.
+/// The machinery is `layer<Core>`, which owns the core.
 ///   cell<T>                     a number that hooks may change where they run: plain, or atomic
 ///   per_chunk<Environment>      its column
 ///   guard()                     held around pop, push, batches and hooks; may guard nothing

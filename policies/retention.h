@@ -13,7 +13,8 @@
 
 namespace tarn {
 
-/// Everything that the pool uses of a retention policy beside its traits. The machinery is `part`, made from the policy, called with the core
+/// Everything that the pool uses of a retention policy beside its traits.
+/// The machinery is `part`, made from the policy, called with the core
 /// guard held.
 ///   emptied(), reused()  a chunk has become wholly free, or is used again; emptied() answers `surplus` when too many are free
 ///   keep()               how many empty chunks stay when a surplus is given back

@@ -15,7 +15,8 @@
 
 namespace tarn {
 
-/// Everything that the pool uses of a reuse policy beside its traits. The machinery is `list<Environment>`, called with the core guard held.
+/// Everything that the pool uses of a reuse policy beside its traits.
+/// The machinery is `list<Environment>`, called with the core guard held.
 ///   per_chunk<Environment>       its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
 ///   pop(core)                    one branch; null: nothing ready
 ///   pop_slow(core)               refills, carves; null: a chunk is needed. Asks again first, since another may have refilled

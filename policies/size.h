@@ -15,7 +15,8 @@
 
 namespace tarn {
 
-/// Everything that the pool uses of a size policy beside its traits. `bytes()` and `alignment()` are static constants unless its traits say at_run_time.
+/// Everything that the pool uses of a size policy beside its traits.
+/// `bytes()` and `alignment()` are static constants unless its traits say at_run_time.
 template <class P>
 concept size_policy = policy_on<P, axis::size> && requires(const P& size) {
   requires std::same_as<decltype(P::traits), const size_traits>;

@@ -13,7 +13,8 @@
 
 namespace tarn {
 
-/// Everything that the pool uses of a statistics policy beside its traits. The machinery is `part<Environment>`, made from the policy; its
+/// Everything that the pool uses of a statistics policy beside its traits.
+/// The machinery is `part<Environment>`, made from the policy; its
 /// counters are cells of the environment, so that they are atomic where hooks run outside every lock.
 ///   on_allocate(blocks), on_deallocate(blocks)  called with guard()
 ///   on_chunk(bytes), off_chunk(bytes)      a chunk came or went; called with the core guard

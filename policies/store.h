@@ -26,7 +26,8 @@ struct detail::home<P> {
                 "tarn/policies/store/resource_store.h");
 };
 
-/// Everything that the pool uses of a store policy beside its traits. The machinery is `source<Environment>`, made from the policy.
+/// Everything that the pool uses of a store policy beside its traits.
+/// The machinery is `source<Environment>`, made from the policy.
 ///   acquire(bytes, alignment)   called with the growth guard only, so calls never overlap and a store need not be
 ///                               thread-safe. Gives at least `bytes` (more is welcome), aligned; null: refused. It must
 ///                               not use the pool it serves

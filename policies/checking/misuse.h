@@ -86,7 +86,7 @@ inline void print_and_abort(const misuse& what) noexcept {
 }
 
 namespace detail {
-TARN_ONE_IN_PROCESS inline constinit detail::atomic_word<misuse_handler> misuse_handler_now = print_and_abort;
+TARN_ONE_IN_PROCESS inline constinit atomic_word<misuse_handler> misuse_handler_now = print_and_abort;
 
 /// The last misuse that an operation came across, until nothing is held any more and it can be told. Costs a byte until then.
 class incident {
@@ -120,7 +120,7 @@ class incident {
   };
 };
 
-TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now.load(detail::memory_order_acquire)(what); }
+TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now.load(memory_order_acquire)(what); }
 }  // namespace detail
 
 /// Sets the handler of the process; null: the default. Returns the one before.

@@ -21,7 +21,6 @@ struct stand_in_traits {
   bool hides_links = false;
   bool one_thread = false;
   bool has_owner = false;
-  bool returns_chunks = false;
 };
 
 struct stand_in {
@@ -44,9 +43,6 @@ struct stand_in {
     static constexpr stand_in_traits traits{};
   };
   struct locking {
-    static constexpr stand_in_traits traits{};
-  };
-  struct retention {
     static constexpr stand_in_traits traits{};
   };
 

@@ -42,7 +42,6 @@ class thread_aware_mutex {
   };
 
  private:
-
   spin_mutex mutex_;
 };
 

@@ -1,15 +1,17 @@
-// The library's own mutex: it excludes, try_lock() sees that it is taken, who waits sleeps and is woken; and it may be locked while the
-// process has one thread and unlocked when it has two.
+// The library's own mutex: it excludes, try_lock() sees that it is taken, and a waiting thread sleeps until it is woken. It may be locked
+// while the process has one thread and unlocked when it has two.
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
 #include "tarn/policies/locking/mutex.h"
+#include "tarn/policies/locking/spin_mutex.h"
 #include "tarn/policies/platform/single_threaded.h"
 #include "tarn/test/support/observed_thread.h"
 
@@ -44,9 +46,12 @@ BOOST_AUTO_TEST_CASE(locked_alone_it_is_locked_for_threads_and_unlocked_among_th
   BOOST_TEST_MESSAGE((locked_alone ? "locked without an atomic operation" : "locked as ever"));
 }
 
-BOOST_AUTO_TEST_CASE(one_thread_at_a_time) {
+// What both of the library's own do.
+using mutexes = std::tuple<mutex, spin_mutex>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(one_thread_at_a_time, Mutex, mutexes) {
   constexpr std::size_t rounds = 50'000;
-  mutex shared;
+  Mutex shared;
   std::size_t count = 0;  // no atomic: the mutex is all it has
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -60,8 +65,8 @@ BOOST_AUTO_TEST_CASE(one_thread_at_a_time) {
   BOOST_TEST(count == 4 * rounds);
 }
 
-BOOST_AUTO_TEST_CASE(try_lock_says_whether_it_could) {
-  mutex one;
+BOOST_AUTO_TEST_CASE_TEMPLATE(try_lock_says_whether_it_could, Mutex, mutexes) {
+  Mutex one;
   BOOST_TEST(one.try_lock());
   bool again = true;
   std::thread([&] { again = one.try_lock(); }).join();
