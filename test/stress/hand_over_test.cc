@@ -143,9 +143,11 @@ void churn(const contender& c) {
 }
 const case_for_each churn_cases("churn", churn);
 
-/// One thread takes far more than the others and gives it back, so that the pool grows and shrinks under them.
+/// One thread takes far more than the others and gives it back, so that the pool grows and shrinks under them. The others hand over
+/// among themselves, which needs two.
 void tides(const contender& c) {
-  for (const std::size_t threads : thread_counts()) {
+  for (const std::size_t count : thread_counts()) {
+    const std::size_t threads = std::max<std::size_t>(count, 3);
     campaign run("tides", c, threads);
     std::atomic<std::size_t> working{threads - 1};
     // However fast they hand over: they go on until this much has happened beside them.
