@@ -11,12 +11,12 @@
 
 #include <type_traits>
 
-#include "tarn/allocator/detail/compose/environment.h"
+#include "tarn/allocator/detail/compose/pool_traits.h"
 #include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/compose/values.h"
-#include "tarn/allocator/detail/pool/pool_body.h"
+#include "tarn/allocator/detail/pool/members.h"
 
 namespace tarn {
 
@@ -37,7 +37,7 @@ constexpr auto choose_body() noexcept {
   } else {
     using identity = std::conditional_t<std::is_void_v<Identity> || Locking::traits.needs_identity, Identity, some_static_pool>;
     return std::type_identity<
-        pool_body<environment<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>>{};
+        pool_members<pool_traits<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>>{};
   }
 }
 
@@ -46,8 +46,7 @@ using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::typ
 
 }  // namespace detail
 
-/// A pool that names one policy for each axis, in the order of the axes. Its members are those of detail::pool_body and
-/// its base, detail::pool_chunks:
+/// A pool that names one policy for each axis, in the order of the axes. Its members are those of detail::pool_members:
 ///
 ///   allocate, try_allocate, deallocate, allocate_batch, try_allocate_batch, deallocate_batch    blocks
 ///   reserve, try_reserve, trim, release                                                         chunks

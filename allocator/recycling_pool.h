@@ -75,7 +75,7 @@ class recycling_pool {
   /// Destroys all objects, also those that were not released.
   ~recycling_pool() {
     if constexpr (!std::is_trivially_destructible_v<T>)
-      detail::inspector::core(slots_).each_carved([](void* slot) {
+      detail::inspector::drained(slots_).chunks.each_carved([](void* slot) {
         if (header_of(slot)->is != state::unmade) std::destroy_at(object_of(slot));
       });
   }

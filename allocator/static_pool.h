@@ -92,6 +92,11 @@ struct static_body {
 template <class Tag, class Pool>
 constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{values_of_tag<Tag>{}};
 
+template <class Body>
+inline constexpr bool is_in_place = false;
+template <class Traits>
+inline constexpr bool is_in_place<pool_members<Traits>> = Traits::in_place;
+
 }  // namespace detail
 
 /// \tparam Tag       any type, complete or not: pools of other tags are other pools
@@ -105,8 +110,11 @@ class static_pool {
   static_pool() = delete;
 
   /// Returns the one pool of the tag. It costs an instruction: the address is hidden from the compiler once, so that the
-  /// pool is reached through a register like any object.
-  static body& instance() noexcept { return *detail::launder_address(&detail::static_body<Tag, pool<Policies...>>::body); }
+  /// pool is reached through a register like any object. Not where its free list lies behind an array: there that is longer.
+  static body& instance() noexcept {
+    if constexpr (detail::is_in_place<body>) return detail::static_body<Tag, pool<Policies...>>::body;
+    else return *detail::launder_address(&detail::static_body<Tag, pool<Policies...>>::body);
+  }
 };
 
 }  // namespace tarn

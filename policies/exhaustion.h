@@ -26,7 +26,7 @@ concept retries_with_attempt = requires(Part& part, std::size_t bytes, typename 
 }  // namespace detail
 
 /// Everything that the pool uses of an exhaustion policy beside its traits.
-/// The machinery is `part<Environment>`, made from the policy.
+/// The machinery is `part<Traits>`, made from the policy.
 ///   retry(bytes)                    called with nothing held; true: look again. `bytes`: the size of a block. Or
 ///                                   retry(bytes, attempt), with what the part's `attempt` keeps for one allocation
 ///   freed(blocks)                   where the policy's `hears_frees` is true: so many blocks were given back

@@ -1,4 +1,4 @@
-// Axis locking: who may use the pool at once. A locking policy is a layer over a core that is written for one thread.
+// Axis locking: who may use the pool at once. A locking policy has the calls to the free list, which is written for one thread.
 #ifndef TARN_POLICIES_LOCKING_H_
 #define TARN_POLICIES_LOCKING_H_
 
@@ -20,60 +20,60 @@
 namespace tarn {
 
 /// Everything that the pool uses of a locking policy beside its traits.
-/// The machinery is `layer<Core>`, which owns the core.
-///   cell<T>                     a number that hooks may change where they run: plain, or atomic
-///   per_chunk<Environment>      its column
-///   guard()                     held around pop, push, batches and hooks; may guard nothing
-///   core_guard(), grow_guard()  held around the core, and around the store. Order: grow_guard, then core_guard
-///   pop(), pop_slow()           a block, or null: nothing ready; nothing without a further chunk
-///   push(), push_slow()         `full`: the slow half must take it; `surplus`: taken, and chunks may go back
-///   make_room()                 after a push that answered `crowded`
-///   pop_batch(), push_batch()   many at once; pop_batch returns how many it got
-///   drain()                     gives the blocks in front of the core back to it that the calling thread can get at
-///   drain_all()                 all of them; nobody else uses the pool
-///   shortage(fresh)             bytes that the layer lacks for itself, to adopt a list of fresh chunks or, null, to go on; 0:
-///                               none. Asked with the growth guard held, until it is 0 or the store refuses
-///   supply(memory)              that many bytes, from the pool's store, until drop_all(); null: the store refused
-///   expect(n)                   n blocks were reserved: shortage() says what the calling thread will lack to go on with them
-///   starves()                   a slow operation left it with a shortage
-///   adopt(chunk)                under the core guard: the core's adopt(), and what the layer has to know of a chunk
-///   drop_all()                  every chunk goes, with what the layer was supplied; nobody else uses the pool
-///   end()                       nothing outside the pool may refer to it any more: it ends, or is as new
+/// The machinery is `state<Traits>`, which is handed the pool: its members `list` and `chunks`, written for one thread.
+///   cell<T>                       a number that hooks may change where they run: plain, or atomic
+///   per_chunk<Traits>             its column
+///   hit_guard()                   held around pop, push, batches and hooks; may guard nothing
+///   core_guard(), growth_guard()  held around list and chunks, and around the store. Order: growth_guard, then core_guard
+///   pop(pool), pop_slow(pool)     a block, or null: nothing ready; nothing without a further chunk
+///   push(pool, block), push_slow(pool, block)
+///                                 `full`: the slow half must take it; `surplus`: taken, and chunks may go back
+///   make_room(pool)               after a push that answered `crowded`
+///   pop_batch(pool, out, n), push_batch(pool, in, n)
+///                                 many at once; pop_batch returns how many it got
+///   drain(pool)                   gives the blocks in front of the list back to it that the calling thread can get at
+///   drain_all(pool)               all of them; nobody else uses the pool
+///   shortage(pool, fresh)         bytes that it lacks for itself, to adopt a list of fresh chunks or, null, to go on; 0: none.
+///                                 Asked with the growth guard held, until it is 0 or the store refuses
+///   supply(pool, memory)          that many bytes, from the pool's store, until drop_all(); null: the store refused
+///   expect(n)                     n blocks were reserved: shortage() says what the calling thread will lack to go on with them
+///   starves()                     a slow operation left it with a shortage
+///   adopt(pool, chunk)            under the core guard: chunks.adopt(chunk, list), and what it has to know of a chunk itself
+///   drop_all()                    every chunk goes, with what it was supplied; nobody else uses the pool
+///   end()                         nothing outside the pool may refer to it any more: it ends, or is as new
 /// It may say more:
-///   implies                     the reuse policy that it goes with
+///   implies                       the reuse policy that it goes with
 template <class P>
 concept locking_policy = policy_on<P, axis::locking> && requires {
   requires std::same_as<decltype(P::traits), const locking_traits>;
   typename P::template cell<std::size_t>;
   requires detail::column<typename P::template per_chunk<detail::stand_in>>;
-  typename P::template layer<detail::stand_in::core>;
-} && requires(typename P::template layer<detail::stand_in::core>& layer, void* block, void** out, void* const* in,
+  typename P::template state<detail::stand_in>;
+} && requires(typename P::template state<detail::stand_in>& state, detail::stand_in::pool& pool, void* block, void** out, void* const* in,
               std::size_t n) {
-  layer.guard();
-  { layer.pop() } noexcept -> std::same_as<void*>;
-  { layer.pop_slow() } noexcept -> std::same_as<void*>;
-  { layer.push(block) } noexcept -> std::same_as<detail::outcome>;
-  { layer.push_slow(block) } noexcept -> std::same_as<detail::outcome>;
-  { layer.make_room() } noexcept -> std::same_as<detail::outcome>;
-  { layer.pop_batch(out, n) } noexcept -> std::same_as<std::size_t>;
-  { layer.push_batch(in, n) } noexcept -> std::same_as<detail::outcome>;
-  { layer.drain() } noexcept -> std::same_as<void>;
-  { layer.drain_all() } noexcept -> std::same_as<void>;
-  { layer.drop_all() } noexcept -> std::same_as<void>;
-  { layer.end() } noexcept -> std::same_as<void>;
-  { layer.supply(detail::memory{}) } noexcept -> std::same_as<void>;
-  { layer.core() } noexcept -> std::same_as<detail::stand_in::core&>;
-} && requires(typename P::template layer<detail::stand_in::core>& layer, detail::stand_in::chunk& chunk) {
-  { layer.adopt(chunk) } noexcept -> std::same_as<void>;
-  { layer.shortage(&chunk) } noexcept -> std::same_as<std::size_t>;
-  { layer.starves() } noexcept -> std::same_as<bool>;
-  { layer.expect(std::size_t{}) } noexcept -> std::same_as<void>;
-} && requires(const typename P::template layer<detail::stand_in::core>& layer) {  // of a pool that is only looked at
-  layer.core_guard();
-  layer.grow_guard();
-  { layer.core() } noexcept -> std::same_as<const detail::stand_in::core&>;
-} && detail::as_promised<P::traits.can_try, requires(const typename P::template layer<detail::stand_in::core>& layer) {
-  static_cast<bool>(layer.try_grow_guard());
+  { state.pop(pool) } noexcept -> std::same_as<void*>;
+  { state.pop_slow(pool) } noexcept -> std::same_as<void*>;
+  { state.push(pool, block) } noexcept -> std::same_as<detail::outcome>;
+  { state.push_slow(pool, block) } noexcept -> std::same_as<detail::outcome>;
+  { state.make_room(pool) } noexcept -> std::same_as<detail::outcome>;
+  { state.pop_batch(pool, out, n) } noexcept -> std::same_as<std::size_t>;
+  { state.push_batch(pool, in, n) } noexcept -> std::same_as<detail::outcome>;
+  { state.drain(pool) } noexcept -> std::same_as<void>;
+  { state.drain_all(pool) } noexcept -> std::same_as<void>;
+  { state.drop_all() } noexcept -> std::same_as<void>;
+  { state.end() } noexcept -> std::same_as<void>;
+  { state.supply(pool, detail::memory{}) } noexcept -> std::same_as<void>;
+} && requires(typename P::template state<detail::stand_in>& state, detail::stand_in::pool& pool, detail::stand_in::chunk& chunk) {
+  { state.adopt(pool, chunk) } noexcept -> std::same_as<void>;
+  { state.shortage(pool, &chunk) } noexcept -> std::same_as<std::size_t>;
+  { state.starves() } noexcept -> std::same_as<bool>;
+  { state.expect(std::size_t{}) } noexcept -> std::same_as<void>;
+} && requires(const typename P::template state<detail::stand_in>& state) {  // of a pool that is only looked at
+  state.hit_guard();
+  state.core_guard();
+  state.growth_guard();
+} && detail::as_promised<P::traits.can_try, requires(const typename P::template state<detail::stand_in>& state) {
+  static_cast<bool>(state.try_growth_guard());
 }> && detail::as_promised<P::traits.has_owner, requires {
   P::owner();
 }>;

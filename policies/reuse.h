@@ -16,41 +16,41 @@
 namespace tarn {
 
 /// Everything that the pool uses of a reuse policy beside its traits.
-/// The machinery is `list<Environment>`, called with the core guard held.
-///   per_chunk<Environment>       its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
-///   pop(core)                    one branch; null: nothing ready
-///   pop_slow(core)               refills, carves; null: a chunk is needed. Asks again first, since another may have refilled
-///   push(core, block)            takes it; `crowded`: make_room(core) must follow, which answers `done` or `surplus`
+/// The machinery is `list<Traits>`, called with the core guard held.
+///   per_chunk<Traits>       its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
+///   pop(chunks)                  one branch; null: nothing ready
+///   pop_slow(chunks)             refills, carves; null: a chunk is needed. Asks again first, since another may have refilled
+///   push(chunks, block)          takes it; `crowded`: make_room(chunks) must follow, which answers `done` or `surplus`
 ///   pop_batch, push_batch        the first of a batch that was given back is handed out first
 ///   adopted(chunk)               a chunk came, or stayed in a trim
-///   drain(core, take)            calls take(block) for every free block, the next to be handed out first, and is as new:
+///   drain(chunks, take)          calls take(block) for every free block, the next to be handed out first, and is as new:
 ///                                columns may go after it
-///   restore(core, block)         takes a drained block whose chunk stays
+///   restore(chunks, block)       takes a drained block whose chunk stays
 ///   forget()                     drops every free block untouched: all chunks go
 /// and where it sees empty chunks:
-///   settle(core)                 all that is free is counted: a chunk that can be empty is
+///   settle(chunks)               all that is free is counted: a chunk that can be empty is
 ///   empty_chunks()               how many there are
 ///   take_empty()                 one of them, which leaves
-///   front_capacity(core)         blocks that may wait in one place in front of it, so that chunks can become empty
+///   front_capacity(chunks)       blocks that may wait in one place in front of it, so that chunks can become empty
 template <class P>
 concept reuse_policy = policy_on<P, axis::reuse> && requires {
   requires std::same_as<decltype(P::traits), const reuse_traits>;
   requires detail::column<typename P::template per_chunk<detail::stand_in>>;
   typename P::template list<detail::stand_in>;
-} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::core& core, void* block, void** out,
+} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::chunks& chunks, void* block, void** out,
               void* const* in, std::size_t n) {
-  { list.pop(core) } noexcept -> std::same_as<void*>;
-  { list.pop_slow(core) } noexcept -> std::same_as<void*>;
-  { list.push(core, block) } noexcept -> std::same_as<detail::outcome>;
-  { list.make_room(core) } noexcept -> std::same_as<detail::outcome>;
-  { list.pop_batch(core, out, n) } noexcept -> std::same_as<std::size_t>;
-  { list.push_batch(core, in, n) } noexcept -> std::same_as<detail::outcome>;
-  { list.drain(core, detail::taker{}) } noexcept -> std::same_as<void>;
+  { list.pop(chunks) } noexcept -> std::same_as<void*>;
+  { list.pop_slow(chunks) } noexcept -> std::same_as<void*>;
+  { list.push(chunks, block) } noexcept -> std::same_as<detail::outcome>;
+  { list.make_room(chunks) } noexcept -> std::same_as<detail::outcome>;
+  { list.pop_batch(chunks, out, n) } noexcept -> std::same_as<std::size_t>;
+  { list.push_batch(chunks, in, n) } noexcept -> std::same_as<detail::outcome>;
+  { list.drain(chunks, detail::taker{}) } noexcept -> std::same_as<void>;
 } && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::chunk& chunk) {
   { list.adopted(chunk) } noexcept -> std::same_as<void>;
   { list.forget() } noexcept -> std::same_as<void>;
-} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::core& core, void* block) {
-  { list.restore(core, block) } noexcept -> std::same_as<void>;
+} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::chunks& chunks, void* block) {
+  { list.restore(chunks, block) } noexcept -> std::same_as<void>;
 } && std::default_initializable<typename P::template list<detail::stand_in>>;
 
 }  // namespace tarn

@@ -26,12 +26,21 @@ struct detail::home<P> {
                 "tarn/policies/store/resource_store.h");
 };
 
+namespace detail {
+template <class P>
+concept store_with_array = requires(typename P::template array<stand_in>& array) {
+  { array.start() } noexcept -> std::same_as<std::byte*>;
+  { array.end() } noexcept -> std::same_as<void>;
+};
+}  // namespace detail
+
 /// Everything that the pool uses of a store policy beside its traits.
-/// The machinery is `source<Environment>`, made from the policy.
+/// The machinery is `source<Traits>`, made from the policy.
 ///   acquire(bytes, alignment)   called with the growth guard only, so calls never overlap and a store need not be
 ///                               thread-safe. Gives at least `bytes` (more is welcome), aligned; null: refused. It must
 ///                               not use the pool it serves
 ///   release(region, alignment)  takes back a region exactly as it was given
+///   array<Traits>               where it is in place: the region alone, with start() and end()
 ///   end()                       where there is one: the pool ends, after all regions were given back
 template <class P>
 concept store_policy = policy_on<P, axis::store> && requires {
@@ -42,7 +51,7 @@ concept store_policy = policy_on<P, axis::store> && requires {
   { source.release(region, n) } noexcept -> std::same_as<void>;
 } && detail::as_promised<P::traits.bounded, requires(const typename P::template source<detail::stand_in>& source, std::size_t n) {
   { source.room(n) } noexcept -> std::same_as<std::size_t>;
-}> && detail::as_promised<P::traits.has_end, requires(typename P::template source<detail::stand_in>& source) {
+}> && detail::as_promised<P::traits.in_place, detail::store_with_array<P>> && detail::as_promised<P::traits.has_end, requires(typename P::template source<detail::stand_in>& source) {
   { source.end() } noexcept -> std::same_as<void>;
 }> && detail::as_promised<P::traits.reports_pages, requires(const typename P::template source<detail::stand_in>& source) {
   source.report();

@@ -57,10 +57,10 @@ struct checked_with {
   static constexpr bool lists_leaks = true;
   using record = std::conditional_t<traits.has_sites, detail::sited_record, detail::life_record>;
 
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::block_records<record>;
-  template <class Environment>
-  using part = detail::block_checks<Environment, checked_with>;
+  template <class Traits>
+  using part = detail::block_checks<Traits, checked_with>;
 
   const char* name = "";  // of the pool, in reports; it must outlive the pool
 };

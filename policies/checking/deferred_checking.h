@@ -20,10 +20,10 @@ struct deferred_checking {
   using implies = page_local_reuse<>;
   static constexpr checking_traits traits{.checks_leaving = true, .has_name = true};
 
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::no_column<axis>;
 
-  template <class Environment>
+  template <class Traits>
   class part {
    public:
     constexpr explicit part(const deferred_checking& policy) noexcept : name_(policy.name) {}

@@ -53,10 +53,10 @@ struct hardened_with {
   static constexpr bool lists_leaks = false;
   using record = std::conditional_t<traits.has_generations, detail::generation_mark, detail::live_mark>;
 
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::block_records<record>;
-  template <class Environment>
-  using part = detail::block_checks<Environment, hardened_with>;
+  template <class Traits>
+  using part = detail::block_checks<Traits, hardened_with>;
 
   const char* name = "";  // of the pool, in reports; it must outlive the pool
 };

@@ -16,10 +16,10 @@ struct no_checking {
   using axis = tarn::axis::checking;
   static constexpr checking_traits traits{};
 
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::no_column<axis>;
 
-  template <class Environment>
+  template <class Traits>
   struct part {
     constexpr explicit part(const no_checking&) noexcept {}
   };

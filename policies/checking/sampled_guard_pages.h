@@ -45,9 +45,9 @@ struct sampled_guard_pages : Then {
   }();
 
   /// The sampled blocks. Whoever calls holds the core guard, but for due() and owns().
-  template <class Environment>
-  class part : public Then::template part<Environment> {
-    using base = typename Then::template part<Environment>;
+  template <class Traits>
+  class part : public Then::template part<Traits> {
+    using base = typename Then::template part<Traits>;
 
    public:
     constexpr explicit part(const sampled_guard_pages& policy) noexcept : base(policy) {
@@ -92,11 +92,11 @@ struct sampled_guard_pages : Then {
       slots_.each_live([&](const detail::slot_view& view) { visit(const_cast<std::byte*>(view.block)); });
     }
     /// The pool ends: as Then has it, and sampled blocks that are in use are leaks, too.
-    template <class Core>
-    void on_end(Core& core, detail::incident& one, std::span<const void*> leaks) noexcept
+    template <class Chunks>
+    void on_end(Chunks& chunks, detail::incident& one, std::span<const void*> leaks) noexcept
       requires(Then::traits.sees_end)
     {
-      base::on_end(core, one, leaks);
+      base::on_end(chunks, one, leaks);
       slots_.each_live([&](const detail::slot_view& view) {
         if (!one.seen()) tell(view, one.note(misuse_kind::leak, nullptr));
         misuse& what = one.what();

@@ -20,16 +20,16 @@ namespace tarn::detail {
 template <class Checking>
 concept hides_links = Checking::traits.hides_links;
 
-/// The words of any free block of a core.
-template <class Core>
+/// The words of any free block of a pool.
+template <class Chunks>
 class free_words {
-  static constexpr bool hidden = hides_links<typename Core::environment::checking>;
+  static constexpr bool hidden = hides_links<typename Chunks::traits::checking>;
 
  public:
-  TARN_STEP explicit free_words(Core& core) noexcept : core_(core) {}
+  TARN_STEP explicit free_words(Chunks& chunks) noexcept : chunks_(chunks) {}
 
   /// Pointers that a free block holds.
-  std::size_t count() const noexcept { return core_.geometry().words(); }
+  std::size_t count() const noexcept { return chunks_.geometry().words(); }
 
   /// Word `i` of a free block. By memcpy: no object of the user's is there any more, and none of ours yet.
   TARN_STEP void* read(void* block, std::size_t i) const noexcept {
@@ -51,8 +51,8 @@ class free_words {
   /// Whether an address that was read may be followed; not null. Where not, the list must be dropped; the pool mends it.
   TARN_STEP bool trusts(void* block) const noexcept {
     if constexpr (hidden) {
-      if (core_.is_free(block)) [[likely]] return true;
-      core_.distrust(block);
+      if (chunks_.is_free(block)) [[likely]] return true;
+      chunks_.distrust(block);
       return false;
     } else {
       return true;
@@ -61,14 +61,14 @@ class free_words {
 
  private:
   TARN_STEP std::byte* at(void* block, std::size_t i) const noexcept {
-    return static_cast<std::byte*>(core_.geometry().links(block)) + i * sizeof(void*);
+    return static_cast<std::byte*>(chunks_.geometry().links(block)) + i * sizeof(void*);
   }
   /// Differs from word to word, so that one copied from another block is found, too.
   static std::uintptr_t mask(const std::byte* place) noexcept {
     return address_of(place) * static_cast<std::uintptr_t>(0x9E3779B97F4A7C15u) ^ secret();
   }
 
-  Core& core_;
+  Chunks& chunks_;
 };
 
 }  // namespace tarn::detail

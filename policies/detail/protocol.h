@@ -1,4 +1,4 @@
-// The small types that the core and the policies exchange.
+// The small types that the pool and the policies exchange.
 #ifndef TARN_POLICIES_DETAIL_PROTOCOL_H_
 #define TARN_POLICIES_DETAIL_PROTOCOL_H_
 

@@ -1,4 +1,4 @@
-// A small environment against which the concept of each axis probes a policy, so that a missing member is named there and
+// A small pool against which the concept of each axis probes a policy, so that a missing member is named there and
 // not deep inside the pool.
 #ifndef TARN_POLICIES_DETAIL_STAND_IN_H_
 #define TARN_POLICIES_DETAIL_STAND_IN_H_
@@ -38,6 +38,7 @@ struct stand_in {
   };
   static constexpr std::size_t max_chunks = 1;
   static constexpr bool one_chunk = true;
+  static constexpr bool in_place = false;
   static constexpr bool finds_chunks = false;
   struct checking {
     static constexpr stand_in_traits traits{};
@@ -46,21 +47,28 @@ struct stand_in {
     static constexpr stand_in_traits traits{};
   };
 
-  /// What a reuse policy sees of the core.
-  struct core {
-    using environment = stand_in;
-    static constexpr bool returns_chunks = false;
+  /// What reuse and checking policies see of the chunks.
+  struct chunks {
+    using traits = stand_in;
     stand_in::geometry geometry() const noexcept { return {}; }
     std::size_t carve(void** out, std::size_t n) noexcept { return out == nullptr ? n : 0; }
-    void* pop() noexcept { return nullptr; }
-    void* pop_slow() noexcept { return nullptr; }
-    outcome push(void*) noexcept { return outcome::done; }
-    outcome make_room() noexcept { return outcome::done; }
-    void adopt(chunk&) noexcept {}
     std::size_t capacity() const noexcept { return 0; }
-    std::size_t pop_batch(void**, std::size_t) noexcept { return 0; }
-    outcome push_batch(void* const*, std::size_t) noexcept { return outcome::done; }
-    std::size_t most_in_front() const noexcept { return 0; }
+    template <class List>
+    void adopt(chunk&, List&) noexcept {}
+  };
+  /// What a locking policy sees of the pool.
+  struct list {
+    void* pop(chunks&) noexcept { return nullptr; }
+    void* pop_slow(chunks&) noexcept { return nullptr; }
+    outcome push(chunks&, void*) noexcept { return outcome::done; }
+    outcome make_room(chunks&) noexcept { return outcome::done; }
+    std::size_t pop_batch(chunks&, void**, std::size_t) noexcept { return 0; }
+    outcome push_batch(chunks&, void* const*, std::size_t) noexcept { return outcome::done; }
+  };
+  struct pool {
+    using traits = stand_in;
+    stand_in::list list;
+    stand_in::chunks chunks;
   };
 };
 

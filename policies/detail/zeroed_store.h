@@ -17,9 +17,9 @@ struct zeroed_store : Store {
   = default;
   constexpr explicit zeroed_store(const Store& store) noexcept : Store(store) {}
 
-  template <class Environment>
-  class source : public Store::template source<Environment> {
-    using base = typename Store::template source<Environment>;
+  template <class Traits>
+  class source : public Store::template source<Traits> {
+    using base = typename Store::template source<Traits>;
 
    public:
     constexpr explicit source(const zeroed_store& store) noexcept : base(store) {}

@@ -57,7 +57,7 @@ class fall_back_to {
   = default;
   constexpr explicit fall_back_to(const Store& store, const Growth& growth = {}) noexcept : store_(store), growth_(growth) {}
 
-  template <class Environment>
+  template <class Traits>
   class part {
    public:
     constexpr explicit part(const fall_back_to& policy) noexcept : source_(policy.store_), growth_(policy.growth_) {}
@@ -72,7 +72,7 @@ class fall_back_to {
     }
 
    private:
-    TARN_NO_UNIQUE_ADDRESS typename Store::template source<Environment> source_;
+    TARN_NO_UNIQUE_ADDRESS typename Store::template source<Traits> source_;
     TARN_NO_UNIQUE_ADDRESS Growth growth_;
   };
 

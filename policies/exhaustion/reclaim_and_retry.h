@@ -21,7 +21,7 @@ struct reclaim_and_retry {
   using axis = tarn::axis::exhaustion;
   static constexpr exhaustion_traits traits{.keeps_attempt = true, .reclaims = true};
 
-  template <class Environment>
+  template <class Traits>
   class part : public detail::no_second_store {
    public:
     constexpr explicit part(const reclaim_and_retry&) noexcept : member_(Priority) {}

@@ -14,9 +14,9 @@ namespace tarn {
 
 struct report_exhaustion {
   using axis = tarn::axis::exhaustion;
-  static constexpr exhaustion_traits traits{};
+  static constexpr exhaustion_traits traits{.retries = false};
 
-  template <class Environment>
+  template <class Traits>
   struct part : detail::no_second_store {
     constexpr explicit part(const report_exhaustion&) noexcept {}
     constexpr bool retry(std::size_t) noexcept { return false; }

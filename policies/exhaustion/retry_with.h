@@ -37,7 +37,7 @@ class retry_with {
   = default;
   constexpr explicit retry_with(Handler handler) noexcept : handler_(std::move(handler)) {}
 
-  template <class Environment>
+  template <class Traits>
   class part : public detail::no_second_store {
    public:
     constexpr explicit part(const retry_with& policy) noexcept : handler_(policy.handler_) {}

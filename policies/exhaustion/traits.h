@@ -13,6 +13,7 @@ namespace tarn {
 struct exhaustion_traits {
   std::size_t extra_chunks = 0;             // that come from a second store of its own
   bool store_is_sized_by_geometry = false;  // that store's region is computed when the pool is compiled
+  bool retries = true;                      // retry() may say: look again. false: whoever finds nothing goes without
   bool has_end = false;                     // end(): the pool ends
   bool keeps_attempt = false;               // a type `attempt`: what it keeps for one allocation, which retry() is given
   bool hears_frees = false;                 // freed(blocks): so many were given back

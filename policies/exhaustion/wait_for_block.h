@@ -23,7 +23,7 @@ struct wait_for_block {
   using axis = tarn::axis::exhaustion;
   static constexpr exhaustion_traits traits{.keeps_attempt = true, .hears_frees = true};
 
-  template <class Environment>
+  template <class Traits>
   class part : public detail::no_second_store {
    public:
     constexpr explicit part(const wait_for_block&) noexcept {}

@@ -11,7 +11,7 @@
 
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/locking/detail/direct_layer.h"
+#include "tarn/policies/locking/detail/direct_calls.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/no_locking.h"
 #include "tarn/policies/locking/traits.h"
@@ -102,13 +102,13 @@ struct grouped_locking {
   static detail::atomic_word<std::uint64_t>& owner() noexcept { return detail::group_owner<Group>; }
   template <class T>
   using cell = T;
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::no_column<axis>;
   using guards =
       typename std::conditional_t<std::is_void_v<Mutex>, std::type_identity<no_locking::guards>,
                                   std::type_identity<detail::group_guards<Group, Mutex>>>::type;
-  template <class Core>
-  using layer = detail::direct_layer<Core, guards>;
+  template <class Traits>
+  using state = detail::direct_calls<guards>;
 };
 
 }  // namespace tarn

@@ -9,7 +9,7 @@
 
 #include "tarn/policies/detail/shared_cell.h"
 #include "tarn/policies/locking/detail/block_numbers.h"
-#include "tarn/policies/locking/detail/stack_layer.h"
+#include "tarn/policies/locking/detail/stack_calls.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/traits.h"
 #include "tarn/policies/platform/atomic_word.h"
@@ -25,10 +25,10 @@ struct lock_free {
   static constexpr locking_traits traits{.may_return_chunks = false, .keeps_memory = true, .own_free_list = true};
   template <class T>
   using cell = detail::shared_cell<T>;
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::numbered_column<detail::atomic_word>;
-  template <class Core>
-  using layer = detail::stack_layer<Core, detail::mutex_pair<mutex>, detail::atomic_word>;
+  template <class Traits>
+  using state = detail::stack_calls<Traits, detail::mutex_pair<mutex>, detail::atomic_word>;
 };
 
 }  // namespace tarn

@@ -10,7 +10,7 @@
 
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/locking/detail/direct_layer.h"
+#include "tarn/policies/locking/detail/direct_calls.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/locking/traits.h"
 #include "tarn/policies/platform/config.h"
@@ -91,10 +91,10 @@ struct mutex_locking {
   static constexpr locking_traits traits{.can_wait = true, .can_try = detail::try_lockable<Mutex>};
   template <class T>
   using cell = T;  // hooks run under the mutex
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::no_column<axis>;
-  template <class Core>
-  using layer = detail::direct_layer<Core, detail::mutex_pair<Mutex>>;
+  template <class Traits>
+  using state = detail::direct_calls<detail::mutex_pair<Mutex>>;
 };
 
 }  // namespace tarn

@@ -6,7 +6,7 @@
 #define TARN_POLICIES_LOCKING_NO_LOCKING_H_
 
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/locking/detail/direct_layer.h"
+#include "tarn/policies/locking/detail/direct_calls.h"
 #include "tarn/policies/locking/traits.h"
 #include "tarn/policies/platform/config.h"
 
@@ -17,7 +17,7 @@ struct no_locking {
   static constexpr locking_traits traits{.one_thread = true};
   template <class T>
   using cell = T;
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::no_column<axis>;
 
   struct guards {
@@ -26,8 +26,8 @@ struct no_locking {
     TARN_STEP detail::no_guard growth() const noexcept { return {}; }
     static void end() noexcept {}
   };
-  template <class Core>
-  using layer = detail::direct_layer<Core, guards>;
+  template <class Traits>
+  using state = detail::direct_calls<guards>;
 };
 
 }  // namespace tarn

@@ -10,7 +10,7 @@
 
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/shared_cell.h"
-#include "tarn/policies/locking/detail/magazine_layer.h"
+#include "tarn/policies/locking/detail/magazine_calls.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/traits.h"
 
@@ -41,11 +41,11 @@ struct thread_cached {
   static constexpr locking_traits traits{.keeps_memory = true, .keeps_blocks = true, .can_try = true};
   template <class T>
   using cell = detail::shared_cell<T>;
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::no_column<axis>;
-  template <class Core>
-  using layer =
-      detail::magazine_layer<Core, detail::mutex_pair<mutex>, detail::process_threads, unsigned{Threads}, largest()>;
+  template <class Traits>
+  using state =
+      detail::magazine_calls<detail::mutex_pair<mutex>, detail::process_threads, unsigned{Threads}, largest()>;
 };
 
 }  // namespace tarn

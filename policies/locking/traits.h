@@ -10,14 +10,14 @@ namespace tarn {
 /// What a locking policy says of itself.
 struct locking_traits {
   bool may_return_chunks = true;  // no reader can still look into a chunk that was given back
-  bool needs_identity = false;    // a static pool passes its tag into the environment
-  bool keeps_memory = false;      // its layer asks the store for memory of its own
+  bool needs_identity = false;    // a static pool passes its tag into the traits
+  bool keeps_memory = false;      // it asks the store for memory of its own
   bool keeps_blocks = false;      // threads keep free blocks that others can't get at
-  bool own_free_list = false;     // the core only carves
+  bool own_free_list = false;     // the list only carves
   bool one_thread = false;        // nothing is locked: one thread owns the pool
   bool has_owner = false;         // owner(): all pools that share one thread, its number
   bool can_wait = false;          // who looks after a block was given back sees it: a thread can wait for one
-  bool can_try = false;           // try_grow_guard(): a grow_guard that doesn't wait, and converts to bool
+  bool can_try = false;           // try_growth_guard(): a growth_guard that doesn't wait, and converts to bool
   bool ends_at_exit = false;      // it has a static object whose destructor runs at exit
 };
 

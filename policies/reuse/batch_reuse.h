@@ -43,7 +43,7 @@ struct batch_reuse {
 
  public:
   /// The column: storage for the large front, in chunks of at least 32 times its size.
-  template <class Environment>
+  template <class Traits>
   struct per_chunk {
     template <class Geometry>
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry& geometry) noexcept {
@@ -56,54 +56,54 @@ struct batch_reuse {
     void** front = nullptr;
   };
 
-  template <class Environment>
+  template <class Traits>
   class list {
-    using core_type = typename Environment::core;
-    using words = detail::free_words<core_type>;
+    using chunks_type = typename Traits::chunks;
+    using words = detail::free_words<chunks_type>;
 
    public:
-    TARN_STEP void* pop(core_type&) noexcept {
+    TARN_STEP void* pop(chunks_type&) noexcept {
       void* const block = front_.pop();
       if constexpr (Prefetch == prefetch::on_allocate) {
         if (block != nullptr) [[likely]] detail::prefetch_for_write(block);
       }
       return block;
     }
-    TARN_NOINLINE void* pop_slow(core_type& core) noexcept {
+    TARN_NOINLINE void* pop_slow(chunks_type& chunks) noexcept {
       if (front_.size() == 0) {
         if (front_.closed()) front_.open();
         void** const out = front_.fill(batch);
-        front_.filled(batch, batches_.take(out, words(core)) ? batch : core.carve(out, batch));
+        front_.filled(batch, batches_.take(out, words(chunks)) ? batch : chunks.carve(out, batch));
       }
-      return pop(core);
+      return pop(chunks);
     }
-    TARN_STEP detail::outcome push(core_type&, void* block) noexcept {
+    TARN_STEP detail::outcome push(chunks_type&, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
       return front_.push(block) ? detail::outcome::done : detail::outcome::crowded;
     }
     /// The front gets (larger) storage, or the older half of it goes to the back end, batch by batch.
-    TARN_NOINLINE detail::outcome make_room(core_type& core) noexcept {
+    TARN_NOINLINE detail::outcome make_room(chunks_type& chunks) noexcept {
       if (front_.closed()) front_.open();
       else if (larger_ != nullptr && front_.capacity() != Front) front_.move_to(larger_, Front + 1);
-      else pack(core);
+      else pack(chunks);
       return detail::outcome::done;
     }
 
     // Not inlined: what unpacks 64 addresses would be looked at beside the caller's array, of perhaps five, and warned about.
-    TARN_NOINLINE std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
+    TARN_NOINLINE std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
       std::size_t got = detail::smaller(n, front_.size());
       for (std::size_t i = 0; i < got; ++i) out[i] = front_.pop();
-      while (n - got >= batch && batches_.take(out + got, words(core))) got += batch;
-      if (n != got && batches_.empty()) got += core.carve(out + got, n - got);
+      while (n - got >= batch && batches_.take(out + got, words(chunks))) got += batch;
+      if (n != got && batches_.empty()) got += chunks.carve(out + got, n - got);
       for (; got != n; ++got) {  // part of a batch
-        out[got] = pop_slow(core);
+        out[got] = pop_slow(chunks);
         if (out[got] == nullptr) break;
       }
       return got;
     }
-    detail::outcome push_batch(core_type& core, void* const* in, std::size_t n) noexcept {
+    detail::outcome push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
       while (n != 0) {  // from the end, so that the first of the batch is handed out first
-        if (front_.room() == 1) make_room(core);
+        if (front_.room() == 1) make_room(chunks);
         const std::size_t taken = detail::smaller(n, front_.room() - 1);
         n -= taken;
         std::memcpy(front_.fill(taken), in + n, taken * sizeof(void*));
@@ -112,20 +112,20 @@ struct batch_reuse {
       return detail::outcome::done;
     }
 
-    void adopted(typename Environment::chunk& chunk) noexcept {
+    void adopted(typename Traits::chunk& chunk) noexcept {
       if (larger_ == nullptr) larger_ = static_cast<per_chunk&>(chunk).front;
     }
 
     /// It ends as it was when new: a chunk may go whose column holds the front.
     template <class Take>
-    void drain(core_type& core, Take take) noexcept {
+    void drain(chunks_type& chunks, Take take) noexcept {
       while (void* const block = front_.pop()) take(block);
       void* some[batch];
-      while (batches_.take(some, words(core))) detail::each_of(some, batch, take);
+      while (batches_.take(some, words(chunks))) detail::each_of(some, batch, take);
       forget();
     }
-    void restore(core_type& core, void* block) noexcept {
-      if (push(core, block) == detail::outcome::crowded) make_room(core);
+    void restore(chunks_type& chunks, void* block) noexcept {
+      if (push(chunks, block) == detail::outcome::crowded) make_room(chunks);
     }
     void forget() noexcept {
       front_.close();
@@ -134,13 +134,13 @@ struct batch_reuse {
     }
 
    private:
-    using per_chunk = batch_reuse::per_chunk<Environment>;
+    using per_chunk = batch_reuse::per_chunk<Traits>;
 
-    void pack(core_type& core) noexcept {
+    void pack(chunks_type& chunks) noexcept {
       std::size_t dropped = 0;
       const std::size_t keep = front_.capacity() / 2 - 1;  // so that one batch goes from 127 entries of 128, too
       for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch)
-        batches_.give(front_.entries() + left - batch, words(core));
+        batches_.give(front_.entries() + left - batch, words(chunks));
       front_.drop_oldest(dropped);
     }
 

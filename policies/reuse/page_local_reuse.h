@@ -54,8 +54,8 @@ struct page_local_reuse {
 
  public:
   /// The column: the bitmap.
-  template <class Environment>
-  struct per_chunk : detail::shelved<per_chunk<Environment>> {
+  template <class Traits>
+  struct per_chunk : detail::shelved<per_chunk<Traits>> {
     template <class Geometry>
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry& geometry) noexcept {
       return detail::block_bitmap::bytes(blocks, page_words(geometry));
@@ -67,50 +67,50 @@ struct page_local_reuse {
     detail::block_bitmap bitmap;
   };
 
-  template <class Environment>
+  template <class Traits>
   class list {
-    using core_type = typename Environment::core;
-    using chunk = typename Environment::chunk;
+    using chunks_type = typename Traits::chunks;
+    using chunk = typename Traits::chunk;
     using outcome = detail::outcome;
 
    public:
-    TARN_STEP void* pop(core_type&) noexcept {
+    TARN_STEP void* pop(chunks_type&) noexcept {
       void* const block = front_.pop();
       if constexpr (Prefetch == prefetch::on_allocate) {
         if (block != nullptr) [[likely]] detail::prefetch_for_write(block);
       }
       return block;
     }
-    TARN_NOINLINE void* pop_slow(core_type& core) noexcept {
+    TARN_NOINLINE void* pop_slow(chunks_type& chunks) noexcept {
       if (front_.size() == 0) {
-        resize_front(core);
+        resize_front(chunks);
         const std::size_t n = detail::smaller(batch, front_.room() - 1);
-        front_.filled(n, take(core, front_.fill(n), n));
+        front_.filled(n, take(chunks, front_.fill(n), n));
       }
-      return pop(core);
+      return pop(chunks);
     }
-    TARN_STEP outcome push(core_type&, void* block) noexcept {
+    TARN_STEP outcome push(chunks_type&, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
       return front_.push(block) ? outcome::done : outcome::crowded;
     }
     /// The older half of the front goes to the bitmaps.
-    TARN_NOINLINE outcome make_room(core_type& core) noexcept {
+    TARN_NOINLINE outcome make_room(chunks_type& chunks) noexcept {
       if (front_.closed()) {
         front_.open();
         return outcome::done;
       }
-      return flush(core, own_capacity(core) / 2 - 1);
+      return flush(chunks, own_capacity(chunks) / 2 - 1);
     }
 
-    std::size_t pop_batch(core_type& core, void** out, std::size_t n) noexcept {
+    std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
       const std::size_t got = detail::smaller(n, front_.size());
       for (std::size_t i = 0; i != got; ++i) out[i] = front_.pop();
-      return got + take(core, out + got, n - got);
+      return got + take(chunks, out + got, n - got);
     }
-    outcome push_batch(core_type& core, void* const* in, std::size_t n) noexcept {
+    outcome push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
       outcome answer = outcome::done;
       while (n != 0) {  // from the end, so that the first of the batch is handed out first
-        if (front_.room() == 1 && make_room(core) == outcome::surplus) answer = outcome::surplus;
+        if (front_.room() == 1 && make_room(chunks) == outcome::surplus) answer = outcome::surplus;
         const std::size_t taken = detail::smaller(n, front_.room() - 1);
         n -= taken;
         std::memcpy(front_.fill(taken), in + n, taken * sizeof(void*));
@@ -121,13 +121,13 @@ struct page_local_reuse {
 
     void adopted(chunk& c) noexcept { c.bitmap.forget(); }
     template <class Take>
-    void drain(core_type& core, Take take) noexcept {
-      settle(core);
+    void drain(chunks_type& chunks, Take take) noexcept {
+      settle(chunks);
       void* some[batch];
-      while (const std::size_t got = take_free(core, some, batch)) detail::each_of(some, got, take);
+      while (const std::size_t got = take_free(chunks, some, batch)) detail::each_of(some, got, take);
     }
-    void restore(core_type& core, void* block) noexcept {
-      if (push(core, block) == outcome::crowded) make_room(core);
+    void restore(chunks_type& chunks, void* block) noexcept {
+      if (push(chunks, block) == outcome::crowded) make_room(chunks);
     }
     void forget() noexcept {
       front_.close();
@@ -138,7 +138,7 @@ struct page_local_reuse {
     // ---- empty chunks ----------------------------------------------------------------------------------------------------
 
     /// Every free block goes to its chunk's bitmap.
-    void settle(core_type& core) noexcept { flush(core, 0); }
+    void settle(chunks_type& chunks) noexcept { flush(chunks, 0); }
     std::size_t empty_chunks() const noexcept { return shelves_.empties(); }
     /// Precondition: there is one.
     chunk& take_empty() noexcept {
@@ -148,49 +148,49 @@ struct page_local_reuse {
     }
 
     /// Of many places in front of the list, such as threads' magazines.
-    std::size_t front_capacity(const core_type& core) const noexcept { return capacity_for(core, 64); }
+    std::size_t front_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 64); }
 
    private:
-    using column = per_chunk<Environment>;
+    using column = per_chunk<Traits>;
     static constexpr std::size_t batch = 64;
 
     /// Blocks in a front keep their chunks from becoming empty: each perhaps one of megabytes. So where chunks go back by
     /// themselves, large blocks don't wait there in number, and where nearly all memory lies idle, the front is as small as what
     /// is outside the bitmaps demands: the `part`-th part of it, and two blocks at last.
-    std::size_t capacity_for(const core_type& core, std::size_t part) const noexcept {
-      if constexpr (Environment::retention::traits.returns_chunks) {
+    std::size_t capacity_for(const chunks_type& chunks, std::size_t part) const noexcept {
+      if constexpr (Traits::retention::traits.returns_chunks) {
         constexpr std::size_t bytes = 256 * 1024;
-        const std::size_t most = detail::clamped(bytes / core.geometry().stride(), 8, Front);
-        const bool idle = core.chunks() > core.keep() + 1 && core.capacity() / 16 > outside_;
+        const std::size_t most = detail::clamped(bytes / chunks.geometry().stride(), 8, Front);
+        const bool idle = chunks.number() > chunks.keep() + 1 && chunks.capacity() / 16 > outside_;
         return idle ? detail::clamped(outside_ / part, 2, most) : most;
       } else {
         return Front;
       }
     }
     /// What is in use may keep a chunk for each block of it: a quarter as many blocks in the front keep a quarter more at most.
-    std::size_t own_capacity(const core_type& core) const noexcept { return capacity_for(core, 4); }
+    std::size_t own_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 4); }
 
-    void resize_front(const core_type& core) noexcept {
+    void resize_front(const chunks_type& chunks) noexcept {
       if (front_.closed()) front_.open();
-      if constexpr (Environment::retention::traits.returns_chunks) front_.limit_to(own_capacity(core));
+      if constexpr (Traits::retention::traits.returns_chunks) front_.limit_to(own_capacity(chunks));
     }
 
-    std::size_t take(core_type& core, void** out, std::size_t n) noexcept {
-      const std::size_t got = take_free(core, out, n);
-      const std::size_t carved = got != n ? core.carve(out + got, n - got) : 0;
+    std::size_t take(chunks_type& chunks, void** out, std::size_t n) noexcept {
+      const std::size_t got = take_free(chunks, out, n);
+      const std::size_t carved = got != n ? chunks.carve(out + got, n - got) : 0;
       outside_ += carved;
       return got + carved;
     }
     /// From the bitmaps, of the fullest chunk first.
-    std::size_t take_free(core_type& core, void** out, std::size_t n) noexcept {
+    std::size_t take_free(chunks_type& chunks, void** out, std::size_t n) noexcept {
       std::size_t got = 0;
       while (got != n) {
         column* const from = shelves_.fullest();
         if (from == nullptr) break;
-        if (from->shelf == 0) core.chunk_reused();
+        if (from->shelf == 0) chunks.chunk_reused();
         chunk& c = static_cast<chunk&>(*from);
-        std::byte* const first = c.first + core.geometry().offset();
-        from->bitmap.take(n - got, [&](std::size_t slot) { out[got++] = first + core.geometry().distance(slot); });
+        std::byte* const first = c.first + chunks.geometry().offset();
+        from->bitmap.take(n - got, [&](std::size_t slot) { out[got++] = first + chunks.geometry().distance(slot); });
         shelve(c);
       }
       outside_ += got;
@@ -203,17 +203,17 @@ struct page_local_reuse {
     }
 
     /// All but the `keep` newest entries of the front go to the bitmaps.
-    outcome flush(core_type& core, std::size_t keep) noexcept {
+    outcome flush(chunks_type& chunks, std::size_t keep) noexcept {
       const std::size_t n = front_.size() - detail::smaller(keep, front_.size());
       outcome answer = outcome::done;
-      detail::each_marked_word(core, front_.entries() + front_.size() - n, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t blocks) {
+      detail::each_marked_word(chunks, front_.entries() + front_.size() - n, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t blocks) {
         outside_ -= blocks;
         c.bitmap.mark(word, mask, blocks);
         shelve(c);
-        if (c.shelf == 0 && core.chunk_emptied() == outcome::surplus) answer = outcome::surplus;
+        if (c.shelf == 0 && chunks.chunk_emptied() == outcome::surplus) answer = outcome::surplus;
       });
       front_.drop_oldest(n);
-      resize_front(core);
+      resize_front(chunks);
       return answer;
     }
 

@@ -14,7 +14,7 @@ struct reuse_traits {
   std::size_t min_block = 1;       // bytes that a free block must have for what the list keeps in it
   std::size_t min_alignment = 1;   // of them
   bool finds_chunks = false;       // it asks for the chunk of a block
-  bool sees_empty_chunks = false;  // it tells the core when a chunk becomes wholly free, and when it is used again
+  bool sees_empty_chunks = false;  // it tells the chunks when a chunk becomes wholly free, and when it is used again
 };
 
 }  // namespace tarn

@@ -26,10 +26,10 @@ struct counting_statistics {
   using axis = tarn::axis::statistics;
   static constexpr statistics_traits traits{.counts = true, .hears_release = true};
 
-  template <class Environment>
+  template <class Traits>
   class part {
     template <class T>
-    using cell = typename Environment::template cell<T>;
+    using cell = typename Traits::template cell<T>;
 
    public:
     static constexpr bool counts = true;

@@ -16,7 +16,7 @@ struct no_statistics {
   using axis = tarn::axis::statistics;
   static constexpr statistics_traits traits{};
 
-  template <class Environment>
+  template <class Traits>
   struct part {
     static constexpr bool counts = false;
     constexpr explicit part(const no_statistics&) noexcept {}

@@ -28,7 +28,7 @@ class buffer_store {
 
   constexpr std::span<std::byte> bytes() const noexcept { return bytes_; }
 
-  template <class Environment>
+  template <class Traits>
   class source {
    public:
     constexpr explicit source(const buffer_store& store) noexcept : bytes_(store.bytes()) {}

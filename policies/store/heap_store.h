@@ -17,7 +17,7 @@ struct heap_store {
   using axis = tarn::axis::store;
   static constexpr store_traits traits{};
 
-  template <class Environment>
+  template <class Traits>
   struct source {
     constexpr explicit source(const heap_store&) noexcept {}
 

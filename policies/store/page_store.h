@@ -59,7 +59,7 @@ struct page_store {
 
   //   | record       | guard         | chunk ...                  | guard         |      each one small page but the chunk
   //   | (huge_pages) | (guard_pages) ^ region.start, aligned      | (guard_pages) |
-  template <class Environment>
+  template <class Traits>
   class source {
    public:
     constexpr explicit source(const page_store&) noexcept {}

@@ -24,7 +24,7 @@ class resource_store {
 
   constexpr std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
-  template <class Environment>
+  template <class Traits>
   class source {
    public:
     constexpr explicit source(const resource_store& store) noexcept : resource_(store.resource()) {}

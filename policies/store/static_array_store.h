@@ -24,38 +24,52 @@ struct static_array_store {
     static_assert(arguments_hold, "tarn: [T1] static_array_store<0>: an array of no blocks; give at least 1");
   };
   using implies = no_growth<Blocks>;
-  static constexpr store_traits traits{.bounded = true, .sized_by_geometry = true, .has_end = true};
+  static constexpr store_traits traits{.bounded = true, .sized_by_geometry = true, .in_place = true, .has_end = true};
   static constexpr std::size_t blocks = Blocks;
 
-  template <class Environment>
-  class source {
-   public:
-    constexpr explicit source(const static_array_store&) noexcept {}
+  /// The blocks themselves. A pool that needs nothing but them has no source.
+  template <class Traits>
+  class array {
+    static constexpr typename Traits::geometry geometry{};
+    static constexpr std::size_t wanted = Traits::layout::bytes(Blocks, geometry);
 
-    std::size_t room(std::size_t) const noexcept { return given_ ? 0 : size; }
-    detail::memory acquire(std::size_t bytes, std::size_t) noexcept {
-      if (given_ || bytes > size) return {};
-      given_ = true;
-      detail::memory_tools::hand_out(array_.bytes, size);
-      return {array_.bytes, size};
-    }
-    void release(detail::memory, std::size_t) noexcept {
-      detail::memory_tools::close(array_.bytes, size);
-      given_ = false;
-    }
-    void end() noexcept { detail::memory_tools::open(array_.bytes, size); }
+   public:
+    static constexpr std::size_t size = wanted <= detail::size_limit ? wanted : 1;  // bytes; rule R7 refuses such an array
+
+    std::byte* start() noexcept { return storage_.bytes; }
+    const std::byte* start() const noexcept { return storage_.bytes; }
+    void end() noexcept { detail::memory_tools::open(start(), size); }
 
    private:
-    static constexpr typename Environment::geometry geometry{};
-    static constexpr std::size_t wanted = Environment::layout::bytes(Blocks, geometry);
-    static constexpr std::size_t size = wanted <= detail::size_limit ? wanted : 1;  // rule R7 refuses such an array
-
     // Starts as the empty member: a constant that costs no byte in the program's file.
     union storage {
       std::byte none;
       alignas(geometry.chunk_alignment()) std::byte bytes[size];
     };
-    storage array_{.none = {}};
+    storage storage_{.none = {}};
+  };
+
+  template <class Traits>
+  class source : array<Traits> {
+    using array = typename static_array_store::array<Traits>;
+
+   public:
+    constexpr explicit source(const static_array_store&) noexcept {}
+
+    std::size_t room(std::size_t) const noexcept { return given_ ? 0 : array::size; }
+    detail::memory acquire(std::size_t bytes, std::size_t) noexcept {
+      if (given_ || bytes > array::size) return {};
+      given_ = true;
+      detail::memory_tools::hand_out(array::start(), array::size);
+      return {array::start(), array::size};
+    }
+    void release(detail::memory, std::size_t) noexcept {
+      detail::memory_tools::close(array::start(), array::size);
+      given_ = false;
+    }
+    using array::end;
+
+   private:
     bool given_ = false;
   };
 };

@@ -11,6 +11,7 @@ namespace tarn {
 struct store_traits {
   bool bounded = false;            // it has one region and that is all: room(alignment) is the bytes that it can still give
   bool sized_by_geometry = false;  // the region is computed from the pool's geometry when the pool is compiled
+  bool in_place = false;           // array<Traits>: its one region, which is there from the start, has start() and end()
   bool zeroed = false;             // what it gives is all zero
   bool reports_pages = false;      // report(): what became of its pages
   bool has_end = false;            // end(): the pool ends, after all regions were given back

@@ -125,7 +125,7 @@ struct counted_store {
   static inline std::size_t regions = 0;  // outstanding
   static inline bool refuses = false;
 
-  template <class Environment>
+  template <class Traits>
   struct source {
     constexpr explicit source(const counted_store&) noexcept {}
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {

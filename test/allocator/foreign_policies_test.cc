@@ -25,7 +25,7 @@ namespace {
 struct malloc_store {
   using axis = tarn::axis::store;
   static constexpr tarn::store_traits traits{};
-  template <class Environment>
+  template <class Traits>
   struct source {
     explicit source(const malloc_store&) noexcept {}
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_growth) {
 struct counting {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{.counts = true};
-  template <class Environment>
+  template <class Traits>
   struct part {
     struct figures {
       std::size_t live, chunks, bytes;
@@ -78,7 +78,7 @@ struct counting {
     void on_chunk(std::size_t b) noexcept { chunks += 1; bytes += b; }
     void off_chunk(std::size_t b) noexcept { chunks -= 1; bytes -= b; }
     figures read() const noexcept { return {live, chunks, bytes}; }
-    typename Environment::template cell<std::size_t> live{}, chunks{}, bytes{};
+    typename Traits::template cell<std::size_t> live{}, chunks{}, bytes{};
   };
 };
 
@@ -89,7 +89,7 @@ struct suspicious {
   static constexpr tarn::checking_traits traits{.refuses = true, .finds_chunks = true, .prefix = 20, .suffix = 5};
 
   // A column of a byte for each block.
-  template <class Environment>
+  template <class Traits>
   struct per_chunk {
     template <class Geometry>
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept { return blocks; }
@@ -97,7 +97,7 @@ struct suspicious {
     void open(std::byte* at, std::size_t blocks, const Geometry&) noexcept { column = std::span(at, blocks); }
     std::span<std::byte> column;
   };
-  template <class Environment>
+  template <class Traits>
   struct part {
     explicit part(const suspicious&) noexcept {}
     template <class Core>
@@ -166,7 +166,7 @@ struct second_chance : second_chance_values {
   using axis = tarn::axis::exhaustion;
   static constexpr tarn::exhaustion_traits traits{.extra_chunks = 2};
 
-  template <class Environment>
+  template <class Traits>
   struct part {
     explicit part(const second_chance& p) noexcept : policy(p) {}
     bool retry(std::size_t bytes) noexcept {
@@ -228,11 +228,11 @@ struct counted_reuse : lifo_reuse<> {
     all.sees_empty_chunks = true;
     return all;
   }();
-  template <class Environment>
-  class list : public lifo_reuse<>::list<Environment> {
-    using base = lifo_reuse<>::list<Environment>;
-    using core = typename Environment::core;
-    using chunk = typename Environment::chunk;
+  template <class Traits>
+  class list : public lifo_reuse<>::list<Traits> {
+    using base = lifo_reuse<>::list<Traits>;
+    using core = typename Traits::chunks;
+    using chunk = typename Traits::chunk;
     std::size_t out_ = 0;
     std::vector<chunk*> chunks_;
 
@@ -289,45 +289,56 @@ BOOST_AUTO_TEST_CASE(a_reuse_and_a_retention_that_return_chunks) {
   BOOST_TEST(upstream.regions() == 0u);
 }
 
-// ---- locking: a layer that keeps one block in front of the core, and can say "full" --------------------------------------
+// ---- locking: it keeps one block in front of the list, and can say "full" --------------------------------------
 
 struct pocket_locking {
   using axis = tarn::axis::locking;
   static constexpr tarn::locking_traits traits{};
   template <class T>
   using cell = std::atomic<T>;
-  template <class Environment>
+  template <class Traits>
   using per_chunk = detail::no_column<axis>;
 
-  template <class Core>
-  class layer : public detail::direct_layer<Core, no_locking::guards> {
-    using base = detail::direct_layer<Core, no_locking::guards>;
+  template <class Traits>
+  class state : public detail::direct_calls<no_locking::guards> {
+    using base = detail::direct_calls<no_locking::guards>;
     void* pocket_ = nullptr;
 
    public:
-    using base::base;
-    void* pop() noexcept { return std::exchange(pocket_, nullptr); }
-    void* pop_slow() noexcept {
-      if (void* const block = pop()) return block;
-      if (void* const block = base::pop()) return block;
-      return base::pop_slow();
+    template <class Pool>
+    void* pop(Pool&) noexcept {
+      return std::exchange(pocket_, nullptr);
     }
-    detail::outcome push(void* block) noexcept {
+    template <class Pool>
+    void* pop_slow(Pool& pool) noexcept {
+      if (void* const block = pop(pool)) return block;
+      if (void* const block = base::pop(pool)) return block;
+      return base::pop_slow(pool);
+    }
+    template <class Pool>
+    detail::outcome push(Pool&, void* block) noexcept {
       if (pocket_ != nullptr) return detail::outcome::full;
       pocket_ = block;
       return detail::outcome::done;
     }
-    detail::outcome push_slow(void* block) noexcept { return base::push(std::exchange(pocket_, block)); }
-    void drain() noexcept {
-      if (void* const block = pop())
-        if (base::push(block) == detail::outcome::crowded) base::make_room();
+    template <class Pool>
+    detail::outcome push_slow(Pool& pool, void* block) noexcept {
+      return base::push(pool, std::exchange(pocket_, block));
     }
-    void drain_all() noexcept { drain(); }
+    template <class Pool>
+    void drain(Pool& pool) noexcept {
+      if (void* const block = pop(pool))
+        if (base::push(pool, block) == detail::outcome::crowded) base::make_room(pool);
+    }
+    template <class Pool>
+    void drain_all(Pool& pool) noexcept {
+      drain(pool);
+    }
     void drop_all() noexcept { pocket_ = nullptr; }
   };
 };
 
-BOOST_AUTO_TEST_CASE(a_locking_layer_with_a_cache_of_its_own) {
+BOOST_AUTO_TEST_CASE(a_locking_policy_with_a_cache_of_its_own) {
   upstream upstream;
   {
     pool<static_size<64>, pocket_locking, resource_store, counting> pool{resource_store{&upstream}};

@@ -10,13 +10,15 @@
 namespace tarn::test {
 
 template <class Pool>
-struct environment_of;
+struct traits_of;
 template <class... NinePolicies>
-struct environment_of<basic_pool<NinePolicies...>> {
-  using type = detail::environment<void, NinePolicies...>;
+struct traits_of<basic_pool<NinePolicies...>> {
+  using type = detail::pool_traits<void, NinePolicies...>;
 };
 template <std::size_t Row>
-using environment_of_row = typename environment_of<std::tuple_element_t<Row, compositions>>::type;
+using traits_of_row = typename traits_of<std::tuple_element_t<Row, compositions>>::type;
+template <std::size_t Row>
+using state_of_row = detail::pool_state<traits_of_row<Row>>;
 
 }  // namespace tarn::test
 
@@ -34,27 +36,26 @@ struct name_row {
 // other tests use of it.
 #if defined(__clang__) && __clang_major__ < 16
 #define INSTANTIATE_CHECKED(row)                                                      \
-  static_assert(sizeof(tarn::detail::checked_calls<tarn::test::environment_of_row<row>>) != 0); \
+  static_assert(sizeof(tarn::detail::checked_path<tarn::test::state_of_row<row>>) != 0); \
   INSTANTIATE(row)
 #define INSTANTIATE_SAMPLED(row)                                                      \
-  static_assert(sizeof(tarn::detail::sampled_calls<tarn::test::environment_of_row<row>>) != 0); \
+  static_assert(sizeof(tarn::detail::sampled_path<tarn::test::state_of_row<row>>) != 0); \
   INSTANTIATE(row)
 #define INSTANTIATE(row)                                                              \
-  static_assert(sizeof(tarn::detail::pool_body<tarn::test::environment_of_row<row>>) != 0);   \
+  static_assert(sizeof(tarn::detail::pool_members<tarn::test::traits_of_row<row>>) != 0);   \
   const name_row row_##row(row)
 #else
 // Where calls can be refused.
 #define INSTANTIATE_CHECKED(row)                                                  \
-  template class tarn::detail::checked_calls<tarn::test::environment_of_row<row>>; \
+  template struct tarn::detail::admission<tarn::test::state_of_row<row>>;    \
+  template struct tarn::detail::checked_path<tarn::test::state_of_row<row>>; \
   INSTANTIATE(row)
 // Where blocks lie beside the chunks.
 #define INSTANTIATE_SAMPLED(row)                                                  \
-  template class tarn::detail::sampled_calls<tarn::test::environment_of_row<row>>; \
+  template struct tarn::detail::sampled_path<tarn::test::state_of_row<row>>; \
   INSTANTIATE(row)
 #define INSTANTIATE(row)                                                        \
-  template class tarn::detail::pool_growth<tarn::test::environment_of_row<row>>; \
-  template class tarn::detail::pool_chunks<tarn::test::environment_of_row<row>>; \
-  template class tarn::detail::pool_body<tarn::test::environment_of_row<row>>;   \
+  template class tarn::detail::pool_members<tarn::test::traits_of_row<row>>; \
   const name_row row_##row(row)
 #endif
 INSTANTIATE_CHECKED(0);

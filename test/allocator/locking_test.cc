@@ -81,9 +81,9 @@ struct lonely_store {
     }
     ~visit() { --inside; }
   };
-  template <class Environment>
-  struct source : heap_store::source<Environment> {
-    using base = heap_store::source<Environment>;
+  template <class Traits>
+  struct source : heap_store::source<Traits> {
+    using base = heap_store::source<Traits>;
     explicit source(const lonely_store&) noexcept : base(heap_store{}) {}
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       visit v;

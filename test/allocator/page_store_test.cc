@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(resident_memory_falls_by_what_was_filled, Store, s
   if (is_refused<Store>()) return;
   const std::size_t blocks = Store::locked ? 60'000 : 1'000'000;
 #if defined(TARN_ASAN)
-  const std::size_t kept = blocks * 64 / 8;  // AddressSanitizer's own memory of them stays
+  const std::size_t kept = blocks * 64 / 4;  // AddressSanitizer's own memory of them, an eighth, stays; and what else it takes meanwhile
 #else
   const std::size_t kept = 0;
 #endif

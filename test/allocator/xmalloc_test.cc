@@ -64,9 +64,9 @@ struct failing_store {
   static inline std::size_t failures = 0;
   static inline std::size_t bytes = 0;  // outstanding
 
-  template <class Environment>
-  struct source : heap_store::source<Environment> {
-    using base = heap_store::source<Environment>;
+  template <class Traits>
+  struct source : heap_store::source<Traits> {
+    using base = heap_store::source<Traits>;
     constexpr explicit source(const failing_store&) noexcept : base(heap_store{}) {}
     detail::memory acquire(std::size_t wanted, std::size_t alignment) noexcept {
       if (calls_left == 0) {

@@ -17,7 +17,7 @@ template <class Number>
 struct counting {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{};
-  template <class Environment>
+  template <class Traits>
   struct part {
     constexpr explicit part(const counting&) noexcept {}
     void on_allocate(std::size_t n) noexcept { live += n; }
@@ -32,9 +32,9 @@ struct counting {
 struct doubtful {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{};
-  template <class Environment>
-  struct part : counting<std::size_t>::part<Environment> {
-    constexpr explicit part(const doubtful&) noexcept : counting<std::size_t>::part<Environment>({}) {}
+  template <class Traits>
+  struct part : counting<std::size_t>::part<Traits> {
+    constexpr explicit part(const doubtful&) noexcept : counting<std::size_t>::part<Traits>({}) {}
     void on_allocate(std::size_t n) noexcept { look(n); }
     void on_deallocate(std::size_t n) noexcept { look(n); }
     void look(std::size_t n) noexcept {
@@ -46,9 +46,9 @@ struct doubtful {
 // The same from a policy that refuses.
 struct wary : tarn::no_checking {
   static constexpr tarn::checking_traits traits{.refuses = true};
-  template <class Environment>
-  struct part : tarn::no_checking::part<Environment> {
-    using tarn::no_checking::part<Environment>::part;
+  template <class Traits>
+  struct part : tarn::no_checking::part<Traits> {
+    using tarn::no_checking::part<Traits>::part;
     template <class Core>
     tarn::detail::outcome on_allocate(Core&, void* block) noexcept {
       return block == forbidden ? tarn::detail::outcome::refused : tarn::detail::outcome::done;

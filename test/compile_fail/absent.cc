@@ -26,7 +26,7 @@ void use() { wrong.release(); }
 namespace absent_statistics {
 struct allocation_count : tarn::no_statistics {
   static constexpr tarn::statistics_traits traits{.counts = true};
-  template <class Environment>
+  template <class Traits>
   struct part {
     constexpr explicit part(const allocation_count&) noexcept {}
     constexpr void on_allocate(std::size_t blocks) noexcept { total += blocks; }

@@ -50,16 +50,14 @@ tarn::pool<half_size> wrong;
 // owns() and capacity() lock too, in a pool that is const.
 namespace p2_locking_with_mutable_guards {
 struct mutable_locking : tarn::no_locking {
-  template <class Core>
-  struct layer : tarn::no_locking::layer<Core> {
-    using tarn::no_locking::layer<Core>::layer;
+  template <class Traits>
+  struct state : tarn::no_locking::state<Traits> {
     tarn::detail::no_guard core_guard() noexcept { return {}; }
   };
 };
 struct const_locking : tarn::no_locking {
-  template <class Core>
-  struct layer : tarn::no_locking::layer<Core> {
-    using tarn::no_locking::layer<Core>::layer;
+  template <class Traits>
+  struct state : tarn::no_locking::state<Traits> {
     tarn::detail::no_guard core_guard() const noexcept { return {}; }
   };
 };
@@ -73,26 +71,26 @@ bool use(const void* p) { return wrong.owns(p); }
 }  // namespace p2_locking_with_mutable_guards
 
 // expect: tarn: [P2] this locking policy lacks something that the pool uses
-namespace p2_locking_without_layer {
-struct unlayered {
+namespace p2_locking_without_state {
+struct stateless {
   using axis = tarn::axis::locking;
   static constexpr tarn::locking_traits traits{};
   template <class T>
   using cell = T;
-  template <class Environment>
-  using per_chunk = tarn::no_locking::per_chunk<Environment>;
+  template <class Traits>
+  using per_chunk = tarn::no_locking::per_chunk<Traits>;
 };
-struct layered : unlayered {
-  template <class Core>
-  using layer = tarn::no_locking::layer<Core>;
+struct stateful : stateless {
+  template <class Traits>
+  using state = tarn::no_locking::state<Traits>;
 };
 
 #ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, layered> right;
+tarn::pool<tarn::static_size<64>, stateful> right;
 #else
-tarn::pool<tarn::static_size<64>, unlayered> wrong;
+tarn::pool<tarn::static_size<64>, stateless> wrong;
 #endif
-}  // namespace p2_locking_without_layer
+}  // namespace p2_locking_without_state
 
 // expect: tarn: [P3] this growth policy lacks something that the pool uses
 // next_chunk() isn't noexcept, but runs under a lock.
@@ -121,9 +119,9 @@ struct bottomless : tarn::heap_store {
   static constexpr tarn::store_traits traits{.bounded = true};
 };
 struct bottomed : bottomless {
-  template <class Environment>
-  struct source : tarn::heap_store::source<Environment> {
-    using tarn::heap_store::source<Environment>::source;
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using tarn::heap_store::source<Traits>::source;
     std::size_t room(std::size_t) const noexcept { return 4096; }
   };
 };
@@ -141,8 +139,8 @@ std::size_t use() { return wrong.capacity(); }
 namespace p4_store_without_traits {
 struct unknown_store {
   using axis = tarn::axis::store;
-  template <class Environment>
-  using source = tarn::heap_store::source<Environment>;
+  template <class Traits>
+  using source = tarn::heap_store::source<Traits>;
 };
 struct known_store : tarn::heap_store {};
 
@@ -160,16 +158,16 @@ struct leaking_store {
   using axis = tarn::axis::store;
   static constexpr tarn::store_traits traits{};
 
-  template <class Environment>
+  template <class Traits>
   struct source {
     constexpr explicit source(const leaking_store&) noexcept {}
     tarn::detail::memory acquire(std::size_t bytes, std::size_t) noexcept { return {std::malloc(bytes), bytes}; }
   };
 };
 struct malloc_store : leaking_store {
-  template <class Environment>
-  struct source : leaking_store::source<Environment> {
-    using leaking_store::source<Environment>::source;
+  template <class Traits>
+  struct source : leaking_store::source<Traits> {
+    using leaking_store::source<Traits>::source;
     void release(tarn::detail::memory region, std::size_t) noexcept { std::free(region.start); }
   };
 };
@@ -188,8 +186,8 @@ struct sourceless {
   static constexpr tarn::store_traits traits{};
 };
 struct sourced : sourceless {
-  template <class Environment>
-  using source = tarn::heap_store::source<Environment>;
+  template <class Traits>
+  using source = tarn::heap_store::source<Traits>;
   operator tarn::heap_store() const noexcept { return {}; }
 };
 
@@ -204,7 +202,7 @@ tarn::pool<tarn::static_size<64>, sourceless> wrong;
 // A column that is never opened.
 namespace p5_reuse_with_half_a_column {
 struct half_column : tarn::lifo_reuse<> {
-  template <class Environment>
+  template <class Traits>
   struct per_chunk {
     template <class Geometry>
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
@@ -213,8 +211,8 @@ struct half_column : tarn::lifo_reuse<> {
   };
 };
 struct whole_column : tarn::lifo_reuse<> {
-  template <class Environment>
-  struct per_chunk : half_column::per_chunk<Environment> {
+  template <class Traits>
+  struct per_chunk : half_column::per_chunk<Traits> {
     template <class Geometry>
     void open(std::byte*, std::size_t, const Geometry&) noexcept {}
   };
@@ -232,12 +230,12 @@ namespace p5_reuse_without_list {
 struct listless {
   using axis = tarn::axis::reuse;
   static constexpr tarn::reuse_traits traits{.min_block = 8, .min_alignment = 8};
-  template <class Environment>
-  using per_chunk = tarn::lifo_reuse<>::per_chunk<Environment>;
+  template <class Traits>
+  using per_chunk = tarn::lifo_reuse<>::per_chunk<Traits>;
 };
 struct listed : listless {
-  template <class Environment>
-  using list = tarn::lifo_reuse<>::list<Environment>;
+  template <class Traits>
+  using list = tarn::lifo_reuse<>::list<Traits>;
 };
 
 #ifdef TARN_TWIN
@@ -292,16 +290,16 @@ tarn::pool<tarn::static_size<64>, partless> wrong;
 // retry() isn't noexcept; a handler that throws would leave a call half done.
 namespace p7_exhaustion_that_may_throw {
 struct throwing_handler : tarn::report_exhaustion {
-  template <class Environment>
-  struct part : tarn::report_exhaustion::part<Environment> {
-    using tarn::report_exhaustion::part<Environment>::part;
+  template <class Traits>
+  struct part : tarn::report_exhaustion::part<Traits> {
+    using tarn::report_exhaustion::part<Traits>::part;
     bool retry(std::size_t) { throw 1; }
   };
 };
 struct quiet_handler : tarn::report_exhaustion {
-  template <class Environment>
-  struct part : tarn::report_exhaustion::part<Environment> {
-    using tarn::report_exhaustion::part<Environment>::part;
+  template <class Traits>
+  struct part : tarn::report_exhaustion::part<Traits> {
+    using tarn::report_exhaustion::part<Traits>::part;
     bool retry(std::size_t) noexcept { return false; }
   };
 };
@@ -350,8 +348,8 @@ namespace p8_checking_without_part {
 struct partless {
   using axis = tarn::axis::checking;
   static constexpr tarn::checking_traits traits{};
-  template <class Environment>
-  using per_chunk = tarn::no_checking::per_chunk<Environment>;
+  template <class Traits>
+  using per_chunk = tarn::no_checking::per_chunk<Traits>;
 };
 struct whole : tarn::no_checking {};
 
@@ -368,9 +366,9 @@ namespace p8_checking_without_verdict {
 template <class Verdict>
 struct checking_of : tarn::no_checking {
   static constexpr tarn::checking_traits traits{.refuses = true};
-  template <class Environment>
+  template <class Traits>
   struct part {
-    using core = typename Environment::core;
+    using core = typename Traits::chunks;
     constexpr explicit part(const checking_of&) noexcept {}
     tarn::detail::outcome on_allocate(core&, void*) noexcept { return tarn::detail::outcome::done; }
     Verdict on_deallocate(core&, void*) noexcept { return Verdict(); }
@@ -392,16 +390,16 @@ tarn::pool<tarn::static_size<64>, checking_of<void>> wrong;
 namespace p9_statistics_that_cannot_be_read {
 struct secretive : tarn::no_statistics {
   static constexpr tarn::statistics_traits traits{.counts = true};
-  template <class Environment>
-  struct part : tarn::no_statistics::part<Environment> {
-    using tarn::no_statistics::part<Environment>::part;
+  template <class Traits>
+  struct part : tarn::no_statistics::part<Traits> {
+    using tarn::no_statistics::part<Traits>::part;
   };
 };
 struct open_book : tarn::no_statistics {
   static constexpr tarn::statistics_traits traits{.counts = true};
-  template <class Environment>
-  struct part : secretive::part<Environment> {
-    constexpr explicit part(const open_book&) noexcept : secretive::part<Environment>(secretive{}) {}
+  template <class Traits>
+  struct part : secretive::part<Traits> {
+    constexpr explicit part(const open_book&) noexcept : secretive::part<Traits>(secretive{}) {}
     constexpr int read() const noexcept { return 0; }
   };
 };
@@ -420,7 +418,7 @@ namespace p9_statistics_without_chunks {
 struct block_counter {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{};
-  template <class Environment>
+  template <class Traits>
   struct part {
     constexpr explicit part(const block_counter&) noexcept {}
     constexpr void on_allocate(std::size_t) noexcept {}
@@ -428,9 +426,9 @@ struct block_counter {
   };
 };
 struct full_counter : block_counter {
-  template <class Environment>
-  struct part : block_counter::part<Environment> {
-    using block_counter::part<Environment>::part;
+  template <class Traits>
+  struct part : block_counter::part<Traits> {
+    using block_counter::part<Traits>::part;
     constexpr void on_chunk(std::size_t) noexcept {}
     constexpr void off_chunk(std::size_t) noexcept {}
   };

@@ -22,9 +22,9 @@ namespace traits_member_not_said {
 template <bool Says>
 struct closing_store : tarn::heap_store {
   static constexpr tarn::store_traits traits{.has_end = Says};
-  template <class Environment>
-  struct source : tarn::heap_store::source<Environment> {
-    using tarn::heap_store::source<Environment>::source;
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using tarn::heap_store::source<Traits>::source;
     void end() noexcept {}
   };
 };

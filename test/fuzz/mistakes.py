@@ -10,7 +10,7 @@ MISTAKES = [
             "words_[w] = bits;", "if (bits != 0 || got != n) words_[w] = bits;"),
     Mistake("operations", "a block lost when half of the front goes", "policies/reuse/detail/array_front.h",
             "    top_ += n;\n", "    top_ += n + (kept != 0);\n"),
-    Mistake("pools", "a batch that loses all but one block", "policies/locking/detail/stack_layer.h",
+    Mistake("pools", "a batch that loses all but one block", "policies/locking/detail/stack_calls.h",
             "stack_.push_chain(first, link_of(last));", "stack_.push_chain(first, link_of(first));"),
     Mistake("pools", "a chunk given back with a block in use", "policies/reuse/detail/fullness_shelves.h",
             "if (used == 0) return 0;", "if (used <= 1) return 0;"),
@@ -19,10 +19,10 @@ MISTAKES = [
     Mistake("containers", "a block whose content doesn't move along", "allocator/xmalloc.h",
             "std::memcpy(other, block, has < bytes ? has : bytes);",
             "std::memcpy(other, block, has < bytes ? has / 2 : bytes);"),
-    Mistake("faults", "a chunk that leaks after a failed growth", "allocator/detail/pool/pool_growth.h",
-            "        supplier_.discard(fresh, geometry(), before);\n        return false;", "        return false;"),
-    Mistake("faults", "a chunk given back to the other store", "allocator/detail/pool/supplier.h",
-            "c->from_fallback = true;", ""),
+    Mistake("faults", "a chunk that leaks after a failed growth", "allocator/detail/pool/growth.h",
+            "      give_back(s, fresh);\n      s.supply.restore_second(before);", "      s.supply.restore_second(before);"),
+    Mistake("faults", "a chunk given back to the other store", "allocator/detail/pool/growth.h",
+            "c->from_second = true;", ""),
 ]
 
 

@@ -67,7 +67,7 @@ class scheduled_store {
 
   constexpr explicit scheduled_store(scheduled_memory* from) noexcept : from_(from) {}
 
-  template <class Environment>
+  template <class Traits>
   class source {
    public:
     constexpr explicit source(const scheduled_store& store) noexcept : from_(store.from_) {}

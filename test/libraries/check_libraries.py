@@ -121,7 +121,7 @@ def symbols_case(builder, source, compiler, visibility):
 
 NO_DOMAINS = {"policies/locking/detail/thread_slots.h": {"return domain.load(memory_order_relaxed) == me.domain;":
                                                      "return me.offset[0] != 1;"},
-              "policies/locking/detail/magazine_layer.h": {"if (owner != me.domain) return nullptr;": ""}}
+              "policies/locking/detail/magazine_calls.h": {"if (owner != me.domain) return nullptr;": ""}}
 NO_SHARING = {"allocator/shared_pool.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
 KEPT_AT_THE_END = {"policies/detail/reclaim_list.h": {"std::atexit(end_of_reclaim);": ""}}
 
@@ -147,7 +147,7 @@ def control_cases(builder):
     shown = Combination(builder, "without", "clang++-19", "clang++-19", "default", True, "local", first="kept")
     return [control_case("a register with pools of a library that is gone", shown, ["statics"], KEPT_AT_THE_END,
                          lambda said, fault: "exit status -11" in fault),
-            control_case("a layer that doesn't tell domains apart", domains, ["objects", "program"], NO_DOMAINS,
+            control_case("magazines that don't tell domains apart", domains, ["objects", "program"], NO_DOMAINS,
                          lambda said, fault: re.search("exit status -|fault: a ", fault)),
             control_case("a declaration that is none", sharing, ["statics"], NO_SHARING,
                          lambda said, fault: said.get("instances") == [2] * POOLS)]

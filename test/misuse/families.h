@@ -24,7 +24,7 @@ namespace tarn::test {
 template <class Pool, std::size_t Bytes, std::size_t Alignment>
 class subject_of final : public subject {
   using parts = anatomy<Pool>;
-  using environment = typename parts::environment;
+  using pool_traits = typename parts::traits;
   using checking = typename parts::checking;
   static constexpr std::size_t buffer_bytes = std::is_same_v<typename parts::store, buffer_store> ? std::size_t{256} * 1024 : 1;
 
@@ -58,12 +58,12 @@ class subject_of final : public subject {
     return static_cast<const std::byte*>(chunk) + shape().distance(number) + shape().offset();
   }
 
-  void drain() noexcept override { detail::inspector::core(*pool_); }
+  void drain() noexcept override { detail::inspector::drained(*pool_); }
   std::byte* link_of(void* block) const noexcept override { return static_cast<std::byte*>(shape().links(block)); }
   void find_mark(void* block) noexcept override {
     if constexpr (checking::traits.refuses) {
-      auto& core = detail::inspector::core(*pool_);
-      auto& c = *core.find(block);
+      auto& chunks = detail::inspector::drained(*pool_).chunks;
+      auto& c = *chunks.find(block);
       mark_ = static_cast<detail::block_records<typename checking::record>&>(c).find(slot_of(c.first, block));
     }
   }
@@ -77,11 +77,11 @@ class subject_of final : public subject {
     }
   }
   std::uint64_t* bitmap_word(void* block, std::uint64_t& bit) noexcept override {
-    using layout = typename environment::layout;
-    auto& core = detail::inspector::core(*pool_);
-    const auto& c = *core.find(block);
+    using layout = typename pool_traits::layout;
+    auto& chunks = detail::inspector::drained(*pool_).chunks;
+    const auto& c = *chunks.find(block);
     std::byte* const column = static_cast<std::byte*>(c.region.start) + layout::record_bytes() +
-                              layout::template column_bytes<typename layout::locking_column>(c.blocks, core.geometry());
+                              layout::template column_bytes<typename layout::locking_column>(c.blocks, chunks.geometry());
     const std::size_t i = slot_of(c.first, block);
     bit = std::uint64_t{1} << i % 64;
     return reinterpret_cast<std::uint64_t*>(column) + i / 64;
@@ -109,7 +109,7 @@ class subject_of final : public subject {
   }
 
  private:
-  using geometry = typename environment::geometry;
+  using geometry = typename pool_traits::geometry;
   static constexpr geometry shape() noexcept {
     if constexpr (std::is_same_v<typename parts::size, dynamic_size>) return geometry(dynamic_size{Bytes, Alignment});
     else return geometry();

@@ -5,9 +5,9 @@
  *     give_full   push
  *     give_empty  push
  *     take_empty  pop carve pop
- *   mirrors policies/locking/detail/magazine_layer.h
- *     unload_full depot_.take_full core_.push_batch depot_.give_empty
- *     empty       core_.push_batch core_.push_batch
+ *   mirrors policies/locking/detail/magazine_calls.h
+ *     unload_full depot_.take_full pool.list.push_batch depot_.give_empty
+ *     empty       pool.list.push_batch pool.list.push_batch
  *
  * A plain operation is on what the guard guards, with the guard held, or on the slot of an id that the thread holds: that is
  * asserted each time. So nobody can tell whether others run between them, and they are one step with what is next to them.
@@ -125,7 +125,7 @@ inline core_push(in) {
     atomic { assert(in != 0); free_blocks = seen | bit(in); seen = 0; in = 0 }
   }
 }
-/* core_.push_batch of a magazine's first blocks */
+/* pool.list.push_batch of a magazine's first blocks */
 inline core_push_batch(from, count) {
   plain {
 #ifdef BATCH_WITHOUT_FIRST
@@ -159,7 +159,7 @@ inline unload_full() {
   }
 }
 
-/* magazine_layer::empty */
+/* magazine_calls::empty */
 inline empty_slot(id) {
   plain {
     atomic { assert(is_mine(id)); m = current[id]; n = top[id] };

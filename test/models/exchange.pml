@@ -2,12 +2,12 @@
  *
  *   mirrors policies/locking/detail/thread_slots.h
  *     exchange    use
- *   mirrors policies/locking/detail/magazine_layer.h
+ *   mirrors policies/locking/detail/magazine_calls.h
  *     mine        Process::self Process::enrol domain_.load domain_.compare_exchange_strong slots_.find s.is_used core_guard
  *                 slots_.make_group depot_.take_empty s.use s.domain.store
  *     refill      s.exchange core_guard depot_.has_full carve scavenge carve take_full prefetch_each
  *     take_full   depot_.give_empty s.use depot_.take_full
- *     carve       depot_.take_empty depot_.give_empty s.use core_.pop_batch
+ *     carve       depot_.take_empty depot_.give_empty s.use pool.list.pop_batch
  *     make_space  s.exchange write_each core_guard depot_.take_empty depot_.give_full s.use */
 
 /* ---- the slot's own --------------------------------------------------------------------------------------------------- */

@@ -3,10 +3,10 @@
  * One step for each operation on an atomic or on the core guard. run_models.py compares these calls with the code's, and
  * those in the file that is included:
  *
- *   mirrors policies/locking/detail/stack_layer.h
+ *   mirrors policies/locking/detail/stack_calls.h
  *     pop         stack_.pop link_of
  *     push        stack_.push link_of
- *     pop_slow    pop core_guard core_.pop_batch pop link_of push_batch
+ *     pop_slow    pop core_guard pool.list.pop_batch pop link_of push_batch
  *     push_batch  link_of .store stack_.push_chain link_of
  *
  * Whoever pops a number owns it alone, and in the end each is in one place: on the stack, with a thread, or never carved. Any
@@ -53,7 +53,7 @@ inline choose() {
   }
 }
 
-/* stack_layer::push_batch, of as many blocks as the thread likes */
+/* stack_calls::push_batch, of as many blocks as the thread likes */
 inline give_back() {
   choose();
   d_step { first = n; last = n; n = 0 };
@@ -80,12 +80,12 @@ inline give_back() {
   stack_push()
 }
 
-/* The rest of stack_layer::pop_slow, after its first pop. */
+/* The rest of stack_calls::pop_slow, after its first pop. */
 inline carve() {
 #ifndef UNGUARDED_CARVE
   atomic { !guard -> guard = true };                                      /* core_guard */
 #endif
-  n = carved;                                                             /* core_.pop_batch */
+  n = carved;                                                             /* pool.list.pop_batch */
   d_step {
     got = (NODES - n < RUN -> NODES - n : RUN);
     carved = n + got;
@@ -140,11 +140,11 @@ proctype thread(byte me) {
      ops++;
      if
      :: give_back()
-     :: stack_pop();                                                      /* stack_layer::pop */
+     :: stack_pop();                                                      /* stack_calls::pop */
 #if FRESH
         if
         :: number == NONE ->
-           stack_pop();                                                   /* stack_layer::pop_slow */
+           stack_pop();                                                   /* stack_calls::pop_slow */
            if
            :: number == NONE -> carve()
            :: else

@@ -4,13 +4,13 @@
  * One step for each operation on an atomic or on the core guard. run_models.py compares these calls with the code's, and
  * those in the files that are included:
  *
- *   mirrors policies/locking/detail/magazine_layer.h
+ *   mirrors policies/locking/detail/magazine_calls.h
  *     pop         Process::self s.is_of
  *     push        Process::self s.is_of
  *     pop_slow    mine pop_locked refill
  *     push_slow   mine push_locked make_space push_locked
- *     push_locked core_guard core_.push_batch
- *     pop_locked  core_guard core_.pop_batch unload_full scavenge core_.pop_batch
+ *     push_locked core_guard pool.list.push_batch
+ *     pop_locked  core_guard pool.list.pop_batch unload_full scavenge pool.list.pop_batch
  *     drain       Process::self core_guard domain_.load slots_.find empty unload_full scavenge
  *
  * Whoever is handed a block has it alone, only the holder of an id uses its slot, and in the end each block and each magazine

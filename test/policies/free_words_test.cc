@@ -40,7 +40,7 @@ template <class Checking, block_shape Shape = in_payload>
 class blocks {
  public:
   static constexpr std::size_t count = 16;
-  struct environment {
+  struct traits {
     using checking = Checking;
   };
   using geometry_type = detail::geometry<tarn::static_size<64>, Shape>;

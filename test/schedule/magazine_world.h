@@ -1,4 +1,4 @@
-// A pool's magazine_layer for the scheduler to explore: threads that start, take blocks, give their own or each other's back,
+// A pool's magazine_calls for the scheduler to explore: threads that start, take blocks, give their own or each other's back,
 // and end. Slots, the depot and each block are used by one thread at a time, or the memory model says so; at the end each
 // block, each magazine and each number is in one place, and nobody wrote to slot 0.
 #ifndef TARN_TEST_SCHEDULE_MAGAZINE_WORLD_H_
@@ -16,8 +16,8 @@
 
 namespace tarn::test {
 
-/// The core behind the layer: a heap of blocks, which are used under the guard only.
-class heap_core {
+/// The pool behind the magazines, its list and its chunks in one: a heap of blocks, which are used under the guard only.
+class heap {
  public:
   static constexpr std::size_t most = 96;
   static constexpr bool returns_chunks = false;
@@ -32,13 +32,13 @@ class heap_core {
   }
   detail::stand_in::geometry geometry() const noexcept { return {}; }
   std::size_t capacity() const noexcept { return capacity_; }
-  std::size_t pop_batch(void** out, std::size_t n) noexcept {
+  std::size_t pop_batch(heap&, void** out, std::size_t n) noexcept {
     check();
     std::size_t got = 0;
     while (got != n && size_ != 0) out[got++] = free_[--size_];
     return got;
   }
-  detail::outcome push_batch(void* const* in, std::size_t n) noexcept {
+  detail::outcome push_batch(heap&, void* const* in, std::size_t n) noexcept {
     check();
     for (std::size_t i = 0; i != n; ++i) {
       if (size_ == capacity_) the_scheduler.fail("more blocks are given back than there are");
@@ -55,7 +55,7 @@ class heap_core {
 
  protected:
   void check() const noexcept {
-    if (!guard_->is_mine()) the_scheduler.fail("the core is used without its guard");
+    if (!guard_->is_mine()) the_scheduler.fail("the list is used without its guard");
   }
 
   static inline std::array<block, most> memory_;
@@ -67,10 +67,10 @@ class heap_core {
 };
 
 /// The same, giving chunks back: magazines become lean where more than three blocks lie in it.
-class lean_core : public heap_core {
+class lean_heap : public heap {
  public:
   static constexpr bool returns_chunks = true;
-  std::size_t most_in_front() const noexcept {
+  std::size_t front_capacity(const heap&) const noexcept {
     check();
     return size_ > 3 ? 1 : most;
   }
@@ -93,7 +93,7 @@ struct magazine_script {
   unsigned others = 0;          // so many numbers are held by threads that do nothing
 };
 
-template <class Types, std::size_t Largest = 0, class Core = heap_core>
+template <class Types, std::size_t Largest = 0, class Heap = heap>
 class magazine_world {
   using numbers = typename Types::numbers_type;
   using record = typename Types::record;
@@ -107,16 +107,16 @@ class magazine_world {
     thread_records<record>.fill({});
     domain_of_thread = script.domains;
     owners_.fill(nobody);
-    layer_.core().set_up(layer_.guards_.hot_mutex(), script.blocks);
+    heap_.set_up(pool_.locking.guards_.hot_mutex(), script.blocks);
     the_scheduler.pretend(idle);
     for (unsigned i = 0; i != script.others; ++i) numbers::of_domain(0).take();
-    if (given_ != 0) layer_.supply({memory_.data(), given_});
+    if (given_ != 0) pool_.locking.supply(pool_, {memory_.data(), given_});
     for (unsigned i = 0; i != script.before.size(); ++i) {
       the_scheduler.pretend(i);
       if (script.before[i] != nullptr) follow(script.before[i]);
     }
     the_scheduler.pretend(scheduler::nobody);
-    still = {&layer_.slots_.slots_[threads_seen], &layer_.slots_.slots_[0] + layer_.slots_.slots_.size()};
+    still = {&pool_.locking.slots_.slots_[threads_seen], &pool_.locking.slots_.slots_[0] + pool_.locking.slots_.slots_.size()};
   }
 
   void run(unsigned thread) noexcept {
@@ -124,12 +124,12 @@ class magazine_world {
     if (has_ended_[thread]) ends::end();  // a thread that enrolled only then
   }
   void finish() noexcept {
-    const auto& zero = layer_.slots_.slots_[0];
+    const auto& zero = pool_.locking.slots_.slots_[0];
     if (zero.is_used() || zero.top != nullptr || zero.domain.peek() != nullptr) the_scheduler.fail("slot 0 is changed");
     look_at_numbers();
     look_at_magazines();
     the_scheduler.pretend(idle);
-    layer_.drain_all();
+    pool_.locking.drain_all(pool_);
     look_at_blocks();
     the_scheduler.pretend(scheduler::nobody);
   }
@@ -138,13 +138,19 @@ class magazine_world {
   static constexpr unsigned nobody = scheduler::nobody;
   static constexpr unsigned idle = scheduler::most - 1;  // a thread that isn't scheduled
   static constexpr std::size_t threads_seen = scheduler::most + 1;  // slots
-  using layer = typename Types::template layer<Core, scheduled_guards, Largest>;
+  struct traits {
+    struct retention {
+      static constexpr struct {
+        bool returns_chunks;
+      } traits{Heap::returns_chunks};
+    };
+  };
   struct hand {
-    std::array<void*, heap_core::most> blocks;
+    std::array<void*, heap::most> blocks;
     std::size_t size = 0;
   };
 
-  // ---- what threads do, as pool_body has it ----------------------------------------------------------------------------
+  // ---- what threads do, as pool_members has it ----------------------------------------------------------------------------
 
   void follow(const char* word) noexcept {
     for (; *word != '\0'; ++word) {
@@ -156,19 +162,19 @@ class magazine_world {
         case 'o': if (mine.size != 0) deallocate(oldest(mine)); break;
         case 'p': hand_over_.fetch_add(1); if (mine.size != 0) box_.blocks[box_.size++] = oldest(mine); break;
         case 'g': hand_over_.fetch_add(1); if (box_.size != 0) deallocate(oldest(box_)); break;
-        case 'd': layer_.drain(); break;
+        case 'd': pool_.locking.drain(pool_); break;
         case 'x': ends::end(); has_ended_[the_scheduler.current()] = true; break;
       }
     }
   }
   void allocate(hand& mine) noexcept {
-    void* block = layer_.pop();
+    void* block = pool_.locking.pop(pool_);
     if (block == nullptr) {
-      block = layer_.pop_slow();
-      if (layer_.starves()) feed();
+      block = pool_.locking.pop_slow(pool_);
+      if (pool_.locking.starves()) feed();
     }
     if (block == nullptr) return;
-    unsigned& owner = owners_[heap_core::number_of(block)];
+    unsigned& owner = owners_[heap::number_of(block)];
     if (owner != nobody) return the_scheduler.fail("a block is owned twice");
     owner = the_scheduler.current();
     the_memory.written(block);
@@ -176,10 +182,10 @@ class magazine_world {
   }
   void deallocate(void* block) noexcept {
     the_memory.written(block);
-    owners_[heap_core::number_of(block)] = nobody;
-    if (layer_.push(block) == detail::outcome::done) return;
-    layer_.push_slow(block);
-    if (layer_.starves()) feed();
+    owners_[heap::number_of(block)] = nobody;
+    if (pool_.locking.push(pool_, block) == detail::outcome::done) return;
+    pool_.locking.push_slow(pool_, block);
+    if (pool_.locking.starves()) feed();
   }
   static void* oldest(hand& h) noexcept {
     void* const block = h.blocks[0];
@@ -189,11 +195,11 @@ class magazine_world {
   }
 
   void feed() noexcept {
-    const auto growing = layer_.try_grow_guard();
+    const auto growing = pool_.locking.try_growth_guard();
     if (!growing) return;
-    while (const std::size_t bytes = layer_.shortage(static_cast<const int*>(nullptr))) {
+    while (const std::size_t bytes = pool_.locking.shortage(pool_, static_cast<const int*>(nullptr))) {
       const bool refused = given_ + bytes > script_.memory + script_.more_memory;
-      layer_.supply(refused ? detail::memory{} : detail::memory{memory_.data() + given_, bytes});
+      pool_.locking.supply(pool_, refused ? detail::memory{} : detail::memory{memory_.data() + given_, bytes});
       if (refused) return;
       given_ += bytes;
     }
@@ -212,26 +218,26 @@ class magazine_world {
   }
   /// All memory for magazines is in slots, in the depot or in no magazine yet.
   void look_at_magazines() noexcept {
-    std::size_t bytes = layer_.depot_.left_.bytes;
+    std::size_t bytes = pool_.locking.depot_.left_.bytes;
     const auto add = [&bytes](const magazine* m) { bytes += m != nullptr ? magazine::bytes(m->size) : 0; };
     const auto add_list = [&add](const magazine* m) {
       for (int n = 0; m != nullptr && n != 100; m = m->next, ++n) add(m);
     };
-    layer_.slots_.each([&add](unsigned, const auto& s) {
+    pool_.locking.slots_.each([&add](unsigned, const auto& s) {
       add(s.current);
       add(s.spare);
     });
-    if (layer_.slots_.far_[0].peek() != nullptr) bytes += 16 * sizeof layer_.slots_.slots_[0];
-    add_list(layer_.depot_.full_);
-    for (const magazine* const list : layer_.depot_.empty_) add_list(list);
+    if (pool_.locking.slots_.far_[0].peek() != nullptr) bytes += 16 * sizeof pool_.locking.slots_.slots_[0];
+    add_list(pool_.locking.depot_.full_);
+    for (const magazine* const list : pool_.locking.depot_.empty_) add_list(list);
     if (bytes != given_) the_scheduler.fail("a magazine is lost, or in two places");
   }
-  /// All blocks are in the core, or somebody's.
+  /// All blocks are in the list, or somebody's.
   void look_at_blocks() noexcept {
-    const auto lock = layer_.core_guard();
+    const auto lock = pool_.locking.core_guard();
     void* block = nullptr;
-    for (std::size_t i = 0; i != script_.blocks && layer_.core().pop_batch(&block, 1) == 1; ++i) {
-      unsigned& owner = owners_[heap_core::number_of(block)];
+    for (std::size_t i = 0; i != script_.blocks && heap_.pop_batch(heap_, &block, 1) == 1; ++i) {
+      unsigned& owner = owners_[heap::number_of(block)];
       if (owner != nobody) the_scheduler.fail("a block is free twice, or free and somebody's");
       owner = scheduler::most;
     }
@@ -241,13 +247,19 @@ class magazine_world {
 
   alignas(64) static inline std::array<std::byte, 8192> memory_;
 
-  layer layer_;
+  Heap heap_;
+  struct pool_type {
+    using traits = typename magazine_world::traits;
+    typename Types::template calls<scheduled_guards, Largest> locking;
+    Heap& list;
+    Heap& chunks;
+  } pool_{{}, heap_, heap_};
   const magazine_script& script_;
   std::size_t given_;  // bytes
   std::array<hand, scheduler::most> hands_;
   hand box_;
   scheduled_atomic<unsigned> hand_over_ = 0;  // orders who uses the box
-  std::array<unsigned, heap_core::most> owners_;  // of each block
+  std::array<unsigned, heap::most> owners_;  // of each block
   for_each_thread<bool> has_ended_ = {};
 };
 

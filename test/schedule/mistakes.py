@@ -161,9 +161,9 @@ TABLES = {
                  "head_.store(pack(next, tag_of(seen) + 1));\n      break;")],
         },
     },
-    "stack_layer": {
+    "stack_calls": {
         "common": WATCHED_CHUNKS + OPEN,
-        "types": "template <class Core, class Guards> using layer = stack_layer<Core, Guards, test::scheduled_atomic>;",
+        "types": "template <class Traits, class Guards> using calls = stack_calls<Traits, Guards, test::scheduled_atomic>;",
         "variants": {
             "small": SMALL_TABLES,
             "untagged": SMALL_TABLES + [AFTER_POP],
@@ -185,14 +185,14 @@ TABLES = {
             "last_of_batch_linked_first": SMALL_TABLES + [
                 (1, "stack_.push_chain(first, link_of(last));", "stack_.push_chain(first, link_of(first));")],
             "carved_without_guard": SMALL_TABLES + [(
-                1, "[[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the core empty finds the rest on the "
+                1, "[[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the list empty finds the rest on the "
                 "stack\n", "")],
             "chain_published_before_linked": SMALL_TABLES + [
                 (1, "    stack_.push_chain(first, link_of(last));\n", ""),
                 (1, "    number last = first;\n    for (std::size_t i = 1; i != n; ++i)",
-                 "    number last = number_of(in[n - 1]);\n    stack_.push_chain(first, link_of(last));\n"
+                 "    number last = number_of(pool.chunks.geometry(), in[n - 1]);\n    stack_.push_chain(first, link_of(last));\n"
                  "    last = first;\n    for (std::size_t i = 1; i != n; ++i)")],
-            "first_pushed_too": SMALL_TABLES + [(1, "push_batch(run.data() + 1, got - 1);", "push_batch(run.data(), got);")],
+            "first_pushed_too": SMALL_TABLES + [(1, "push_batch(pool, run.data() + 1, got - 1);", "push_batch(pool, run.data(), got);")],
             "table_published_before_filled": SMALL_TABLES + [
                 (1, "    table_.store(larger, memory_order_release);\n", ""),
                 (1, "    if (const table* const old = table_.load(memory_order_relaxed)) {",
@@ -201,17 +201,17 @@ TABLES = {
             "runs_not_copied": SMALL_TABLES + [(1, "larger->runs[i].store(c, memory_order_relaxed);", "")],
             "places_not_copied": SMALL_TABLES + [(1, "if (c != last) larger", "if (c != last && g.stride() == 0) larger")],
             "carved_before_numbered": SMALL_TABLES + [
-                (1, "    numbers_.add(fresh, core_.geometry());\n    core_.adopt(fresh);",
-                 "    core_.adopt(fresh);\n    guards_.let_others_in();\n    numbers_.add(fresh, core_.geometry());")],
+                (1, "    numbers_.add(fresh, pool.chunks.geometry());\n    pool.chunks.adopt(fresh, pool.list);",
+                 "    pool.chunks.adopt(fresh, pool.list);\n    guards_.let_others_in();\n    numbers_.add(fresh, pool.chunks.geometry());")],
         },
     },
-    "magazine_layer": {
+    "magazine_calls": {
         "common": SCHEDULED + WATCHED_SLOTS + WATCHED_DEPOT + OPEN,
         "types": "using magazine_type = magazine; using process = process_threads; using record = thread_record;\n"
                  "using numbers_type = thread_numbers; using janitor_type = janitor;\n"
                  "using ids_type = thread_ids<test::scheduled_atomic>;\n"
-                 "template <class Core, class Guards, std::size_t Largest>\n"
-                 "using layer = magazine_layer<Core, Guards, process_threads, 16, Largest>;",
+                 "template <class Guards, std::size_t Largest>\n"
+                 "using calls = magazine_calls<Guards, process_threads, 16, Largest>;",
         "variants": {
             "small": SMALL,
             # numbers of threads
@@ -240,7 +240,7 @@ TABLES = {
                 (1, "      slots::renew(s);\n      numbers.give_back(id);", "      numbers.give_back(id);\n      slots::renew(s);")],
             "magazine_lost_at_renew": SMALL + [(1, "if (s.spare != nullptr) depot_.give_empty(s.spare);", "")],
             "full_spare_forgotten": SMALL + [
-                (1, "if (s.spare_is_full) core_.push_batch(s.spare->bottom(), magazine::capacity(s.spare->size));", "")],
+                (1, "if (s.spare_is_full) pool.list.push_batch(pool.chunks, s.spare->bottom(), magazine::capacity(s.spare->size));", "")],
             "domain_not_compared": SMALL + [(1, "    if (owner != me.domain) return nullptr;\n", "")],
             "domain_not_compared_when_hot": SMALL + [(2, "!s.is_of(me) || ", "")],
             "domain_stored": SMALL + [
@@ -251,12 +251,12 @@ TABLES = {
             # the depot
             "full_looked_for_without_guard": SMALL + [
                 (1, LOCK + "      if (!depot_.has_full()) {",
-                 "if (!depot_.has_full()) {\n" + LOCK), (1, "      take_full(s);\n", LOCK + "take_full(s);\n")],
+                 "if (!depot_.has_full()) {\n" + LOCK), (1, "      take_full(pool, s);\n", LOCK + "take_full(pool, s);\n")],
             "blocks_written_in_the_depot": SMALL + [
-                (1, "    if (s.spare != nullptr) write_each(*s.spare, core_.geometry());\n", "magazine* const given = s.spare;\n    {\n"),
-                (1, "    s.use(fresh, false);\n    s.used(Largest, core_.capacity());\n    return true;",
-                 "    s.use(fresh, false);\n    s.used(Largest, core_.capacity());\n    }\n"
-                 "    if (given != nullptr) write_each(*given, core_.geometry());\n    return true;")],
+                (1, "    if (s.spare != nullptr) write_each(*s.spare, pool.chunks.geometry());\n", "magazine* const given = s.spare;\n    {\n"),
+                (1, "    s.use(fresh, false);\n    s.used(Largest, pool.chunks.capacity());\n    return true;",
+                 "    s.use(fresh, false);\n    s.used(Largest, pool.chunks.capacity());\n    }\n"
+                 "    if (given != nullptr) write_each(*given, pool.chunks.geometry());\n    return true;")],
             "empty_magazine_lost": SMALL + [(1, "if (s.current != nullptr) depot_.give_empty(s.current);", "")],
             "full_spare_overwritten": SMALL + [(1, "if (s.spare != nullptr) depot_.give_full(s.spare);", "")],
             "full_magazine_stays": SMALL + [(1, "if (m != nullptr) list = m->next;\n    return m;", "return m;")],
@@ -264,7 +264,7 @@ TABLES = {
             "refilled_without_guard": SMALL + [(1, LOCK + "      if (!depot_.has_full())", "if (!depot_.has_full())")],
             "locked_pop_without_guard": SMALL + [(1, LOCK + "    void* block = nullptr;", "void* block = nullptr;")],
             "locked_push_without_guard": SMALL + [
-                (1, LOCK + "    return core_.push_batch(&block, 1);", "return core_.push_batch(&block, 1);")],
+                (1, LOCK + "    return pool.list.push_batch(pool.chunks, &block, 1);", "return pool.list.push_batch(pool.chunks, &block, 1);")],
             "drained_without_guard": SMALL + [
                 (1, LOCK + "    if (me.domain != nullptr && me.domain", "if (me.domain != nullptr && me.domain")],
             "unloaded_without_guard": SMALL + [

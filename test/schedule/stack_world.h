@@ -1,4 +1,4 @@
-// A pool's stack_layer for the scheduler to explore: threads that take blocks, give them back and adopt fresh chunks. At the
+// A pool's stack_calls for the scheduler to explore: threads that take blocks, give them back and adopt fresh chunks. At the
 // end each block is in one place.
 #ifndef TARN_TEST_SCHEDULE_STACK_WORLD_H_
 #define TARN_TEST_SCHEDULE_STACK_WORLD_H_
@@ -18,7 +18,7 @@
 namespace tarn::test {
 
 template <bool OneChunk>
-struct stack_environment {
+struct stack_traits {
   using geometry = detail::stand_in::geometry;
   struct chunk : detail::numbered_column<scheduled_atomic> {
     watched<std::byte*> first = nullptr;
@@ -29,24 +29,23 @@ struct stack_environment {
   static constexpr bool one_chunk = OneChunk;
 };
 
-/// The core behind the layer. It carves, a few blocks at a time, under the guard only.
-template <class Environment>
-class carving_core {
+/// The pool behind the stack: its list and its chunks in one. It carves, a few blocks at a time, under the guard only.
+template <class Traits>
+class carver {
  public:
-  using environment = Environment;
-  using chunk = typename Environment::chunk;
+  using chunk = typename Traits::chunk;
 
   void set_up(const scheduled_mutex& guard, std::size_t at_most) noexcept {
     guard_ = &guard;
     at_most_ = at_most;
   }
   detail::stand_in::geometry geometry() const noexcept { return {}; }
-  void adopt(chunk& c) noexcept {
+  void adopt(chunk& c, carver&) noexcept {
     check();
     c.next = first_;
     first_ = &c;
   }
-  std::size_t pop_batch(void** out, std::size_t n) noexcept {
+  std::size_t pop_batch(carver&, void** out, std::size_t n) noexcept {
     check();
     const std::size_t wanted = std::min(n, at_most_);
     std::size_t got = 0;
@@ -55,14 +54,14 @@ class carving_core {
         out[got++] = c->first + geometry().distance(c->carved++) + geometry().offset();
     return got;
   }
-  detail::outcome push_batch(void* const*, std::size_t) noexcept {
-    the_scheduler.fail("a block came back to the core");
+  detail::outcome push_batch(carver&, void* const*, std::size_t) noexcept {
+    the_scheduler.fail("a block came back to the list");
     return detail::outcome::done;
   }
 
  private:
   void check() const noexcept {
-    if (!guard_->is_mine()) the_scheduler.fail("the core is used without its guard");
+    if (!guard_->is_mine()) the_scheduler.fail("the list is used without its guard");
   }
 
   const scheduled_mutex* guard_ = nullptr;
@@ -83,14 +82,14 @@ struct stack_script {
 
 template <class Types, bool OneChunk = false>
 class stack_world {
-  using environment = stack_environment<OneChunk>;
-  using chunk = typename environment::chunk;
+  using traits = stack_traits<OneChunk>;
+  using chunk = typename traits::chunk;
   using link = typename chunk::link;
 
  public:
   explicit stack_world(const stack_script& script) noexcept : script_(script) {
     owners_.fill(nobody);
-    layer_.core().set_up(layer_.guards_.hot_mutex(), script.at_most);
+    carver_.set_up(pool_.locking.guards_.hot_mutex(), script.at_most);
     the_scheduler.pretend(0);
     while (adopted_ != script.adopted) grow();
     follow(script.before);
@@ -101,7 +100,7 @@ class stack_world {
   void finish() noexcept {
     the_scheduler.pretend(scheduler::most - 1);
     for (std::size_t i = 0; i <= most; ++i) {
-      void* const block = layer_.pop_slow();
+      void* const block = pool_.locking.pop_slow(pool_);
       if (block == nullptr) break;
       own(rest_, block);
     }
@@ -121,7 +120,7 @@ class stack_world {
     std::size_t size = 0;
   };
 
-  // ---- what threads do, as pool_body has it ----------------------------------------------------------------------------
+  // ---- what threads do, as pool_members has it ----------------------------------------------------------------------------
 
   void follow(const char* word) noexcept {
     for (; *word != '\0'; ++word) {
@@ -129,7 +128,7 @@ class stack_world {
       if (*word == 'a') {
         if (void* const block = allocate()) own(mine, block);
       } else if (*word == '+') {
-        const auto growing = layer_.grow_guard();
+        const auto growing = pool_.locking.growth_guard();
         grow();
       } else if (mine.size != 0) {
         if (*word == 'c') deallocate_all(mine);
@@ -138,11 +137,11 @@ class stack_world {
     }
   }
   void* allocate() noexcept {
-    if (void* const block = layer_.pop()) return block;
-    if (void* const block = layer_.pop_slow()) return block;
-    const auto growing = layer_.grow_guard();
+    if (void* const block = pool_.locking.pop(pool_)) return block;
+    if (void* const block = pool_.locking.pop_slow(pool_)) return block;
+    const auto growing = pool_.locking.growth_guard();
     do {
-      if (void* const block = layer_.pop_slow()) return block;
+      if (void* const block = pool_.locking.pop_slow(pool_)) return block;
     } while (grow());
     return nullptr;
   }
@@ -153,13 +152,13 @@ class stack_world {
     c.blocks = script_.blocks;
     c.open(reinterpret_cast<std::byte*>(links_.data()) + adopted_ * most_blocks * sizeof(link), c.blocks, geometry_);
     ++adopted_;
-    while (const std::size_t bytes = layer_.shortage(&c)) {
-      layer_.supply({tables_.data() + tables_used_, bytes});
+    while (const std::size_t bytes = pool_.locking.shortage(pool_, &c)) {
+      pool_.locking.supply(pool_, {tables_.data() + tables_used_, bytes});
       tables_used_ += (bytes + 63) / 64 * 64;
       if (tables_used_ > tables_.size()) the_scheduler.fail("tables grow without end");
     }
-    const auto lock = layer_.core_guard();
-    layer_.adopt(c);
+    const auto lock = pool_.locking.core_guard();
+    pool_.locking.adopt(pool_, c);
     return true;
   }
   void own(hand& mine, void* block) noexcept {
@@ -177,13 +176,13 @@ class stack_world {
     void* const block = mine.blocks[i];
     for (--mine.size; i != mine.size; ++i) mine.blocks[i] = mine.blocks[i + 1];
     disown(block);
-    layer_.push(block);
+    pool_.locking.push(pool_, block);
   }
   void deallocate_all(hand& mine) noexcept {
     const std::size_t n = mine.size;
     mine.size = 0;
     for (std::size_t i = 0; i != n; ++i) disown(mine.blocks[i]);
-    layer_.push_batch(mine.blocks.data(), n);
+    pool_.locking.push_batch(pool_, mine.blocks.data(), n);
   }
   unsigned& owner_of(const void* block) noexcept {
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_.data());
@@ -192,12 +191,18 @@ class stack_world {
     return owners_[offset / chunk_bytes * most_blocks + slot];
   }
 
-  alignas(64) static inline std::array<std::byte, most_chunks * chunk_bytes> memory_;
+  // By 4096: how many chunks share a granule of the table doesn't depend on where the linker puts them.
+  alignas(4096) static inline std::array<std::byte, most_chunks * chunk_bytes> memory_;
   alignas(64) static inline std::array<std::byte, 16 * 1024> tables_;
   alignas(64) static inline std::array<std::byte, most * sizeof(link)> links_;
   static constexpr detail::stand_in::geometry geometry_ = {};
 
-  typename Types::template layer<carving_core<environment>, scheduled_guards> layer_;
+  carver<traits> carver_;
+  struct {
+    typename Types::template calls<traits, scheduled_guards> locking;
+    carver<traits>& list;
+    carver<traits>& chunks;
+  } pool_{{}, carver_, carver_};
   const stack_script& script_;
   std::array<chunk, most_chunks> chunks_;
   std::size_t adopted_ = 0;

@@ -8,7 +8,7 @@
 
 #include "tarn/policies/locking/detail/thread_ids.h"
 #include "tarn/test/schedule/explore.h"
-#include "tarn/test/schedule/magazine_layer_variants.h"
+#include "tarn/test/schedule/magazine_calls_variants.h"
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/scheduled.h"
 #include "tarn/test/schedule/scheduler.h"

@@ -77,7 +77,7 @@ template <class Axis>
 struct column_of : column {};
 template <class Axis, bool Here>
 struct with_per_chunk {
-  template <class Environment>
+  template <class Traits>
   using per_chunk = column_of<Axis>;
 };
 template <class Axis>
@@ -111,7 +111,7 @@ struct growth_archetype : growth_says<Lacking != 0> {
 template <int Lacking>
 struct store_archetype : store_says<Lacking != 0> {
   using axis = tarn::axis::store;
-  template <class Environment>
+  template <class Traits>
   struct source {
     explicit source(const store_archetype&) noexcept
       requires(Lacking != 1)
@@ -156,7 +156,7 @@ struct retention_archetype : retention_says<Lacking != 0> {
 template <int Lacking>
 struct exhaustion_archetype : exhaustion_says<Lacking != 0> {
   using axis = tarn::axis::exhaustion;
-  template <class Environment>
+  template <class Traits>
   struct part {
     explicit part(const exhaustion_archetype&) noexcept
       requires(Lacking != 1)
@@ -193,28 +193,28 @@ int no_block = 0;
 template <int Lacking>
 struct checking_archetype : checking_says<Lacking != 0>, with_per_chunk<tarn::axis::checking, Lacking != 1> {
   using axis = tarn::axis::checking;
-  template <class Environment>
+  template <class Traits>
   struct part {
     explicit part(const checking_archetype&) noexcept
       requires(Lacking != 2)
     {}
-    outcome on_allocate(typename Environment::core&, void*) noexcept
+    outcome on_allocate(typename Traits::chunks&, void*) noexcept
       requires(Lacking != 3)
     {
       ++checked.handed_out;
       return outcome::done;
     }
-    outcome on_deallocate(typename Environment::core&, void* block) noexcept
+    outcome on_deallocate(typename Traits::chunks&, void* block) noexcept
       requires(Lacking != 4)
     {
       if (block == &no_block) return outcome::refused;
       ++checked.taken_back;
       return outcome::done;
     }
-    void describe_allocate(typename Environment::core&, void*, incident&) noexcept
+    void describe_allocate(typename Traits::chunks&, void*, incident&) noexcept
       requires(Lacking != 5)
     {}
-    void describe_deallocate(typename Environment::core&, void* block, incident& one) noexcept
+    void describe_deallocate(typename Traits::chunks&, void* block, incident& one) noexcept
       requires(Lacking != 6)
     {
       one.note(tarn::misuse_kind::foreign_pointer, block);
@@ -230,7 +230,7 @@ struct checking_archetype : checking_says<Lacking != 0>, with_per_chunk<tarn::ax
 template <int Lacking>
 struct statistics_archetype : statistics_says<Lacking != 0> {
   using axis = tarn::axis::statistics;
-  template <class Environment>
+  template <class Traits>
   struct part {
     explicit part(const statistics_archetype&) noexcept
       requires(Lacking != 1)
@@ -259,9 +259,9 @@ struct statistics_archetype : statistics_says<Lacking != 0> {
 template <int Lacking>
 struct reuse_archetype : reuse_says<Lacking != 0>, with_per_chunk<tarn::axis::reuse, Lacking != 1> {
   using axis = tarn::axis::reuse;
-  template <class Environment>
+  template <class Traits>
   struct list {
-    using core = typename Environment::core;
+    using core = typename Traits::chunks;
     using words = tarn::detail::free_words<core>;
     void* head = nullptr;
 
@@ -308,7 +308,7 @@ struct reuse_archetype : reuse_says<Lacking != 0>, with_per_chunk<tarn::axis::re
     {
       for (void* block = std::exchange(head, nullptr); block != nullptr;) take(std::exchange(block, words(c).read(block, 0)));
     }
-    void adopted(typename Environment::chunk&) noexcept
+    void adopted(typename Traits::chunk&) noexcept
       requires(Lacking != 9)
     {}
     void restore(core& c, void* block) noexcept
@@ -331,16 +331,13 @@ struct locking_archetype : locking_says<Lacking != 0>, with_per_chunk<tarn::axis
   template <class T>
   using cell = T;
 
-  template <class Core>
-  struct layer {
-    template <class... Args>
-    explicit layer(Args&&... args) noexcept : core_(std::forward<Args>(args)...) {}
+  template <class Traits>
+  struct state {
     struct guard_type {
       ~guard_type() {}
     };
-    Core core_;
 
-    guard_type guard() const noexcept
+    guard_type hit_guard() const noexcept
       requires(Lacking != 2)
     {
       return {};
@@ -350,50 +347,59 @@ struct locking_archetype : locking_says<Lacking != 0>, with_per_chunk<tarn::axis
     {
       return {};
     }
-    guard_type grow_guard() const noexcept
+    guard_type growth_guard() const noexcept
       requires(Lacking != 4)
     {
       return {};
     }
-    void* pop() noexcept
+    template <class Pool>
+    void* pop(Pool& pool) noexcept
       requires(Lacking != 5)
     {
-      return core_.pop();
+      return pool.list.pop(pool.chunks);
     }
-    void* pop_slow() noexcept
+    template <class Pool>
+    void* pop_slow(Pool& pool) noexcept
       requires(Lacking != 6)
     {
-      return core_.pop_slow();
+      return pool.list.pop_slow(pool.chunks);
     }
-    outcome push(void* block) noexcept
+    template <class Pool>
+    outcome push(Pool& pool, void* block) noexcept
       requires(Lacking != 7)
     {
-      return core_.push(block);
+      return pool.list.push(pool.chunks, block);
     }
-    outcome push_slow(void* block) noexcept
+    template <class Pool>
+    outcome push_slow(Pool& pool, void* block) noexcept
       requires(Lacking != 8)
     {
-      return core_.push(block);
+      return pool.list.push(pool.chunks, block);
     }
-    outcome make_room() noexcept
+    template <class Pool>
+    outcome make_room(Pool& pool) noexcept
       requires(Lacking != 9)
     {
-      return core_.make_room();
+      return pool.list.make_room(pool.chunks);
     }
-    std::size_t pop_batch(void** out, std::size_t n) noexcept
+    template <class Pool>
+    std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept
       requires(Lacking != 10)
     {
-      return core_.pop_batch(out, n);
+      return pool.list.pop_batch(pool.chunks, out, n);
     }
-    outcome push_batch(void* const* in, std::size_t n) noexcept
+    template <class Pool>
+    outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept
       requires(Lacking != 11)
     {
-      return core_.push_batch(in, n);
+      return pool.list.push_batch(pool.chunks, in, n);
     }
-    void drain() noexcept
+    template <class Pool>
+    void drain(Pool&) noexcept
       requires(Lacking != 12)
     {}
-    void drain_all() noexcept
+    template <class Pool>
+    void drain_all(Pool&) noexcept
       requires(Lacking != 15)
     {}
     void drop_all() noexcept
@@ -402,13 +408,14 @@ struct locking_archetype : locking_says<Lacking != 0>, with_per_chunk<tarn::axis
     void end() noexcept
       requires(Lacking != 17)
     {}
-    template <class Chunk>
-    std::size_t shortage(const Chunk*) noexcept
+    template <class Pool, class Chunk>
+    std::size_t shortage(Pool&, const Chunk*) noexcept
       requires(Lacking != 18)
     {
       return lacks;
     }
-    void supply(memory) noexcept
+    template <class Pool>
+    void supply(Pool&, memory) noexcept
       requires(Lacking != 19)
     {
       lacks = 0;
@@ -418,26 +425,16 @@ struct locking_archetype : locking_says<Lacking != 0>, with_per_chunk<tarn::axis
     {
       return lacks != 0;
     }
-    template <class Chunk>
-    void adopt(Chunk& fresh) noexcept
-      requires(Lacking != 21)
+    template <class Pool, class Chunk>
+    void adopt(Pool& pool, Chunk& fresh) noexcept
+      requires(Lacking != 13)
     {
-      core_.adopt(fresh);
+      pool.chunks.adopt(fresh, pool.list);
     }
     void expect(std::size_t) noexcept
       requires(Lacking != 14)
     {}
     std::size_t lacks = 100;
-    Core& core() noexcept
-      requires(Lacking != 13)
-    {
-      return core_;
-    }
-    const Core& core() const noexcept
-      requires(Lacking != 13)
-    {
-      return core_;
-    }
   };
 };
 
@@ -457,7 +454,7 @@ BOOST_AUTO_TEST_SUITE(archetypes)
   }
 
 AXIS(size, 3)
-AXIS(locking, 22)
+AXIS(locking, 21)
 AXIS(growth, 2)
 AXIS(store, 4)
 AXIS(reuse, 12)
@@ -516,16 +513,15 @@ struct mutable_growth : tarn::fixed_growth<32> {
   chunk_request next_chunk(std::size_t, std::size_t, std::size_t) noexcept { return {32, 32}; }
 };
 struct wrong_result : tarn::heap_store {
-  template <class Environment>
-  struct source : tarn::heap_store::source<Environment> {
-    using tarn::heap_store::source<Environment>::source;
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using tarn::heap_store::source<Traits>::source;
     void* acquire(std::size_t, std::size_t) noexcept { return nullptr; }
   };
 };
-struct deaf_layer : tarn::no_locking {  // its guards are no use to a pool that is const
-  template <class Core>
-  struct layer : tarn::no_locking::layer<Core> {
-    using tarn::no_locking::layer<Core>::layer;
+struct deaf_locking : tarn::no_locking {  // its guards are no use to a pool that is const
+  template <class Traits>
+  struct state : tarn::no_locking::state<Traits> {
     tarn::detail::no_guard core_guard() noexcept { return {}; }
   };
 };
@@ -535,13 +531,13 @@ struct bottomless : tarn::heap_store {  // bounded, without room()
 template <class Answer>
 struct checking_that_answers : tarn::no_checking {  // on_deallocate() does, with no_checking's constants
   static constexpr tarn::checking_traits traits{.refuses = true};
-  template <class Environment>
+  template <class Traits>
   struct part {
     constexpr explicit part(const checking_that_answers&) noexcept {}
-    outcome on_allocate(typename Environment::core&, void*) noexcept { return outcome::done; }
-    Answer on_deallocate(typename Environment::core&, void*) noexcept { return Answer(); }
-    void describe_allocate(typename Environment::core&, void*, incident&) noexcept {}
-    void describe_deallocate(typename Environment::core&, void*, incident&) noexcept {}
+    outcome on_allocate(typename Traits::chunks&, void*) noexcept { return outcome::done; }
+    Answer on_deallocate(typename Traits::chunks&, void*) noexcept { return Answer(); }
+    void describe_allocate(typename Traits::chunks&, void*, incident&) noexcept {}
+    void describe_deallocate(typename Traits::chunks&, void*, incident&) noexcept {}
     void report(tarn::misuse&) noexcept {}
   };
 };
@@ -552,9 +548,9 @@ struct size_of_int : tarn::static_size<64> {
   static constexpr int bytes() noexcept { return 64; }
 };
 struct unpromised_end : tarn::heap_store {  // it has an end(), and doesn't say so
-  template <class Environment>
-  struct source : tarn::heap_store::source<Environment> {
-    using tarn::heap_store::source<Environment>::source;
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using tarn::heap_store::source<Traits>::source;
     void end() noexcept {}
   };
 };
@@ -582,7 +578,7 @@ struct growth_with_value : tarn::fixed_growth<32> {
 static_assert(!tarn::store_policy<wrong_axis> && !tarn::growth_policy<wrong_axis>);
 static_assert(!tarn::growth_policy<throwing_growth> && !tarn::growth_policy<mutable_growth>);
 static_assert(!tarn::growth_policy<growth_with_value>);
-static_assert(!tarn::locking_policy<deaf_layer> && !tarn::store_policy<bottomless>);
+static_assert(!tarn::locking_policy<deaf_locking> && !tarn::store_policy<bottomless>);
 static_assert(!tarn::store_policy<wrong_result> && !tarn::size_policy<size_of_int>);
 static_assert(tarn::checking_policy<checking_that_answers<outcome>> && !tarn::checking_policy<checking_that_answers<bool>>);
 static_assert(!tarn::checking_policy<forgetful>);

@@ -208,25 +208,25 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(chunks)
 
 template <class Reuse, class Growth, class Store, class Checking = tarn::no_checking>
-using environment_of =
-    typename tarn::test::anatomy<tarn::pool<dynamic_size, tarn::no_locking, Growth, Store, Reuse, Checking>>::environment;
+using traits_of =
+    typename tarn::test::anatomy<tarn::pool<dynamic_size, tarn::no_locking, Growth, Store, Reuse, Checking>>::traits;
 
 /// The largest n, at most `at_most`, with bytes(n) <= room, and nothing else.
-template <class Environment>
-void check_blocks_in(std::size_t room, std::size_t at_most, const typename Environment::geometry& g,
+template <class Traits>
+void check_blocks_in(std::size_t room, std::size_t at_most, const typename Traits::geometry& g,
                      tarn::test::called_from = {}) {
-  using layout = typename Environment::layout;
+  using layout = typename Traits::layout;
   const std::size_t n = layout::blocks_in(room, at_most, g);
   if (n > at_most || (n != 0 && layout::bytes(n, g) > room) || (n != at_most && layout::bytes(n + 1, g) <= room))
     BOOST_ERROR("blocks_in(" << room << ", " << at_most << ") is " << n << ", which takes " << layout::bytes(n, g)
                              << ", one more " << layout::bytes(n + 1, g));
 }
 
-template <class Environment>
+template <class Traits>
 void check_chunks(tarn::test::called_from = {}) {
-  using layout = typename Environment::layout;
+  using layout = typename Traits::layout;
   for_each_layout([](const dynamic_size& size) {
-    const typename Environment::geometry g(size);
+    const typename Traits::geometry g(size);
     std::size_t before = 0;
     for (const std::size_t n : counts) {
       const std::size_t bytes = layout::bytes(n, g);
@@ -236,29 +236,29 @@ void check_chunks(tarn::test::called_from = {}) {
       BOOST_TEST(layout::first_offset(n, g) + g.extent(n) <= bytes);
       BOOST_TEST(layout::blocks_in(bytes, tarn::unlimited, g) == n);
       for (const std::size_t at_most : {tarn::unlimited, n + 1, n, n - 1, std::size_t{1}}) {
-        check_blocks_in<Environment>(bytes - 1, at_most, g);
-        check_blocks_in<Environment>(bytes, at_most, g);
-        check_blocks_in<Environment>(bytes + 1, at_most, g);
-        check_blocks_in<Environment>(bytes + g.stride() - 1, at_most, g);
-        check_blocks_in<Environment>(bytes + 5 * g.stride() + 300, at_most, g);
+        check_blocks_in<Traits>(bytes - 1, at_most, g);
+        check_blocks_in<Traits>(bytes, at_most, g);
+        check_blocks_in<Traits>(bytes + 1, at_most, g);
+        check_blocks_in<Traits>(bytes + g.stride() - 1, at_most, g);
+        check_blocks_in<Traits>(bytes + 5 * g.stride() + 300, at_most, g);
       }
     }
-    for (std::size_t room = 0; room < 700; room += 7) check_blocks_in<Environment>(room, tarn::unlimited, g);
+    for (std::size_t room = 0; room < 700; room += 7) check_blocks_in<Traits>(room, tarn::unlimited, g);
   });
 }
 BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit) {
-  check_chunks<environment_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
+  check_chunks<traits_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
 }
 BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit_beside_a_front) {
-  check_chunks<environment_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
+  check_chunks<traits_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
 }
 BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit_beside_what_is_known_of_each) {
-  check_chunks<environment_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store, tarn::hardened>>();
-  check_chunks<environment_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store, tarn::checked>>();
-  check_chunks<environment_of<tarn::page_local_reuse<>, tarn::no_growth<>, tarn::buffer_store, tarn::checked>>();
+  check_chunks<traits_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store, tarn::hardened>>();
+  check_chunks<traits_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store, tarn::checked>>();
+  check_chunks<traits_of<tarn::page_local_reuse<>, tarn::no_growth<>, tarn::buffer_store, tarn::checked>>();
 }
 BOOST_AUTO_TEST_CASE(that_are_all_blocks_hold_as_many_as_fit) {
-  using buffer = environment_of<tarn::lifo_reuse<>, tarn::no_growth<>, tarn::buffer_store>;
+  using buffer = traits_of<tarn::lifo_reuse<>, tarn::no_growth<>, tarn::buffer_store>;
   static_assert(buffer::one_chunk && buffer::layout::record_bytes() == 0);
   check_chunks<buffer>();
   for_each_layout([](const dynamic_size& size) {
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(that_are_all_blocks_hold_as_many_as_fit) {
   });
 }
 BOOST_AUTO_TEST_CASE(that_cannot_be_have_no_size) {
-  using heap = environment_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store>;
+  using heap = traits_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store>;
   for_each_layout([](const dynamic_size& size) {
     const heap::geometry g(size);
     BOOST_TEST(heap::layout::bytes(size_max, g) == size_max);

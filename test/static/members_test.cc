@@ -29,7 +29,7 @@ using lock_free_like = tarn::pool<block, unlocked_readers>;
 struct counting {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{.counts = true};
-  template <class Environment>
+  template <class Traits>
   struct part {
     constexpr explicit part(const counting&) noexcept {}
     void on_allocate(std::size_t blocks) noexcept { live += blocks; }

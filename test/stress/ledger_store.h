@@ -58,9 +58,9 @@ struct ledger_store {
   using axis = tarn::axis::store;
   static constexpr tarn::store_traits traits{};
 
-  template <class Environment>
-  class source : heap_store::source<Environment> {
-    using base = heap_store::source<Environment>;
+  template <class Traits>
+  class source : heap_store::source<Traits> {
+    using base = heap_store::source<Traits>;
 
    public:
     constexpr explicit source(const ledger_store&) noexcept : base(heap_store{}) {}
@@ -116,7 +116,7 @@ struct asking_exhaustion {
   static constexpr tarn::exhaustion_traits traits{};
   static inline std::atomic<bool (*)() noexcept> handler{nullptr};
 
-  template <class Environment>
+  template <class Traits>
   struct part {
     constexpr explicit part(const asking_exhaustion&) noexcept {}
     bool retry(std::size_t) noexcept {

@@ -20,8 +20,8 @@ struct anatomy<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaus
   using exhaustion = Exhaustion;
   using checking = Checking;
   using statistics = Statistics;
-  using environment =
-      detail::environment<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+  using traits =
+      detail::pool_traits<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
 
   template <class S>
   using with_store = basic_pool<Size, Locking, Growth, S, Reuse, Retention, Exhaustion, Checking, Statistics>;

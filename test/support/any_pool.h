@@ -156,7 +156,7 @@ struct footprint {
   }
 
  private:
-  /// As detail::own_memory writes it in front of each region.
+  /// As detail::metadata_memory writes it in front of each region.
   struct own_record {
     const void* next;
     const void* start;

@@ -41,7 +41,7 @@ class injecting_store {
 
   constexpr explicit injecting_store(test::origin* from) noexcept : from_(from) {}
 
-  template <class Environment>
+  template <class Traits>
   class source {
    public:
     constexpr explicit source(const injecting_store& store) noexcept : from_(store.from_) {}
@@ -54,7 +54,7 @@ class injecting_store {
     void release(detail::memory region, std::size_t alignment) noexcept { resource().release(region, alignment); }
 
    private:
-    auto resource() const noexcept { return resource_store::source<Environment>(resource_store{&from_->upstream}); }
+    auto resource() const noexcept { return resource_store::source<Traits>(resource_store{&from_->upstream}); }
 
     test::origin* from_;
   };
@@ -71,9 +71,9 @@ struct static_injecting_store {
   static constexpr tarn::store_traits traits{};
   static inline origin* from = nullptr;
 
-  template <class Environment>
+  template <class Traits>
   struct source {
-    using real = injecting_store::source<Environment>;
+    using real = injecting_store::source<Traits>;
     constexpr explicit source(const static_injecting_store&) noexcept {}
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       return real(injecting_store(from)).acquire(bytes, alignment);

@@ -23,7 +23,7 @@ class erased_rig final : private holder<rig<Pool>>, public any_rig {
   erased_rig() : any_rig(view_, this->held.upstream), view_(this->held.pool) {}
   // No reader looks into a pool while another thread changes it here.
   const void* chunk_of(const void* block) const noexcept override {
-    return detail::inspector::core(const_cast<Pool&>(this->held.pool)).find(block);
+    return detail::inspector::drained(const_cast<Pool&>(this->held.pool)).chunks.find(block);
   }
 
  private:

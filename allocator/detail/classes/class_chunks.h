@@ -32,7 +32,7 @@ struct no_mutex {
 /// Whether pools with this locking policy serve one thread at a time.
 template <class Locking>
 inline constexpr bool single_threaded =
-    std::same_as<decltype(std::declval<const typename Locking::template layer<stand_in::core>&>().grow_guard()), no_guard>;
+    std::same_as<decltype(std::declval<const typename Locking::template state<stand_in>&>().growth_guard()), no_guard>;
 
 /// What protects what all classes share. A fork waits for it; it leaves that list when everything is released.
 template <class Locking>
@@ -47,7 +47,7 @@ class class_store {
 
   constexpr class_store(Chunks* chunks, std::size_t index) noexcept : chunks_(chunks), index_(index) {}
 
-  template <class Environment>
+  template <class Traits>
   class source {
    public:
     constexpr explicit source(const class_store& store) noexcept : store_(store) {}

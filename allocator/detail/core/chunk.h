@@ -16,10 +16,10 @@
 
 namespace tarn::detail {
 
-template <class Environment>
-struct chunk : Environment::locking::template per_chunk<Environment>,
-               Environment::reuse::template per_chunk<Environment>,
-               Environment::checking::template per_chunk<Environment> {
+template <class Traits>
+struct chunk : Traits::locking::template per_chunk<Traits>,
+               Traits::reuse::template per_chunk<Traits>,
+               Traits::checking::template per_chunk<Traits> {
   memory region;                 // as the store gave it
   std::byte* first = nullptr;    // slot 0
   std::size_t blocks = 0;
@@ -29,19 +29,19 @@ struct chunk : Environment::locking::template per_chunk<Environment>,
   chunk* left = nullptr;         // in the map
   chunk* right = nullptr;
   chunk* next = nullptr;         // in a list of chunks: those to carve, or those to give back
-  bool from_fallback = false;    // it belongs to the exhaustion policy's store
+  bool from_second = false;      // it belongs to the exhaustion policy's store
 };
 
 /// Where the parts of a chunk lie. All in bytes; size_max: no such chunk can be.
-template <class Environment>
+template <class Traits>
 struct chunk_layout {
-  using geometry = typename Environment::geometry;
-  using locking_column = typename Environment::locking::template per_chunk<Environment>;
-  using reuse_column = typename Environment::reuse::template per_chunk<Environment>;
-  using checking_column = typename Environment::checking::template per_chunk<Environment>;
+  using geometry = typename Traits::geometry;
+  using locking_column = typename Traits::locking::template per_chunk<Traits>;
+  using reuse_column = typename Traits::reuse::template per_chunk<Traits>;
+  using checking_column = typename Traits::checking::template per_chunk<Traits>;
 
   static constexpr std::size_t record_bytes() noexcept {
-    return Environment::one_chunk ? 0 : sizeof(chunk<Environment>);
+    return Traits::one_chunk ? 0 : sizeof(chunk<Traits>);
   }
   template <class Column>
   static constexpr std::size_t column_bytes(std::size_t blocks, const geometry& g) noexcept {
@@ -50,7 +50,7 @@ struct chunk_layout {
   static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
     return round_up(record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
                         column_bytes<checking_column>(blocks, g),
-                    g.alignment() > Environment::chunk_alignment(g) ? g.alignment() : Environment::chunk_alignment(g));
+                    g.alignment() > Traits::chunk_alignment(g) ? g.alignment() : Traits::chunk_alignment(g));
   }
   /// What a chunk of so many blocks takes.
   static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept {
@@ -72,7 +72,7 @@ struct chunk_layout {
     return fits;
   }
   /// Divides a fresh region. Touches the columns as their axes do, and no block.
-  static void open(chunk<Environment>& c, memory region, std::size_t blocks, const geometry& g) noexcept {
+  static void open(chunk<Traits>& c, memory region, std::size_t blocks, const geometry& g) noexcept {
     std::byte* at = static_cast<std::byte*>(region.start) + record_bytes();
     open_column<locking_column>(c, at, blocks, g);
     open_column<reuse_column>(c, at, blocks, g);

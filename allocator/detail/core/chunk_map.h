@@ -186,10 +186,10 @@ class only_chunk {
   std::size_t bytes_ = 0;  // of its blocks; 0: there is none
 };
 
-template <class Environment, class Chunk = typename Environment::chunk, class Geometry = typename Environment::geometry>
+template <class Traits, class Chunk = typename Traits::chunk, class Geometry = typename Traits::geometry>
 using chunk_map = std::conditional_t<
-    Environment::one_chunk, only_chunk<Chunk, Geometry>,
-    std::conditional_t<Environment::has_chunk_table, chunk_index<Chunk, Geometry>, chunk_tree<Chunk, Geometry>>>;
+    Traits::one_chunk, only_chunk<Chunk, Geometry>,
+    std::conditional_t<Traits::has_chunk_table, chunk_index<Chunk, Geometry>, chunk_tree<Chunk, Geometry>>>;
 
 }  // namespace tarn::detail
 

@@ -3,6 +3,7 @@
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
 
+#include <cstddef>
 #include <new>
 #include <utility>
 
@@ -17,49 +18,62 @@ namespace tarn::detail {
 // declares later.
 
 /// Links the blocks.
-template <class Core>
+template <class Chunks>
 struct block_linker {
   void operator()(void* block) const noexcept {
     void* const links = owner.geometry().links(block);
     memory_tools::open(links, sizeof(free_link));
     first = ::new (links) free_link{first};
   }
-  const Core& owner;
+  const Chunks& owner;
   free_link*& first;
 };
 
 /// Links and counts those of each chunk.
-template <class Core>
+template <class Chunks>
 struct block_counter {
   void operator()(void* block) noexcept {
     if (last == nullptr || !lies_in(*last, block, owner.geometry().extent(last->blocks))) last = owner.find(block);
-    block_linker<Core>{owner, last->free}(block);
+    block_linker<Chunks>{owner, last->free}(block);
     ++last->idle;
   }
-  Core& owner;
-  typename Core::chunk* last = nullptr;
+  Chunks& owner;
+  typename Chunks::chunk* last = nullptr;
+};
+
+/// Links them, and counts.
+template <class Chunks>
+struct linked_counter {
+  void operator()(void* block) noexcept {
+    block_linker<Chunks>{owner, first}(block);
+    ++number;
+  }
+  const Chunks& owner;
+  free_link*& first;
+  std::size_t& number;
 };
 
 /// All of them, sorted by address, and put back at the end whatever happens. Each chunk's `idle` says meanwhile how many of its
 /// blocks were carved before.
-template <class Core>
+template <class State>
 class blocks_aside {
-  using chunk = typename Core::chunk;
+  using chunk = typename State::chunk;
 
  public:
-  explicit blocks_aside(Core& owner) noexcept : owner_(owner) {
-    owner.list_.drain(owner, block_linker<Core>{owner, first_});
+  explicit blocks_aside(State& s) noexcept : s_(s) {
+    s.list.drain(s.chunks, block_linker<decltype(s.chunks)>{s.chunks, first_});
     first_ = sort_links(first_);
-    owner_.each_chunk([this](chunk& c) {
-      c.idle = c.carved;
-      owner_.list_.adopted(c);  // drained, the list is as new
-    });
+    if constexpr (!State::traits::in_place)
+      s.chunks.each([&s](chunk& c) {
+        c.idle = c.carved;
+        s.list.adopted(c);  // drained, the list is as new
+      });
   }
   ~blocks_aside() {
-    owner_.each_chunk([](chunk& c) { c.idle = 0; });
+    if constexpr (!State::traits::in_place) s_.chunks.each([](chunk& c) { c.idle = 0; });
     free_link* backwards = nullptr;  // so that the lowest is handed out first
     while (first_ != nullptr) backwards = std::exchange(first_, std::exchange(first_->next, backwards));
-    owner_.restore(backwards);
+    restore(s_, backwards);
   }
   blocks_aside(const blocks_aside&) = delete;
   blocks_aside& operator=(const blocks_aside&) = delete;
@@ -67,7 +81,7 @@ class blocks_aside {
   const free_link* first() const noexcept { return first_; }
 
  private:
-  Core& owner_;
+  State& s_;
   free_link* first_ = nullptr;
 };
 

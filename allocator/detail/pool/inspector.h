@@ -7,46 +7,45 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/compose/rejected.h"
-#include "tarn/allocator/detail/core/core.h"
-#include "tarn/allocator/detail/pool/pool_body.h"
-#include "tarn/allocator/detail/pool/pool_chunks.h"
+#include "tarn/allocator/detail/core/free_blocks.h"
+#include "tarn/allocator/detail/pool/members.h"
 
 namespace tarn::detail {
 
 struct inspector {
-  /// The single-threaded core, with all that is kept in front of it given back. Precondition: no other thread uses
-  /// the pool.
-  template <class Environment>
-  static typename Environment::core& core(pool_chunks<Environment>& pool) noexcept {
-    pool.layer_.drain_all();
-    return pool.layer_.core();
+  /// The state, with all that is kept in front of the list given back. Precondition: no other thread uses the pool.
+  template <class Traits>
+  static pool_state<Traits>& drained(pool_members<Traits>& pool) noexcept {
+    pool.state_.locking.drain_all(pool.state_);
+    return pool.state_;
   }
 
-  /// Calls visit(block) for every block in use, as core::each_live() does. Precondition: no other thread uses the pool.
-  template <class Environment, class Visit>
-  static void each_live(pool_body<Environment>& pool, Visit visit) {
-    core(pool).each_live(visit);
-    if constexpr (Environment::samples) pool.checking_.each_sampled(visit);
+  /// Calls visit(block) for every block in use, as detail::each_live() does. Precondition: no other thread uses the pool.
+  template <class Traits, class Visit>
+  static void each_live(pool_members<Traits>& pool, Visit visit) {
+    detail::each_live(drained(pool), visit);
+    if constexpr (Traits::samples) pool.state_.checking.each_sampled(visit);
   }
   template <class Visit>
   static void each_live(rejected&, Visit) noexcept {}
 
   /// After release(): the pool ends, though nobody destroys it.
-  template <class Environment>
-  static void end_stores(pool_chunks<Environment>& pool) noexcept {
-    pool.supplier_.end();
+  template <class Traits>
+  static void end_stores(pool_members<Traits>& pool) noexcept {
+    pool.state_.supply.end();
+    if constexpr (Traits::in_place) pool.state_.chunks.end();
   }
   static constexpr void end_stores(rejected&) noexcept {}
 
   /// Which use of a block this is; 0: none. Any address is a fair question. Other threads may use the pool.
-  template <class Environment>
-  static std::uint64_t generation_of(pool_body<Environment>& pool, const void* block) noexcept {
-    [[maybe_unused]] const auto guard = pool.layer_.core_guard();
-    return pool.checking_.generation_of(pool.layer_.core(), block);
+  template <class Traits>
+  static std::uint64_t generation_of(pool_members<Traits>& pool, const void* block) noexcept {
+    [[maybe_unused]] const auto guard = pool.state_.locking.core_guard();
+    return pool.state_.checking.generation_of(pool.state_.chunks, block);
   }
-  template <class Environment>
-  static constexpr bool has_generations(const pool_body<Environment>*) noexcept {
-    return Environment::has_generations;
+  template <class Traits>
+  static constexpr bool has_generations(const pool_members<Traits>*) noexcept {
+    return Traits::has_generations;
   }
   static constexpr bool has_generations(const void*) noexcept { return false; }
 
@@ -58,20 +57,23 @@ struct inspector {
   }
 
   /// Whether the pool would take the block back. Where not, its checking policy has reported that.
-  template <class Environment>
-  static bool admits(pool_body<Environment>& pool, void* block) noexcept {
-    return pool.admits(block);
+  template <class Traits>
+  static bool admits(pool_members<Traits>& pool, void* block) noexcept {
+    using members = pool_members<Traits>;
+    if constexpr (Traits::samples)
+      if (members::sampled::owns(pool.state_, block)) return members::sampled::admits(pool.state_, block);
+    return members::path::admits(pool.state_, block);
   }
   static constexpr bool admits(rejected&, void*) noexcept { return true; }
 
   /// Whether a block of the pool is about to be given to the global operator delete: as an object of so many bytes, or, 0, as an
   /// array. It was reported then. Only where misuse is looked for.
-  template <class Environment>
-  static bool is_misused([[maybe_unused]] pool_body<Environment>& pool, [[maybe_unused]] void* block,
+  template <class Traits>
+  static bool is_misused([[maybe_unused]] pool_members<Traits>& pool, [[maybe_unused]] void* block,
                          [[maybe_unused]] std::size_t bytes) noexcept {
-    if constexpr (Environment::checking::traits.refuses) {
+    if constexpr (Traits::checking::traits.refuses) {
       if (!pool.owns(block)) return false;
-      pool.refuse_delete(block, bytes);
+      pool_members<Traits>::path::refuse_delete(pool.state_, block, bytes);
       return true;
     } else {
       return false;
@@ -80,10 +82,10 @@ struct inspector {
   static constexpr bool is_misused(rejected&, void*, std::size_t) noexcept { return false; }
 
   /// Whether a block, free or in use, starts at the address. Other threads may use the pool.
-  template <class Environment>
-  static bool is_block(const pool_chunks<Environment>& pool, const void* address) noexcept {
-    [[maybe_unused]] const auto guard = pool.layer_.core_guard();
-    return pool.layer_.core().is_block(address);
+  template <class Traits>
+  static bool is_block(const pool_members<Traits>& pool, const void* address) noexcept {
+    [[maybe_unused]] const auto guard = pool.state_.locking.core_guard();
+    return pool.state_.chunks.is_block(address);
   }
 };
 

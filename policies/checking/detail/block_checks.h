@@ -25,11 +25,11 @@
 namespace tarn::detail {
 
 /// \tparam Spec  the policy: `record`, `guards` (guard bytes), `fills` (free blocks), `knows_owner` (thread), `name`
-template <class Environment, class Spec>
+template <class Traits, class Spec>
 class block_checks {
   using record = typename Spec::record;
-  using core_type = typename Environment::core;
-  using chunk = typename Environment::chunk;
+  using chunks_type = typename Traits::chunks;
+  using chunk = typename Traits::chunk;
 
   /// A chunk and one of its slots. Null if the address lies in no chunk.
   struct place {
@@ -43,30 +43,30 @@ class block_checks {
 
   // ---- with the core guarded ---------------------------------------------------------------------------------------------
 
-  outcome on_deallocate(core_type& core, void* block) noexcept {
-    const place at = find(core, block);
+  outcome on_deallocate(chunks_type& chunks, void* block) noexcept {
+    const place at = find(chunks, block);
     if (at.c == nullptr || !records(*at.c).in_use(at.slot)) [[unlikely]] return outcome::refused;
     if constexpr (Spec::guards) {
-      if (!words_around(core, block).stand(kept())) [[unlikely]] return outcome::refused;
+      if (!words_around(chunks, block).stand(kept())) [[unlikely]] return outcome::refused;
     }
     records(*at.c).get(at.slot).give(sequence_);
-    if constexpr (Spec::traits.fills) free_fill::write(static_cast<std::byte*>(block), core.geometry().payload());
+    if constexpr (Spec::traits.fills) free_fill::write(static_cast<std::byte*>(block), chunks.geometry().payload());
     return outcome::done;
   }
-  void describe_deallocate(core_type& core, void* block, incident& one) noexcept {
-    const place at = find(core, block);
-    if (at.c == nullptr || !records(*at.c).in_use(at.slot)) return note_no_block(core, at, block, one);
-    if constexpr (Spec::guards) look_around(core, at, block, one);
+  void describe_deallocate(chunks_type& chunks, void* block, incident& one) noexcept {
+    const place at = find(chunks, block);
+    if (at.c == nullptr || !records(*at.c).in_use(at.slot)) return note_no_block(chunks, at, block, one);
+    if constexpr (Spec::guards) look_around(chunks, at, block, one);
   }
 
-  outcome on_allocate(core_type& core, void* block) noexcept {
-    const place at = find(core, block);
+  outcome on_allocate(chunks_type& chunks, void* block) noexcept {
+    const place at = find(chunks, block);
     if (at.c == nullptr || at.slot >= at.c->carved) [[unlikely]] return outcome::refused;
     record& known = records(*at.c).get(at.slot);
     if (known.in_use()) [[unlikely]] return outcome::refused;
     if constexpr (Spec::guards) {
-      if (!known.was_handed_out()) words_around(core, block).write(kept());
-      else if (!is_as_left(core, block)) [[unlikely]] return outcome::damaged;
+      if (!known.was_handed_out()) words_around(chunks, block).write(kept());
+      else if (!is_as_left(chunks, block)) [[unlikely]] return outcome::damaged;
     }
     if constexpr (Spec::traits.knows_owner) {
       if (sequence_ == 0) [[unlikely]] named_pools.enter(pool_, name_);
@@ -74,40 +74,40 @@ class block_checks {
     known.take(sequence_);
     return outcome::done;
   }
-  void describe_allocate(core_type& core, void* block, incident& one) noexcept {
-    const place at = find(core, block);
-    if (at.c == nullptr || at.slot >= at.c->carved || records(*at.c).in_use(at.slot)) return on_astray(core, block, one);
+  void describe_allocate(chunks_type& chunks, void* block, incident& one) noexcept {
+    const place at = find(chunks, block);
+    if (at.c == nullptr || at.slot >= at.c->carved || records(*at.c).in_use(at.slot)) return on_astray(chunks, block, one);
     if constexpr (Spec::guards) {
-      look_around(core, at, block, one);
-      if constexpr (Spec::traits.fills) look_inside(core, at, block, one);
+      look_around(chunks, at, block, one);
+      if constexpr (Spec::traits.fills) look_inside(chunks, at, block, one);
     }
     records(*at.c).get(at.slot).take(sequence_);
   }
 
   /// Which use of the block this is; 0: it isn't in use, or no block.
-  static std::uint64_t generation_of(core_type& core, const void* block) noexcept
+  static std::uint64_t generation_of(chunks_type& chunks, const void* block) noexcept
     requires(Spec::traits.has_generations)
   {
-    const place at = find(core, block);
+    const place at = find(chunks, block);
     return at.c != nullptr && records(*at.c).in_use(at.slot) ? records(*at.c).find(at.slot)->generation() : 0;
   }
 
   /// A block that is in use was asked for there. Any other address is left alone.
-  void note_site(core_type& core, const void* block, call_site where) noexcept
+  void note_site(chunks_type& chunks, const void* block, call_site where) noexcept
     requires(Spec::traits.has_sites)
   {
-    const place at = find(core, block);
+    const place at = find(chunks, block);
     if (at.c != nullptr && records(*at.c).in_use(at.slot)) records(*at.c).get(at.slot).site = where;
   }
 
   /// The free list holds an address that is no free block.
-  void on_astray(core_type&, const void* address, incident& one) noexcept { one.note(misuse_kind::corrupt_free_list, address); }
+  void on_astray(chunks_type&, const void* address, incident& one) noexcept { one.note(misuse_kind::corrupt_free_list, address); }
 
   // ---- with nothing held ---------------------------------------------------------------------------------------------------
 
   /// A pool without a lock belongs to the thread that used it first, until hand_over().
   bool admits_caller(incident& one) noexcept
-    requires(Spec::traits.knows_owner && Environment::locking::traits.one_thread)
+    requires(Spec::traits.knows_owner && Traits::locking::traits.one_thread)
   {
     atomic_word<std::uint64_t>& owner = owner_of_pool();
     const std::uint64_t me = this_thread_number();
@@ -132,14 +132,14 @@ class block_checks {
   }
 
   /// The pool ends. \param leaks  the first blocks that are in use
-  void on_end(core_type& core, incident& one, std::span<const void*> leaks) noexcept {
+  void on_end(chunks_type& chunks, incident& one, std::span<const void*> leaks) noexcept {
     std::size_t n = 0;
     const record* first = nullptr;
-    core.each_chunk([&](chunk& c) {
+    chunks.each([&](chunk& c) {
       for (std::size_t i = 0; i != records(c).ready(); ++i) {
         if (!records(c).in_use(i)) continue;
         if (n == 0) first = records(c).find(i);
-        if (n < leaks.size()) leaks[n] = block_at(core, c, i);
+        if (n < leaks.size()) leaks[n] = block_at(chunks, c, i);
         ++n;
       }
     });
@@ -153,17 +153,17 @@ class block_checks {
   }
 
   /// Looks at every block from `from` on, which it moves behind the next that was damaged. Returns whether there was one.
-  bool next_damaged(core_type& core, const void*& from, incident& one) noexcept
+  bool next_damaged(chunks_type& chunks, const void*& from, incident& one) noexcept
     requires(Spec::traits.can_verify)
   {
-    core.each_chunk([&](chunk& c) {
+    chunks.each([&](chunk& c) {
       for (std::size_t i = 0; i != records(c).ready() && !one.seen(); ++i) {
-        std::byte* const block = block_at(core, c, i);
+        std::byte* const block = block_at(chunks, c, i);
         if (address_of(block) <= address_of(from) || !records(c).get(i).was_handed_out()) continue;
         from = block;
         const place at{&c, i};
-        look_around(core, at, block, one);
-        if (!records(c).in_use(i)) look_inside(core, at, block, one);
+        look_around(chunks, at, block, one);
+        if (!records(c).in_use(i)) look_inside(chunks, at, block, one);
       }
     });
     return one.seen();
@@ -171,18 +171,18 @@ class block_checks {
 
  private:
   static block_records<record>& records(chunk& c) noexcept { return c; }
-  static std::byte* block_at(core_type& core, const chunk& c, std::size_t slot) noexcept {
-    return c.first + core.geometry().distance(slot) + core.geometry().offset();
+  static std::byte* block_at(chunks_type& chunks, const chunk& c, std::size_t slot) noexcept {
+    return c.first + chunks.geometry().distance(slot) + chunks.geometry().offset();
   }
 
   /// The chunk and the slot, or size_max where no block starts there.
-  static place find(core_type& core, const void* block) noexcept {
-    chunk* const c = core.find(block);
+  static place find(chunks_type& chunks, const void* block) noexcept {
+    chunk* const c = chunks.find(block);
     if (c == nullptr) [[unlikely]] return {};
-    return {c, core.geometry().slot_at(address_of(block) - address_of(c->first) - core.geometry().offset())};
+    return {c, chunks.geometry().slot_at(address_of(block) - address_of(c->first) - chunks.geometry().offset())};
   }
 
-  TARN_COLD void note_no_block(core_type& core, place at, void* address, incident& one) noexcept {
+  TARN_COLD void note_no_block(chunks_type& chunks, place at, void* address, incident& one) noexcept {
     if (at.c == nullptr) {
       one.note(ended_ ? misuse_kind::ended_pool : misuse_kind::foreign_pointer, address);
       return;
@@ -190,50 +190,50 @@ class block_checks {
     misuse& what = one.note(misuse_kind::double_free, address);
     if (at.slot >= at.c->blocks) {
       what.kind = misuse_kind::interior_pointer;
-      at.slot = core.geometry().slot_around(address_of(address) - address_of(at.c->first));
+      at.slot = chunks.geometry().slot_around(address_of(address) - address_of(at.c->first));
     }
-    tell(core, at, what);
+    tell(chunks, at, what);
   }
-  void tell(core_type& core, const place& at, misuse& what) noexcept {
+  void tell(chunks_type& chunks, const place& at, misuse& what) noexcept {
     what.number = at.slot;
     what.chunk = at.c->first;
-    what.block = block_at(core, *at.c, at.slot);
+    what.block = block_at(chunks, *at.c, at.slot);
     if (const record* const known = records(*at.c).find(at.slot)) known->tell(what);
   }
 
   // ---- bytes ---------------------------------------------------------------------------------------------------------------
 
   std::uintptr_t kept() const noexcept { return address_of(pool_); }
-  static guard_words words_around(core_type& core, const void* block) noexcept { return {block, core.geometry().payload()}; }
-  bool is_as_left(core_type& core, const void* block) const noexcept {
-    if (!words_around(core, block).stand(kept())) [[unlikely]] return false;
-    if constexpr (Spec::traits.fills) return free_fill::stands(static_cast<const std::byte*>(block), core.geometry().payload());
+  static guard_words words_around(chunks_type& chunks, const void* block) noexcept { return {block, chunks.geometry().payload()}; }
+  bool is_as_left(chunks_type& chunks, const void* block) const noexcept {
+    if (!words_around(chunks, block).stand(kept())) [[unlikely]] return false;
+    if constexpr (Spec::traits.fills) return free_fill::stands(static_cast<const std::byte*>(block), chunks.geometry().payload());
     return true;
   }
 
   /// Damage is noted, and mended, so that it is told once.
-  void look_around(core_type& core, const place& at, void* block, incident& one) noexcept {
-    const guard_words words = words_around(core, block);
-    const auto size = static_cast<std::ptrdiff_t>(core.geometry().payload());
+  void look_around(chunks_type& chunks, const place& at, void* block, incident& one) noexcept {
+    const guard_words words = words_around(chunks, block);
+    const auto size = static_cast<std::ptrdiff_t>(chunks.geometry().payload());
     if (const damage front = words.in_front(kept()))
-      note_damage(core, at, misuse_kind::write_in_front, front, -static_cast<std::ptrdiff_t>(guard_words::bytes), one);
-    if (const damage behind = words.behind()) note_damage(core, at, misuse_kind::write_past_end, behind, size, one);
+      note_damage(chunks, at, misuse_kind::write_in_front, front, -static_cast<std::ptrdiff_t>(guard_words::bytes), one);
+    if (const damage behind = words.behind()) note_damage(chunks, at, misuse_kind::write_past_end, behind, size, one);
     if (!words.stand(kept())) words.write(kept());
   }
-  void look_inside(core_type& core, const place& at, void* block, incident& one) noexcept {
+  void look_inside(chunks_type& chunks, const place& at, void* block, incident& one) noexcept {
     auto* const start = static_cast<std::byte*>(block);
-    const std::size_t size = core.geometry().payload();
+    const std::size_t size = chunks.geometry().payload();
     [[maybe_unused]] const memory_tools::window look(start, size);
-    if (const damage inside = free_fill::find(start, size)) note_damage(core, at, misuse_kind::write_after_free, inside, 0, one);
+    if (const damage inside = free_fill::find(start, size)) note_damage(chunks, at, misuse_kind::write_after_free, inside, 0, one);
     free_fill::write(start, size);
   }
-  TARN_COLD void note_damage(core_type& core, const place& at, misuse_kind kind, const damage& found, std::ptrdiff_t from,
+  TARN_COLD void note_damage(chunks_type& chunks, const place& at, misuse_kind kind, const damage& found, std::ptrdiff_t from,
                              incident& one) noexcept {
-    misuse& what = one.note(kind, block_at(core, *at.c, at.slot));
+    misuse& what = one.note(kind, block_at(chunks, *at.c, at.slot));
     what.offset = from + static_cast<std::ptrdiff_t>(found.first);
     what.damaged = found.bytes;
     what.value = found.value;
-    tell(core, at, what);
+    tell(chunks, at, what);
   }
 
   /// Whether the guard bytes of another checked pool stand in front of the address.
@@ -250,7 +250,7 @@ class block_checks {
   }
 
   atomic_word<std::uint64_t>& owner_of_pool() noexcept {
-    if constexpr (Environment::locking::traits.has_owner) return Environment::locking::owner();
+    if constexpr (Traits::locking::traits.has_owner) return Traits::locking::owner();
     else return owner_;
   }
 

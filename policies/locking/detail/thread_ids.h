@@ -78,13 +78,17 @@ struct thread_record {
 };
 
 /// The threads of the process. Libraries that don't share this variable are domains of their own, and never use each other's
-/// slots; see magazine_layer.
+/// slots; see magazine_calls.
 TARN_ONE_IN_PROCESS inline constinit thread_ids<atomic_word> process_ids;
 TARN_ONE_IN_PROCESS TARN_NEAR_TLS inline constinit thread_local thread_record this_thread;
 
 /// Whether the library is being unloaded, or the process ends. Set before its static objects are destroyed.
 TARN_ONE_IN_LIBRARY inline constinit atomic_word<bool> library_ends = false;
-TARN_AT_UNLOAD static void note_end_of_library() noexcept { library_ends.store(true, memory_order_relaxed); }
+/// A template, so that only programs with thread caches have it.
+template <class>
+TARN_AT_UNLOAD static void note_end_of_library() noexcept {
+  library_ends.store(true, memory_order_relaxed);
+}
 
 /// Gives the thread's number back when the thread ends: the record first, so that nothing of the thread that runs later, such
 /// as the destructor of a thread_local object, uses a slot that may be another's by then.
@@ -111,7 +115,9 @@ struct process_threads {
   static thread_ids<atomic_word>& ids() noexcept { return process_ids; }
 
   /// Gives the calling thread a number. Returns whether it could: not where all are taken, and not to a thread that ends.
+  template <class Unused = void>
   TARN_COLD static bool enrol() noexcept {
+    static_cast<void>(&note_end_of_library<Unused>);  // makes it
     thread_record& me = self();
     if (me.is != thread_record::state::fresh) return me.is == thread_record::state::enrolled;
     if (library_ends.load(memory_order_relaxed)) return false;  // the janitor's code would be gone when the thread ends

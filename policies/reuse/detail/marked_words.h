@@ -12,10 +12,10 @@
 namespace tarn::detail {
 
 /// A chunk, and where its blocks lie: the next block is often in the same.
-template <class Core>
+template <class Chunks>
 class block_places {
  public:
-  using chunk = typename Core::chunk;
+  using chunk = typename Chunks::chunk;
   struct place {
     chunk* c = nullptr;
     std::size_t slot = 0;
@@ -24,35 +24,35 @@ class block_places {
     std::uint64_t bit() const noexcept { return std::uint64_t{1} << slot % block_bitmap::word_blocks; }
   };
 
-  explicit block_places(Core& core) noexcept : core_(core) {}
+  explicit block_places(Chunks& chunks) noexcept : chunks_(chunks) {}
 
-  /// Any address, where the core checks what leaves; else a block.
+  /// Any address, where the pool checks what leaves; else a block.
   place of(const void* block) noexcept {
     if (address_of(block) - first_ >= bytes_) {
-      last_ = core_.find(block);
-      if constexpr (Core::checks_leaving) {
+      last_ = chunks_.find(block);
+      if constexpr (Chunks::checks_leaving) {
         if (last_ == nullptr) return bytes_ = 0, place{};
       }
-      first_ = address_of(last_->first) + core_.geometry().offset();
-      bytes_ = core_.geometry().extent(last_->blocks);
+      first_ = address_of(last_->first) + chunks_.geometry().offset();
+      bytes_ = chunks_.geometry().extent(last_->blocks);
     }
-    return {last_, core_.geometry().slot_at(address_of(block) - first_)};
+    return {last_, chunks_.geometry().slot_at(address_of(block) - first_)};
   }
 
  private:
-  Core& core_;
+  Chunks& chunks_;
   chunk* last_ = nullptr;
   std::uintptr_t first_ = 0;
   std::size_t bytes_ = 0;
 };
 
 /// Calls mark(chunk, word, mask, blocks) for the blocks' bits: one call for neighbours in one word, which makes frees in order a
-/// sixth faster. Where the core checks what leaves, what is no block, or free already, isn't marked but given to leaves_wrong(). A group of blocks is looked up first and marked then; meanwhile the words of the bitmaps arrive: frees in random
+/// sixth faster. Where the pool checks what leaves, what is no block, or free already, isn't marked but given to leaves_wrong(). A group of blocks is looked up first and marked then; meanwhile the words of the bitmaps arrive: frees in random
 /// order take 12.5 instead of 15 to 20 ns (Xeon with 2 MiB of L2).
-template <class Core, class Mark>
-void each_marked_word(Core& core, void* const* blocks, std::size_t n, Mark mark) noexcept {
+template <class Chunks, class Mark>
+void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark mark) noexcept {
   constexpr std::size_t group = 16;
-  using places = block_places<Core>;
+  using places = block_places<Chunks>;
   typename places::chunk* c = nullptr;
   std::size_t word = 0;
   std::uint64_t mask = 0;
@@ -61,15 +61,15 @@ void each_marked_word(Core& core, void* const* blocks, std::size_t n, Mark mark)
     if (marked != 0) mark(*c, word, mask, marked);
     mask = marked = 0;
   };
-  places find(core);
+  places find(chunks);
   while (n != 0) {
     const std::size_t some = smaller(group, n);
     typename places::place at[group];
     for (std::size_t i = 0; i != some; ++i) {
       at[i] = find.of(blocks[i]);
-      if constexpr (Core::checks_leaving) {
+      if constexpr (Chunks::checks_leaving) {
         if (at[i].c == nullptr || at[i].slot >= at[i].c->carved) {
-          core.leaves_wrong(blocks[i], at[i].c == nullptr ? misuse_kind::foreign_pointer : misuse_kind::interior_pointer);
+          chunks.leaves_wrong(blocks[i], at[i].c == nullptr ? misuse_kind::foreign_pointer : misuse_kind::interior_pointer);
           at[i].c = nullptr;
           continue;
         }
@@ -77,11 +77,11 @@ void each_marked_word(Core& core, void* const* blocks, std::size_t n, Mark mark)
       at[i].c->bitmap.prefetch(at[i].word());
     }
     for (std::size_t i = 0; i != some; ++i) {
-      if constexpr (Core::checks_leaving) {
+      if constexpr (Chunks::checks_leaving) {
         if (at[i].c == nullptr) continue;
         const bool again = at[i].c == c && at[i].word() == word && (mask & at[i].bit()) != 0;
         if (again || at[i].c->bitmap.is_free(at[i].slot)) {
-          core.leaves_wrong(blocks[i], misuse_kind::double_free);
+          chunks.leaves_wrong(blocks[i], misuse_kind::double_free);
           continue;
         }
       }

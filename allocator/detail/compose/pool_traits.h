@@ -1,22 +1,26 @@
-// What the machinery of every policy is bound to: the nine policies of a pool and what follows from them. One template
+// What the machinery of every policy is bound to: the nine policies of a pool and what follows from several of them. One template
 // parameter, so that a further axis changes no signature.
-#ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_ENVIRONMENT_H_
-#define TARN_ALLOCATOR_DETAIL_COMPOSE_ENVIRONMENT_H_
+#ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
+#define TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
 
 #include <cstddef>
 #include <type_traits>
 
+#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/detail/protocol.h"
 
 namespace tarn::detail {
 
-template <class Environment>
+template <class Traits>
 struct chunk;
-template <class Environment>
+template <class Traits>
 struct chunk_layout;
-template <class Environment>
-class core;
+template <class Traits>
+class many_chunks;
+template <class Traits>
+class array_chunk;
 
 /// The identity of the static pools whose locking policy doesn't ask for their tag: they share their code.
 struct some_static_pool {};
@@ -24,7 +28,7 @@ struct some_static_pool {};
 /// \tparam Identity  void: the pool is an object; else some_static_pool, or the tag where the locking policy needs it
 template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention,
           class Exhaustion, class Checking, class Statistics>
-struct environment {
+struct pool_traits {
   using identity = Identity;
   static constexpr bool is_static = !std::is_void_v<Identity>;
   using size = Size;
@@ -38,9 +42,7 @@ struct environment {
   using statistics = Statistics;
 
   using geometry = detail::geometry<Size, shape_for<Reuse, Checking>()>;
-  using chunk = detail::chunk<environment>;
-  using layout = detail::chunk_layout<environment>;
-  using core = detail::core<environment>;
+  using layout = detail::chunk_layout<pool_traits>;
   template <class T>
   using cell = typename Locking::template cell<T>;
 
@@ -49,9 +51,27 @@ struct environment {
   static constexpr bool one_chunk = max_chunks == 1;
   static constexpr bool finds_chunks = Reuse::traits.finds_chunks || Checking::traits.finds_chunks;
 
+  /// Whether no axis keeps anything for a chunk.
+  static constexpr bool no_columns =
+      std::is_same_v<typename Locking::template per_chunk<pool_traits>, no_column<axis::locking>> &&
+      std::is_same_v<typename Reuse::template per_chunk<pool_traits>, no_column<axis::reuse>> &&
+      std::is_same_v<typename Checking::template per_chunk<pool_traits>, no_column<axis::checking>>;
+  /// Whether the blocks are an array in the pool and that is all: there is nothing to get, to give back or to count.
+  static constexpr bool in_place = Store::traits.in_place && one_chunk && no_columns && !Retention::traits.returns_chunks &&
+                                   !Exhaustion::traits.reclaims && !Checking::traits.refuses && !Checking::traits.samples &&
+                                   !Checking::traits.checks_leaving && !Statistics::traits.counts;
+  /// Whether whoever finds nothing goes without.
+  static constexpr bool ends_empty = in_place && !Exhaustion::traits.retries;
+  using chunks = std::conditional_t<in_place, array_chunk<pool_traits>, many_chunks<pool_traits>>;
+  using chunk = std::conditional_t<in_place, array_chunk<pool_traits>, detail::chunk<pool_traits>>;
+
   // Few chunks are found in the tree as fast; and where both stores are bounded there is no memory for a table.
   static constexpr bool has_chunk_table = finds_chunks && max_chunks > 8;
   static constexpr bool keeps_memory = Locking::traits.keeps_memory || has_chunk_table;
+
+  /// Whether every free block is in the list, unless it was carved never: the list can be made anew of what is known as free.
+  static constexpr bool list_holds_all =
+      !Reuse::traits.sees_empty_chunks && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list;
 
   static constexpr bool hears_frees = Exhaustion::traits.hears_frees;
   static constexpr bool reclaims = Exhaustion::traits.reclaims;
@@ -67,6 +87,7 @@ struct environment {
   static constexpr bool has_sites = Checking::traits.has_sites;
   static constexpr bool has_generations = Checking::traits.has_generations && !samples;
   static constexpr bool shuffles = Checking::traits.shuffles;
+  static constexpr bool hides_links = Checking::traits.hides_links;
   static constexpr bool counts = Statistics::traits.counts;
 
   /// Bytes, a power of two. A buffer that the caller sized isn't cut to cache lines: it would lose a block.
@@ -77,4 +98,4 @@ struct environment {
 
 }  // namespace tarn::detail
 
-#endif  // TARN_ALLOCATOR_DETAIL_COMPOSE_ENVIRONMENT_H_
+#endif  // TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_

@@ -1,4 +1,4 @@
-// magazine_layer, the depot and thread ids, under every order that few preemptions make; and the same with mistakes in them,
+// magazine_calls, the depot and thread ids, under every order that few preemptions make; and the same with mistakes in them,
 // each of which must be found. Magazines of two blocks but for one case, so that few operations meet in the depot.
 #include <boost/test/unit_test.hpp>
 
@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "tarn/test/schedule/explore.h"
-#include "tarn/test/schedule/magazine_layer_variants.h"
+#include "tarn/test/schedule/magazine_calls_variants.h"
 #include "tarn/test/schedule/magazine_world.h"
 
 namespace {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(magazines_of_two_sizes) {
   expect_right<growing>("larger magazines of one that ended", 2, {3}, 300, ended);
 }
 
-using lean = magazine_world<variants::small::types, 0, lean_core>;
+using lean = magazine_world<variants::small::types, 0, lean_heap>;
 
 BOOST_AUTO_TEST_CASE(magazines_that_are_unloaded) {
   for (const scenario& s : scenarios)
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(mistakes_with_unloading_are_found) {
   const magazine_script giving{{"oooooo", "oooooo"}, 32, {"aaaaaa", "aaaaaa"}};
   const magazine_script leaning{{"oooooo", "oooood"}, 12, {"aaaaaa", "aaaaaa"}};
   const auto found = [&]<class Types>(std::type_identity<Types>, const char* name, const magazine_script& script) {
-    expect_wrong<magazine_world<Types, 0, lean_core>>(name, 2, {2}, script);
+    expect_wrong<magazine_world<Types, 0, lean_heap>>(name, 2, {2}, script);
   };
   found(std::type_identity<variants::unloaded_without_guard::types>{}, "unloaded without the guard", giving);
   found(std::type_identity<variants::unloaded_blocks_stay::types>{}, "blocks given to the core, and kept", giving);

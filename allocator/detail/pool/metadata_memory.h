@@ -1,7 +1,7 @@
 // Memory that a pool needs for itself beside its chunks, such as a thread cache's arrays. It comes from the pool's own store,
 // under the growth guard, and stays until all of the pool's memory goes.
-#ifndef TARN_ALLOCATOR_DETAIL_POOL_OWN_MEMORY_H_
-#define TARN_ALLOCATOR_DETAIL_POOL_OWN_MEMORY_H_
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_METADATA_MEMORY_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_METADATA_MEMORY_H_
 
 #include <cstddef>
 #include <new>
@@ -13,7 +13,7 @@
 namespace tarn::detail {
 
 /// A list of regions, linked through a record in front of each.
-class own_memory {
+class metadata_memory {
  public:
   /// At least `bytes`, aligned to a cache line, or null where the store refuses, or what it gives isn't sound(region, alignment).
   /// `second`: it is the second of two.
@@ -48,7 +48,7 @@ class own_memory {
 };
 
 /// Of a pool that needs none.
-struct no_own_memory {
+struct no_metadata_memory {
   template <class Source, class Sound>
   static memory fetch(Source&, std::size_t, Sound, bool = false) noexcept {
     return {};
@@ -59,4 +59,4 @@ struct no_own_memory {
 
 }  // namespace tarn::detail
 
-#endif  // TARN_ALLOCATOR_DETAIL_POOL_OWN_MEMORY_H_
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_METADATA_MEMORY_H_

@@ -1,4 +1,4 @@
-// stack_layer and block_numbers under every order that few preemptions make: blocks are carved by two threads at once, and
+// stack_calls and block_numbers under every order that few preemptions make: blocks are carved by two threads at once, and
 // found by their numbers, and numbers by blocks, while chunks are added and the tables are copied into larger ones.
 #include <boost/test/unit_test.hpp>
 
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tarn/test/schedule/explore.h"
-#include "tarn/test/schedule/stack_layer_variants.h"
+#include "tarn/test/schedule/stack_calls_variants.h"
 #include "tarn/test/schedule/stack_world.h"
 
 namespace {

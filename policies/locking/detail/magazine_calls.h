@@ -1,16 +1,16 @@
-// The layer of thread_cached: a slot with magazines for each thread, a depot behind them, and behind that the core.
+// The calls of thread_cached: a slot with magazines for each thread, a depot behind them, and behind that the pool's list.
 //
 //   slots_[id]   top, bottom, limit | current magazine | spare magazine, empty or full
 //   depot        full magazines, empty ones            under the core guard
-//   core         other free blocks, blocks never used  under the core guard
+//   list         other free blocks, blocks never used  under the core guard
 //
 // Who holds number `id` of the domain, and nobody else, uses slot `id`: the thread that took it, or a scavenger that took the
 // number of a thread that ended. A thread that ends hands nothing over: whoever has its number next has its slots as they
-// are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the core.
+// are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the list.
 //
 // A thread without a number (it is ending, or there are 1023 others) or of another domain takes the core guard each time.
-#ifndef TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_LAYER_H_
-#define TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_LAYER_H_
+#ifndef TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_CALLS_H_
+#define TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_CALLS_H_
 
 #include <cstddef>
 #include <type_traits>
@@ -27,9 +27,9 @@ namespace tarn::detail {
 
 /// \tparam Threads  slots inside the pool; others come from the store for further threads
 /// \tparam Largest  the largest size of magazine
-/// \tparam Guards   hot(), growth() and end(), as for direct_layer
-template <class Core, class Guards, class Process, unsigned Threads, std::size_t Largest>
-class magazine_layer {
+/// \tparam Guards   hot(), growth() and end(), as for direct_calls
+template <class Guards, class Process, unsigned Threads, std::size_t Largest>
+class magazine_calls {
   template <class T>
   using atomic = typename Process::template atomic<T>;
   using ids = std::remove_reference_t<decltype(Process::ids())>;
@@ -37,17 +37,15 @@ class magazine_layer {
   using slot = typename slots::slot;
 
  public:
-  template <class... Args>
-  constexpr explicit magazine_layer(Args&&... args) noexcept : core_(std::forward<Args>(args)...) {}
-
-  TARN_STEP static no_guard guard() noexcept { return {}; }
+  TARN_STEP static no_guard hit_guard() noexcept { return {}; }
   auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
-  auto grow_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
-  auto try_grow_guard() const { return guards_.try_growth(); }
+  auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+  auto try_growth_guard() const { return guards_.try_growth(); }
 
   // ---- the hot half --------------------------------------------------------------------------------------------------
 
-  TARN_STEP void* pop() noexcept {
+  template <class Pool>
+  TARN_STEP void* pop(Pool&) noexcept {
     const thread_record& me = Process::self();
     slot& s = slots_.near(me);
     if (!s.is_of(me) || s.top == s.bottom) [[unlikely]] return nullptr;
@@ -55,7 +53,8 @@ class magazine_layer {
     if (block == nullptr) TARN_UNREACHABLE();  // so that the caller's test for null is this one
     return block;
   }
-  TARN_STEP outcome push(void* block) noexcept {
+  template <class Pool>
+  TARN_STEP outcome push(Pool&, void* block) noexcept {
     const thread_record& me = Process::self();
     slot& s = slots_.near(me);
     if (!s.is_of(me) || s.top == s.limit) [[unlikely]] return outcome::full;
@@ -65,57 +64,64 @@ class magazine_layer {
 
   // ---- the slow half: once a magazine --------------------------------------------------------------------------------
 
-  TARN_NOINLINE void* pop_slow() noexcept {
+  template <class Pool>
+  TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
     slot* const s = mine();
-    if (s == nullptr) return pop_locked();
-    if (s->top == s->bottom && !refill(*s)) return nullptr;  // further threads' slots are always reached here
+    if (s == nullptr) return pop_locked(pool);
+    if (s->top == s->bottom && !refill(pool, *s)) return nullptr;  // further threads' slots are always reached here
     return *--s->top;
   }
-  TARN_NOINLINE outcome push_slow(void* block) noexcept {
+  template <class Pool>
+  TARN_NOINLINE outcome push_slow(Pool& pool, void* block) noexcept {
     slot* const s = mine();
     outcome answer = outcome::done;
-    if (s == nullptr) return push_locked(block);
-    if constexpr (Core::returns_chunks)
-      if (s->top == s->limit) answer = unload(*s);
-    if (s->top == s->limit && !make_space(*s)) return push_locked(block);
+    if (s == nullptr) return push_locked(pool, block);
+    if constexpr (Pool::traits::retention::traits.returns_chunks)
+      if (s->top == s->limit) answer = unload(pool, *s);
+    if (s->top == s->limit && !make_space(pool, *s)) return push_locked(pool, block);
     *s->top++ = block;
     return answer;
   }
-  static outcome make_room() noexcept { return outcome::done; }  // push() answers `full` instead
+  template <class Pool>
+  static outcome make_room(Pool&) noexcept { return outcome::done; }  // push() answers `full` instead
 
-  std::size_t pop_batch(void** out, std::size_t n) noexcept {
+  template <class Pool>
+  std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
     std::size_t got = 0;
     for (; got != n; ++got) {
-      void* const block = pop();
-      out[got] = block != nullptr ? block : pop_slow();
+      void* const block = pop(pool);
+      out[got] = block != nullptr ? block : pop_slow(pool);
       if (out[got] == nullptr) break;
     }
     return got;
   }
-  outcome push_batch(void* const* in, std::size_t n) noexcept {
+  template <class Pool>
+  outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
     outcome answer = outcome::done;
     while (n != 0) {  // from the end, so that the first of the batch is handed out first
       void* const block = in[--n];
-      if (push(block) != outcome::done && push_slow(block) == outcome::surplus) answer = outcome::surplus;
+      if (push(pool, block) != outcome::done && push_slow(pool, block) == outcome::surplus) answer = outcome::surplus;
     }
     return answer;
   }
 
-  // ---- everything back to the core -----------------------------------------------------------------------------------
+  // ---- everything back to the list -----------------------------------------------------------------------------------
 
   /// The caller's blocks, the depot's, and those of threads that ended.
-  void drain() noexcept {
+  template <class Pool>
+  void drain(Pool& pool) noexcept {
     const thread_record& me = Process::self();
     [[maybe_unused]] const auto lock = core_guard();
     if (me.domain != nullptr && me.domain == domain_.load(memory_order_relaxed))
-      if (slot* const s = slots_.find(me.id)) empty(*s);
-    while (unload_full()) {}
-    scavenge();
+      if (slot* const s = slots_.find(me.id)) empty(pool, *s);
+    while (unload_full(pool)) {}
+    scavenge(pool);
   }
-  void drain_all() noexcept {
+  template <class Pool>
+  void drain_all(Pool& pool) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
-    slots_.each([this](unsigned, slot& s) { empty(s); });
-    while (unload_full()) {}
+    slots_.each([&](unsigned, slot& s) { empty(pool, s); });
+    while (unload_full(pool)) {}
   }
   void drop_all() noexcept {
     slots_.forget();
@@ -127,13 +133,14 @@ class magazine_layer {
   // ---- memory for magazines ------------------------------------------------------------------------------------------
 
   /// Fresh chunks need none.
-  template <class Chunk>
-  std::size_t shortage(const Chunk* fresh) const noexcept {
+  template <class Pool, class Chunk>
+  std::size_t shortage(Pool&, const Chunk* fresh) const noexcept {
     if (fresh != nullptr) return 0;
     [[maybe_unused]] const auto lock = core_guard();
     return depot_.shortage();
   }
-  void supply(memory more) noexcept {
+  template <class Pool>
+  void supply(Pool&, memory more) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
     depot_.supply(more);
     starves_.store(false, memory_order_relaxed);
@@ -143,13 +150,10 @@ class magazine_layer {
     depot_.expect(blocks);
   }
   bool starves() const noexcept { return starves_.load(memory_order_relaxed); }
-  template <class Chunk>
-  void adopt(Chunk& fresh) noexcept {
-    core_.adopt(fresh);
+  template <class Pool, class Chunk>
+  static void adopt(Pool& pool, Chunk& fresh) noexcept {
+    pool.chunks.adopt(fresh, pool.list);
   }
-
-  TARN_STEP constexpr Core& core() noexcept { return core_; }
-  constexpr const Core& core() const noexcept { return core_; }
 
  private:
   // ---- slots ---------------------------------------------------------------------------------------------------------
@@ -176,7 +180,8 @@ class magazine_layer {
   // ---- exchange ------------------------------------------------------------------------------------------------------
 
   /// Puts blocks into the empty current magazine, or another. Returns whether there is one now.
-  bool refill(slot& s) noexcept {
+  template <class Pool>
+  bool refill(Pool& pool, slot& s) noexcept {
     if (s.spare_is_full) {
       s.exchange();
       return true;
@@ -184,24 +189,26 @@ class magazine_layer {
     {
       [[maybe_unused]] const auto lock = core_guard();
       if (!depot_.has_full()) {
-        const bool got = carve(s) || (scavenge() && carve(s));
+        const bool got = carve(pool, s) || (scavenge(pool) && carve(pool, s));
         note_shortage();
         return got;
       }
-      take_full(s);
+      take_full(pool, s);
     }
     prefetch_each(*s.current);
     return true;
   }
   /// Of the slot's two empty magazines the larger stays.
-  void take_full(slot& s) noexcept {
+  template <class Pool>
+  void take_full(Pool& pool, slot& s) noexcept {
     if (s.spare == nullptr || s.spare->size < s.current->size) std::swap(s.spare, s.current);
     if (s.current != nullptr) depot_.give_empty(s.current);
     s.use(depot_.take_full(), true);
-    s.used(Largest, core_.capacity());
+    s.used(Largest, pool.chunks.capacity());
   }
-  /// From the core: free blocks or such that were never used. They are not touched.
-  bool carve(slot& s) noexcept {
+  /// From the list: free blocks or such that were never used. They are not touched.
+  template <class Pool>
+  bool carve(Pool& pool, slot& s) noexcept {
     if (s.current->size < s.wanted) {
       if (magazine* const other = depot_.take_empty(s.wanted)) {
         const bool larger = other->size > s.current->size;
@@ -209,22 +216,23 @@ class magazine_layer {
         if (larger) s.use(other, false);
       }
     }
-    const std::size_t got = core_.pop_batch(s.bottom, magazine::capacity(s.current->size));
+    const std::size_t got = pool.list.pop_batch(pool.chunks, s.bottom, magazine::capacity(s.current->size));
     s.limit = s.current->limit();  // unload() may have lowered it
     for (std::size_t i = 0; i != got / 2; ++i) std::swap(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
     s.top = s.bottom + got;
-    if (got != 0) s.used(Largest, core_.capacity());
+    if (got != 0) s.used(Largest, pool.chunks.capacity());
     return got != 0;
   }
 
   /// Makes room in the full current magazine, or puts an empty one in its place. Returns whether it could: not where there is
   /// no memory for another.
-  bool make_space(slot& s) noexcept {
+  template <class Pool>
+  bool make_space(Pool& pool, slot& s) noexcept {
     if (s.spare != nullptr && !s.spare_is_full) {
       s.exchange();
       return true;
     }
-    if (s.spare != nullptr) write_each(*s.spare, core_.geometry());
+    if (s.spare != nullptr) write_each(*s.spare, pool.chunks.geometry());
     [[maybe_unused]] const auto lock = core_guard();
     magazine* const fresh = depot_.take_empty(s.wanted);
     note_shortage();
@@ -233,19 +241,20 @@ class magazine_layer {
     s.spare = s.current;
     s.spare_is_full = true;
     s.use(fresh, false);
-    s.used(Largest, core_.capacity());
+    s.used(Largest, pool.chunks.capacity());
     return true;
   }
 
-  /// Where chunks go back by themselves: whatever lies in front of the core keeps them here. So a few full magazines in the depot
+  /// Where chunks go back by themselves: whatever lies in front of the list keeps them here. So a few full magazines in the depot
   /// must do; and where nearly all memory lies idle, none, and few blocks in the caller's.
-  outcome unload(slot& s) noexcept {
+  template <class Pool>
+  outcome unload(Pool& pool, slot& s) noexcept {
     constexpr std::size_t enough = 4;
     [[maybe_unused]] const auto lock = core_guard();
-    const std::size_t few = core_.most_in_front();
+    const std::size_t few = pool.list.front_capacity(pool.chunks);
     outcome answer = outcome::done;
     const auto give = [&](void** blocks, std::size_t n) {
-      if (core_.push_batch(blocks, n) == outcome::surplus) answer = outcome::surplus;
+      if (pool.list.push_batch(pool.chunks, blocks, n) == outcome::surplus) answer = outcome::surplus;
     };
     if (few < magazine::capacity(s.current->size)) {
       give(s.bottom, static_cast<std::size_t>(s.top - s.bottom));
@@ -267,43 +276,48 @@ class magazine_layer {
   }
 
   /// Without a slot, or without room in it.
-  outcome push_locked(void* block) noexcept {
+  template <class Pool>
+  outcome push_locked(Pool& pool, void* block) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
-    return core_.push_batch(&block, 1);
+    return pool.list.push_batch(pool.chunks, &block, 1);
   }
-  void* pop_locked() noexcept {
+  template <class Pool>
+  void* pop_locked(Pool& pool) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
     void* block = nullptr;
-    if (core_.pop_batch(&block, 1) == 0 && (unload_full() || scavenge())) core_.pop_batch(&block, 1);
+    if (pool.list.pop_batch(pool.chunks, &block, 1) == 0 && (unload_full(pool) || scavenge(pool))) pool.list.pop_batch(pool.chunks, &block, 1);
     return block;
   }
 
   // ---- under the core guard ------------------------------------------------------------------------------------------
 
   /// A full magazine of the depot. Returns whether there was one.
-  bool unload_full() noexcept {
+  template <class Pool>
+  bool unload_full(Pool& pool) noexcept {
     magazine* const m = depot_.take_full();
     if (m == nullptr) return false;
-    core_.push_batch(m->bottom(), magazine::capacity(m->size));
+    pool.list.push_batch(pool.chunks, m->bottom(), magazine::capacity(m->size));
     depot_.give_empty(m);
     return true;
   }
-  void empty(slot& s) noexcept {
+  template <class Pool>
+  void empty(Pool& pool, slot& s) noexcept {
     if (!s.is_used()) return;
-    core_.push_batch(s.bottom, static_cast<std::size_t>(s.top - s.bottom));
+    pool.list.push_batch(pool.chunks, s.bottom, static_cast<std::size_t>(s.top - s.bottom));
     s.top = s.bottom;
-    if (s.spare_is_full) core_.push_batch(s.spare->bottom(), magazine::capacity(s.spare->size));
+    if (s.spare_is_full) pool.list.push_batch(pool.chunks, s.spare->bottom(), magazine::capacity(s.spare->size));
     s.spare_is_full = false;
   }
   /// Takes over the slots of threads that ended. Returns whether there was a block in one.
-  bool scavenge() noexcept {
+  template <class Pool>
+  bool scavenge(Pool& pool) noexcept {
     ids& numbers = Process::ids();
     if (domain_.load(memory_order_relaxed) != &numbers) return false;  // of a library that may be gone
     bool found = false;
     slots_.each([&](unsigned id, slot& s) {
       if (s.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
       found |= s.top != s.bottom || s.spare_is_full;
-      empty(s);
+      empty(pool, s);
       if (s.is_used()) depot_.give_empty(s.current);
       if (s.spare != nullptr) depot_.give_empty(s.spare);
       slots::renew(s);
@@ -316,7 +330,6 @@ class magazine_layer {
   }
 
   slots slots_;  // first: the hot path finds the caller's by its offset alone
-  Core core_;
   depot depot_;
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
   atomic<const void*> domain_ = nullptr;  // whose numbers the slots are kept under: those of the first thread here
@@ -325,4 +338,4 @@ class magazine_layer {
 
 }  // namespace tarn::detail
 
-#endif  // TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_LAYER_H_
+#endif  // TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_CALLS_H_

@@ -1,0 +1,209 @@
+// The chunks of a pool: which there are, carving, from a block to its chunk, what growth and retention say. Written for one thread: it
+// never locks, calls a store or runs user code. The caller holds the core guard.
+#ifndef TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_
+#define TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/allocator/detail/core/chunk.h"
+#include "tarn/allocator/detail/core/chunk_map.h"
+#include "tarn/allocator/detail/core/suspicions.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/shuffler.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
+
+namespace tarn::detail {
+
+template <class Traits>
+class many_chunks : public suspicions<Traits> {
+ public:
+  using traits = Traits;
+  using geometry_type = typename Traits::geometry;
+  using chunk = typename Traits::chunk;
+  using layout = typename Traits::layout;
+  static constexpr bool returns_chunks = Traits::retention::traits.returns_chunks;
+  static constexpr bool checks_leaving = Traits::checks_leaving;
+
+  template <class Values>
+  constexpr explicit many_chunks(const Values& values) noexcept
+      : geometry_(values.template get<typename Traits::size>()),
+        growth_(values.template get<typename Traits::growth>()),
+        retention_(values.template get<typename Traits::retention>()) {}
+  many_chunks(const many_chunks&) = delete;
+  many_chunks& operator=(const many_chunks&) = delete;
+
+  // ---- questions ---------------------------------------------------------------------------------------------------------
+
+  TARN_STEP const geometry_type& geometry() const noexcept { return geometry_; }
+  std::size_t capacity() const noexcept { return capacity_; }  // blocks, free or in use
+  std::size_t number() const noexcept
+    requires(returns_chunks)
+  {
+    return number_.value;
+  }
+  const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
+  chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
+  std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {
+    return first + geometry_.distance(slot) + geometry_.offset();
+  }
+  /// The slot at whose block the address is, or size_max. Precondition: `c` is the address' chunk.
+  std::size_t slot_of(const chunk& c, const void* block) const noexcept {
+    return geometry_.slot_at(address_of(block) - address_of(c.first) - geometry_.offset());
+  }
+  /// Whether a block, free or in use, starts at the address.
+  bool is_block(const void* address) const noexcept {
+    const chunk* const c = find(address);
+    return c != nullptr && slot_of(*c, address) < c->carved;
+  }
+  /// Whether a block starts there that the checking policy knows as free.
+  bool is_free(const void* block) const noexcept
+    requires(Traits::hides_links)
+  {
+    const chunk* const c = find(block);
+    if (c == nullptr) return false;
+    const std::size_t slot = slot_of(*c, block);
+    return slot < c->carved && !checking_column(*c).in_use(slot);
+  }
+  static const auto& checking_column(const chunk& c) noexcept {
+    return static_cast<const typename Traits::checking::template per_chunk<Traits>&>(c);
+  }
+
+  // ---- carving -----------------------------------------------------------------------------------------------------------
+
+  /// The next up to `n` blocks that were never handed out, ascending. Returns how many. Only their addresses are made: a chunk of a
+  /// million blocks costs what one block costs.
+  std::size_t carve(void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    while (got != n && untouched_ != nullptr) {
+      chunk& c = *untouched_;
+      const std::size_t taken = smaller(n - got, c.blocks - c.carved);
+      for (std::size_t i = 0; i < taken; ++i) out[got + i] = block_at(c.first, c.carved + i);
+      got += taken;
+      c.carved += taken;
+      if (c.carved == c.blocks) untouched_ = c.next;
+    }
+    if constexpr (Traits::shuffles) shuffle_(out, got);
+    return got;
+  }
+
+  // ---- growth ------------------------------------------------------------------------------------------------------------
+
+  /// What the growth policy wants after `more` blocks in a newest chunk of `last` (both 0: as things stand).
+  chunk_request next(std::size_t last, std::size_t more) const noexcept {
+    return growth_.next_chunk(last != 0 ? last : newest_, capacity_ + more, geometry_.stride());
+  }
+  /// Makes the record of a fresh region. Not yet part of the pool; no block is touched.
+  chunk* make(memory region, std::size_t blocks) noexcept {
+    chunk* const c = map_.make_record(region.start);
+    layout::open(*c, region, blocks, geometry_);
+    memory_tools::close(c->first, geometry_.extent(blocks));
+    return c;
+  }
+  /// Bytes that the chunk map needs before a list of fresh chunks can be adopted.
+  std::size_t shortage(const chunk* fresh) const noexcept { return map_.shortage(fresh, geometry_); }
+  void supply(memory more) noexcept { map_.supply(more, geometry_); }
+  /// Enters a chunk, which may have been taken out before.
+  void insert(chunk& c) noexcept {
+    map_.insert(c, geometry_);
+    capacity_ += c.blocks;
+    number_.change(1);
+    if (c.carved == c.blocks) return;
+    c.next = untouched_;
+    untouched_ = &c;
+  }
+  /// A fresh chunk becomes part of the pool.
+  template <class List>
+  void adopt(chunk& c, List& list) noexcept {
+    newest_ = c.blocks;
+    insert(c);
+    list.adopted(c);
+  }
+
+  // ---- giving back -------------------------------------------------------------------------------------------------------
+
+  /// For the reuse policy that sees empty chunks: a chunk became wholly free, or is used again.
+  outcome chunk_emptied() noexcept { return retention_.emptied(); }
+  void chunk_reused() noexcept { retention_.reused(); }
+  /// How many empty chunks stay when a surplus is given back.
+  std::size_t keep() const noexcept { return retention_.keep(); }
+
+  /// Takes a chunk out, to the front of the list `leaving`. O(log chunks), and the untouched chunks in front of it.
+  void unlink(chunk& c, chunk*& leaving) noexcept {
+    if (c.carved != c.blocks) {
+      chunk** at = &untouched_;
+      while (*at != &c) at = &(*at)->next;  // near the start: blocks are carved from the first
+      *at = c.next;
+    }
+    map_.erase(c, geometry_);
+    capacity_ -= c.blocks;
+    number_.change(-1);
+    c.next = std::exchange(leaving, &c);
+  }
+  /// Those that were never used.
+  void unlink_untouched(chunk*& leaving) noexcept {
+    for (chunk *c = untouched_, *next; c != nullptr; c = next) {
+      next = c->next;
+      if (c->carved == 0) unlink(*c, leaving);
+    }
+  }
+  /// Takes every chunk out, as a list linked by `next`. They may be inserted again.
+  chunk* take_all() noexcept {
+    untouched_ = nullptr;
+    capacity_ = 0;
+    number_ = {};
+    return map_.take_all();
+  }
+  /// As new, but for what the policies count: the map's table goes, too.
+  void forget() noexcept {
+    newest_ = 0;
+    map_.forget();
+  }
+
+  // ---- walks -------------------------------------------------------------------------------------------------------------
+
+  /// Calls visit(chunk) for each, by ascending address. It may be given back meanwhile.
+  template <class Visit>
+  void each(Visit visit) {
+    for (chunk* c = map_.after(nullptr); c != nullptr;) {
+      const std::byte* const first = c->first;
+      visit(*c);
+      c = map_.after(first);
+    }
+  }
+  /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
+  template <class Visit>
+  void each_carved(Visit visit) {
+    each([&](chunk& c) {
+      for (std::size_t i = 0; i != c.carved; ++i) visit(block_at(c.first, i));
+    });
+  }
+
+ private:
+  struct counted {
+    void change(int by) noexcept { value += static_cast<std::size_t>(by); }
+    std::size_t value = 0;
+  };
+  struct uncounted {
+    void change(int) noexcept {}
+  };
+  struct no_shuffler {};
+
+  chunk* untouched_ = nullptr;  // chunks with blocks that were never handed out, linked by `next`
+  chunk_map<Traits> map_;
+  std::size_t capacity_ = 0;  // blocks in all chunks
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted, uncounted> number_;
+  std::size_t newest_ = 0;  // blocks in the newest chunk
+  TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
+  TARN_NO_UNIQUE_ADDRESS typename Traits::growth growth_;
+  TARN_NO_UNIQUE_ADDRESS typename Traits::retention::part retention_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::shuffles, shuffler, no_shuffler> shuffle_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_

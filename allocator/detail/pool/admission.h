@@ -1,0 +1,127 @@
+// Who may call a pool whose checking policy can refuse a call, and what is told when nothing is held any more.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_ADMISSION_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_ADMISSION_H_
+
+#include <array>
+#include <cstddef>
+
+#include "tarn/allocator/detail/pool/block_steps.h"
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/call_frame.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+template <class State>
+struct admission {
+  using traits = typename State::traits;
+
+  static void tell(State& s, incident& one) noexcept {
+    if (one.seen()) [[unlikely]] report(s, one);
+  }
+  /// After the store was asked, with nothing held.
+  static void tell_of_store(State& s) noexcept {
+    const auto broken = [&s] {
+      [[maybe_unused]] const auto growing = growth_guard(s);
+      return s.supply.take_broken();
+    }();
+    if (!broken.region) return;
+    incident one;
+    misuse& what = one.note(misuse_kind::broken_store, broken.region.start);
+    what.size = broken.region.bytes;
+    what.alignment = broken.alignment;
+    report(s, one);
+  }
+
+  /// Whether the calling thread may use the pool. Where not, that was reported.
+  static bool admits_caller(State& s) noexcept {
+    if (!is_outside(s)) [[unlikely]] return false;
+    if constexpr (traits::checking::traits.knows_owner && traits::locking::traits.one_thread) {
+      incident one;
+      if (!s.checking.admits_caller(one)) [[unlikely]] {
+        report(s, one);
+        return false;
+      }
+    }
+    return true;
+  }
+  /// Whether a block could be given back, as things stand. Where not, that was reported, unless it is null.
+  static bool admits(State& s, void* block) noexcept {
+    if (block == nullptr || !admits_caller(s)) return false;
+    incident one;
+    {
+      [[maybe_unused]] const auto guard = core_guard(s);
+      s.checking.describe_deallocate(s.chunks, block, one);
+    }
+    tell(s, one);
+    return !one.seen();
+  }
+  /// Whether the block, of which that is told, can have been asked for with such a size. Where not, that was reported.
+  static bool admits_size(State& s, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    const auto& g = s.chunks.geometry();
+    if (bytes <= g.block_size() && alignment <= g.block_alignment()) [[likely]] return true;
+    incident one;
+    misuse& what = one.note(misuse_kind::wrong_size, block);
+    what.size = bytes;
+    what.alignment = alignment;
+    report(s, one);
+    return false;
+  }
+  /// Reports delete of an object of `bytes`, or, 0, of an array.
+  TARN_COLD static void refuse_delete(State& s, void* block, std::size_t bytes) noexcept {
+    incident one;
+    one.note(bytes == 0 ? misuse_kind::array_delete : misuse_kind::wrong_size, block).size = bytes;
+    report(s, one);
+  }
+
+  /// The pool ends: what is still in use is reported.
+  static void end(State& s) noexcept {
+    if constexpr (traits::checking::traits.sees_end) {
+      incident one;
+      std::array<const void*, 16> leaks;
+      s.checking.on_end(s.chunks, one, leaks);
+      tell(s, one);
+    }
+  }
+
+  /// Reports every block that was written where it should not. Returns how many.
+  static std::size_t verify(State& s) noexcept
+    requires(traits::can_verify)
+  {
+    if (!is_outside(s)) return 0;
+    const void* from = nullptr;
+    for (std::size_t found = 0;; ++found) {
+      incident one;
+      {
+        [[maybe_unused]] const auto guard = core_guard(s);
+        if (!s.checking.next_damaged(s.chunks, from, one)) return found;
+      }
+      report(s, one);
+    }
+  }
+
+ private:
+  /// Whether this thread is in no call of the pool, if reentry is tracked. Where it is, that was reported.
+  static bool is_outside([[maybe_unused]] State& s) noexcept {
+    if constexpr (traits::tells_reentry) {
+      if (call_frame* const outer = call_frame::in(&s)) [[unlikely]] {
+        tell_of_reentry(s, *outer);
+        return false;
+      }
+    }
+    return true;
+  }
+  TARN_COLD static void tell_of_reentry(State& s, call_frame& outer) noexcept {
+    if (!outer.is_news()) return;
+    incident one;
+    one.note(misuse_kind::reentry, nullptr).thread = this_thread_number();
+    report(s, one);
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_ADMISSION_H_

@@ -1,0 +1,53 @@
+// What every path does with a block.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_BLOCK_STEPS_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_BLOCK_STEPS_H_
+
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
+
+namespace tarn::detail {
+
+/// For tools that know which memory may be used.
+template <class State>
+TARN_STEP void open_block(State& s, void* block) noexcept {
+  memory_tools::hand_out(block, s.chunks.geometry().block_size());
+}
+template <class State>
+TARN_STEP void close_block(State& s, void* block) noexcept {
+  memory_tools::close(block, s.chunks.geometry().block_size());
+}
+
+/// After a push, still under its guard.
+template <class State>
+TARN_STEP outcome make_room_if(State& s, outcome answer) noexcept {
+  if (answer != outcome::crowded) [[likely]] return answer;
+  return s.locking.make_room(s);
+}
+
+/// Reports what was noted, with nothing held. The pool is known by the address of its state.
+template <class State>
+TARN_COLD void report(State& s, incident& one) noexcept {
+  misuse& what = one.what();
+  what.pool = &s;
+  what.block_size = s.chunks.geometry().block_size();
+  s.checking.report(what);
+}
+
+/// After blocks may have left a front, with nothing held.
+template <class State>
+void tell_of_leaving([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::checks_leaving) {
+    incident one;
+    {
+      [[maybe_unused]] const auto guard = s.locking.core_guard();
+      if (!s.chunks.take_left_wrong(one)) return;
+    }
+    report(s, one);
+  }
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_BLOCK_STEPS_H_

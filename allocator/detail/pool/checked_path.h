@@ -1,0 +1,143 @@
+// One block out, one block in, where the checking policy can refuse a call: the checks run before anything is touched, and a misuse is
+// reported when nothing is held any more.
+//
+//   take   [hit: pop, verdict, count]     no free block came: take_carefully
+//   put    [hit: verdict, count, push]    refused: looked at once more to describe it, reported
+//
+// Where a hit holds no guard, the checks run under the core guard: what they look up is kept under it.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_
+
+#include <cstddef>
+#include <span>
+
+#include "tarn/allocator/detail/core/free_blocks.h"
+#include "tarn/allocator/detail/pool/admission.h"
+#include "tarn/allocator/detail/pool/block_steps.h"
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// The same names as plain_path's.
+template <class State>
+struct checked_path : admission<State> {
+  using notes = incident;
+
+  static void* take(State& s) noexcept {
+    void* block;
+    {
+      [[maybe_unused]] const auto guard = hit_guard(s);
+      block = s.locking.pop(s);
+      if (block == nullptr) [[unlikely]] return nullptr;
+      [[maybe_unused]] const auto looking = look_guard(s);
+      if (s.checking.on_allocate(s.chunks, block) == outcome::done) [[likely]] return handed_out(s, block);
+    }
+    return take_carefully(s, block);
+  }
+  static void* take_slow(State& s) noexcept {
+    incident one;
+    void* const block = take_slow(s, one);
+    admission<State>::tell(s, one);
+    return block;
+  }
+  static void* take_slow(State& s, incident& one) noexcept { return take_carefully(s, nullptr, one); }
+
+  static outcome put(State& s, void* block) noexcept {
+    {
+      [[maybe_unused]] const auto guard = hit_guard(s);
+      if (may_go(s, block)) [[likely]] {
+        s.statistics.on_deallocate(1);
+        close_block(s, block);
+        const outcome answer = s.locking.push(s, block);
+        return State::hits_unguarded ? answer : make_room_if(s, answer);
+      }
+    }
+    return refuse(s, block);
+  }
+  static outcome put_slow(State& s, void* block) noexcept {
+    [[maybe_unused]] const auto guard = hit_guard(s);
+    return make_room_if(s, s.locking.push_slow(s, block));
+  }
+
+  static std::size_t take_batch(State& s, std::span<void*> out) noexcept {
+    std::size_t got = 0;
+    while (got != out.size() && (out[got] = take(s)) != nullptr) ++got;
+    return got;
+  }
+
+ private:
+  static auto look_guard(const State& s) noexcept {
+    if constexpr (State::hits_unguarded) return s.locking.core_guard();
+    else return no_guard{};
+  }
+  static bool may_go(State& s, void* block) noexcept {
+    [[maybe_unused]] const auto looking = look_guard(s);
+    return s.checking.on_deallocate(s.chunks, block) == outcome::done;
+  }
+  static void* handed_out(State& s, void* block) noexcept {
+    open_block(s, block);
+    s.statistics.on_allocate(1);
+    return block;
+  }
+
+  /// Looked at once more, to tell what is wrong. Meanwhile another thread may have been handed the block, so that it looks right.
+  TARN_COLD static outcome refuse(State& s, void* block) noexcept {
+    incident one;
+    {
+      [[maybe_unused]] const auto guard = core_guard(s);
+      s.checking.describe_deallocate(s.chunks, block, one);
+    }
+    if (!one.seen()) one.note(misuse_kind::double_free, block);
+    if (one.what().kind == misuse_kind::ended_pool) s.locking.end();  // the guard entered lists again that the pool had left
+    report(s, one);
+    return outcome::refused;
+  }
+
+  /// A block that the checking policy knows as free; `block`, which came from the list, if it is one. What is none, because somebody
+  /// wrote into the pool's memory, is dropped, and the list made anew.
+  static void* take_carefully(State& s, void* block, incident& one) noexcept {
+    [[maybe_unused]] const auto guard = hit_guard(s);
+    for (;; block = nullptr) {
+      if (block == nullptr) block = s.locking.pop_slow(s);
+      [[maybe_unused]] const auto looking = look_guard(s);
+      if (is_astray(s, one)) [[unlikely]] {
+        mend_list(s);
+        continue;
+      }
+      if (block == nullptr) return nullptr;
+      const outcome verdict = s.checking.on_allocate(s.chunks, block);
+      if (verdict != outcome::done) s.checking.describe_allocate(s.chunks, block, one);
+      if (verdict != outcome::refused) return handed_out(s, block);
+      mend_list(s);
+    }
+  }
+  TARN_COLD static void* take_carefully(State& s, void* block) noexcept {
+    incident one;
+    void* const other = take_carefully(s, block, one);
+    admission<State>::tell(s, one);
+    return other;
+  }
+
+  static constexpr bool mends = State::traits::hides_links;
+  /// Whether the list read an invalid link.
+  static bool is_astray(State& s, incident& one) noexcept {
+    if constexpr (mends) {
+      const void* const address = s.chunks.distrusted();
+      if (address == nullptr) [[likely]] return false;
+      s.checking.on_astray(s.chunks, address, one);
+      return true;
+    } else {
+      return false;
+    }
+  }
+  TARN_COLD static void mend_list(State& s) noexcept {
+    if constexpr (mends) mend(s);
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_

@@ -1,0 +1,129 @@
+// How chunks go.
+//
+//   return_chunks    (growth guard) [core: unlink] · store
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_GIVING_BACK_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_GIVING_BACK_H_
+
+#include <cstddef>
+
+#include "tarn/allocator/detail/core/free_blocks.h"
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/reclaim_list.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
+
+namespace tarn::detail {
+
+/// Gives a list of chunks, linked by `next`, back to where they came from. Returns their bytes.
+template <class State>
+std::size_t give_back(State& s, typename State::chunk* c) noexcept {
+  const auto& g = s.chunks.geometry();
+  std::size_t bytes = 0;
+  while (c != nullptr) {
+    const memory region = c->region;
+    const std::size_t blocks = c->blocks;
+    const bool from_second = c->from_second;
+    memory_tools::hand_out(c->first, g.extent(blocks));
+    c = c->next;  // the record may lie in the region
+    bytes += region.bytes;
+    if constexpr (decltype(s.supply)::has_second) {
+      if (from_second) {
+        s.supply.give_back_second(region, blocks, g);
+        continue;
+      }
+    }
+    s.supply.give_back(region, g);
+  }
+  return bytes;
+}
+
+/// Those that unlink(s) takes out, under the growth guard. Returns their bytes.
+template <class State, class Unlink>
+std::size_t return_chunks(State& s, Unlink unlink) noexcept {
+  typename State::chunk* leaving;
+  {
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    leaving = unlink(s);
+    for (const auto* c = leaving; c != nullptr; c = c->next) s.statistics.off_chunk(c->region.bytes);
+  }
+  return give_back(s, leaving);
+}
+template <class State>
+std::size_t return_empty(State& s) noexcept {
+  if constexpr (State::traits::in_place) {
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    return forget_if_idle(s);
+  } else {
+    return return_chunks(s, [](State& pool) { return unlink_empty(pool); });
+  }
+}
+/// Also those with blocks in use, and what the pool kept for itself.
+template <class State>
+void return_all(State& s) noexcept {
+  s.locking.drop_all();
+  const auto tell_statistics = [](State& pool) {
+    if constexpr (State::traits::statistics::traits.hears_release) pool.statistics.on_release();
+  };
+  if constexpr (State::traits::in_place) {
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    tell_statistics(s);
+    s.list.forget();
+    s.chunks.forget();
+  } else {
+    return_chunks(s, [&](State& pool) {
+      tell_statistics(pool);
+      return unlink_all(pool);
+    });
+    s.supply.drop_own();
+  }
+  s.locking.end();
+}
+
+/// The empty chunks go that the retention policy doesn't keep. Where another thread is at the store they stay until the next time: a free
+/// doesn't wait for it.
+template <class State>
+TARN_COLD void give_surplus_back(State& s) noexcept {
+  if constexpr (State::traits::retention::traits.returns_chunks) {
+    const auto surplus = [](State& pool) { return unlink_surplus(pool, pool.chunks.keep()); };
+    if constexpr (State::traits::locking::traits.can_try) {
+      if (const auto growing = try_growth_guard(s)) return_chunks(s, surplus);
+    } else {
+      [[maybe_unused]] const auto growing = growth_guard(s);
+      return_chunks(s, surplus);
+    }
+  }
+}
+
+/// As trim(), for another pool's thread, which must not wait.
+template <class State>
+trimmed trim_if_idle(State& s) noexcept {
+  if constexpr (State::is_confined) {
+    s.locking.drain(s);
+    [[maybe_unused]] const auto growing = growth_guard(s);
+    return {return_empty(s)};
+  } else {
+    const auto growing = try_growth_guard(s);
+    if (!growing) return {0, true};
+    s.locking.drain(s);
+    return {return_empty(s)};
+  }
+}
+/// Before the pool's store is called: others may ask the pool from now on, where the exhaustion policy says so.
+template <class State>
+void be_asked(State& s) noexcept {
+  using traits = typename State::traits;
+  if constexpr (traits::reclaims && traits::may_return_chunks && (State::is_confined || traits::locking::traits.can_try)) {
+    const auto trim = [](void* pool) noexcept { return trim_if_idle(*static_cast<State*>(pool)); };
+    s.supply.asked_through().enter(&s, trim, State::is_confined);
+  }
+}
+/// Before the pool ends.
+template <class State>
+void be_left_alone(State& s) noexcept {
+  if constexpr (State::traits::reclaims) s.supply.asked_through().leave();
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_GIVING_BACK_H_

@@ -1,0 +1,166 @@
+// How chunks come.
+//
+//   grow      [core: how many blocks?] · region · record · top_up · [core: adopt]
+//   top_up    what the chunk map and the locking policy need for themselves · store
+//
+// All with the growth guard held, and a store called with nothing else.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_GROWTH_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_GROWTH_H_
+
+#include <cstddef>
+
+#include "tarn/allocator/detail/pool/giving_back.h"
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/supply.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+template <class State>
+using attempt_at = typename supply<typename State::traits>::attempt;
+
+template <class State>
+std::size_t capacity_of(const State& s) noexcept {
+  [[maybe_unused]] const auto guard = s.locking.core_guard();
+  return s.chunks.capacity();
+}
+
+/// Blocks that a bounded store, still untouched, will give.
+template <class State>
+std::size_t capacity_of_store(const State& s) noexcept {
+  const auto& g = s.chunks.geometry();
+  return State::traits::layout::blocks_in(s.supply.room(g), s.chunks.next(0, 0).at_most, g);
+}
+
+/// Whether a region overlaps no chunk, where somebody looks. One that does is left alone: it may be another's.
+template <class State>
+bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region) noexcept {
+  if constexpr (State::traits::checking::traits.refuses) {
+    using layout = typename State::traits::layout;
+    const auto& g = s.chunks.geometry();
+    const auto* const start = static_cast<const std::byte*>(region.start);
+    const std::size_t first = layout::first_offset(layout::blocks_in(region.bytes, size_limit, g), g);
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    const auto is_ours = [&](std::size_t offset) { return s.chunks.find(start + offset) != nullptr; };
+    if (is_ours(0) || is_ours(first) || is_ours(region.bytes - 1)) {
+      s.supply.note_broken(region, State::traits::chunk_alignment(g));
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The record of a chunk over what was supplied, or null. It is no part of the pool yet.
+template <class State>
+typename State::chunk* make_chunk(State& s, supplied got) noexcept {
+  if (!got || !is_new(s, got.region)) return nullptr;
+  return s.chunks.make(got.region, State::traits::layout::blocks_in(got.region.bytes, got.at_most, s.chunks.geometry()));
+}
+
+/// A fresh chunk that is no part of the pool yet, or null: growth or the store refused, and nothing has changed. `last` and `more`:
+/// blocks in the newest and in all chunks that were fetched before and not adopted.
+template <class State>
+typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more, attempt_at<State>& one) noexcept {
+  const chunk_request request = [&] {
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    return s.chunks.next(last, more);
+  }();
+  if (auto* const c = make_chunk(s, s.supply.fetch(request, s.chunks.geometry()))) return c;
+  if constexpr (decltype(s.supply)::has_second) {
+    auto* const c = make_chunk(s, s.supply.fetch_second(s.chunks.geometry()));
+    if (c == nullptr) return nullptr;
+    c->from_second = true;
+    s.supply.count_second(c->blocks);
+    return c;
+  } else {
+    one.store_refused = request.wanted != 0;
+    return nullptr;
+  }
+}
+
+/// Gives the chunk map and the locking policy what they lack to adopt a list of fresh chunks or, null, to go on. Returns whether the
+/// store could.
+template <class State>
+bool top_up(State& s, const typename State::chunk* fresh) noexcept {
+  const auto lacking_in_map = [&] {
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    return s.chunks.shortage(fresh);
+  };
+  while (const std::size_t bytes = lacking_in_map()) {
+    const memory got = s.supply.fetch_own(bytes);
+    if (!got) return false;
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    s.chunks.supply(got);
+  }
+  while (const std::size_t bytes = s.locking.shortage(s, fresh)) {
+    const memory got = s.supply.fetch_own(bytes);
+    s.locking.supply(s, got);
+    if (!got) return false;
+  }
+  return true;
+}
+
+/// All fresh chunks become part of the pool, or none: then they go back.
+template <class State, class Counts>
+bool adopt_all(State& s, typename State::chunk* fresh, attempt_at<State>& one, Counts before) noexcept {
+  if (!top_up(s, fresh)) {
+    give_back(s, fresh);
+    s.supply.restore_second(before);
+    one.store_refused = true;
+    return false;
+  }
+  for (auto *c = fresh, *next = c; c != nullptr; c = next) {
+    next = c->next;
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    s.locking.adopt(s, *c);
+    s.statistics.on_chunk(c->region.bytes);
+  }
+  return true;
+}
+
+/// Gets a chunk.
+template <class State>
+bool grow(State& s, attempt_at<State>& one) noexcept {
+  const auto before = s.supply.second();
+  auto* const c = fetch_chunk(s, 0, 0, one);
+  return c != nullptr && adopt_all(s, c, one, before);
+}
+
+/// Gets chunks until there are at least so many blocks, or none. Takes the growth guard.
+template <class State>
+bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
+  [[maybe_unused]] const auto growing = growth_guard(s);
+  const auto before = s.supply.second();
+  typename State::chunk* fresh = nullptr;
+  std::size_t more = 0;
+  for (std::size_t last = 0; capacity_of(s) + more < blocks;) {
+    auto* const c = fetch_chunk(s, last, more, one);
+    if (c == nullptr) {
+      give_back(s, fresh);
+      s.supply.restore_second(before);
+      return false;
+    }
+    last = c->blocks;
+    more += c->blocks;
+    c->next = fresh;
+    fresh = c;
+  }
+  if (fresh == nullptr) return true;
+  if (!adopt_all(s, fresh, one, before)) return false;
+  s.locking.expect(more);
+  top_up(s, nullptr);  // without it the next operations ask for themselves
+  return true;
+}
+
+/// Tops up what the locking policy keeps for itself, with nothing held; never waits.
+template <class State>
+TARN_COLD void feed(State& s) noexcept {
+  if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try) {
+    if (const auto growing = try_growth_guard(s)) top_up(s, nullptr);
+  }
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_GROWTH_H_

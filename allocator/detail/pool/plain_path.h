@@ -1,0 +1,82 @@
+// One block out, one block in, where no call is refused.
+//
+//   take   [hit: pop, count]
+//   put    [hit: count, push]
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_PLAIN_PATH_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_PLAIN_PATH_H_
+
+#include <cstddef>
+#include <span>
+
+#include "tarn/allocator/detail/pool/block_steps.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
+
+namespace tarn::detail {
+
+/// The same names as checked_path's.
+template <class State>
+struct plain_path {
+  /// What is noted until nothing is held. There is nothing.
+  struct notes {};
+
+  TARN_STEP static constexpr bool admits_caller(State&) noexcept { return true; }
+  static constexpr bool admits(State&, void*) noexcept { return true; }
+  static constexpr void tell(State&, notes) noexcept {}
+  static constexpr void tell_of_store(State&) noexcept {}
+  static constexpr void end(State&) noexcept {}
+
+  TARN_STEP static void* take(State& s) noexcept {
+    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    return handed_out(s, s.locking.pop(s));
+  }
+  static void* take_slow(State& s) noexcept {
+    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    return handed_out(s, s.locking.pop_slow(s));
+  }
+  static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
+
+  TARN_STEP static outcome put(State& s, void* block) noexcept {
+    memory_tools::take_back(block);
+    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    s.statistics.on_deallocate(1);
+    close_block(s, block);
+    const outcome answer = s.locking.push(s, block);
+    return State::hits_unguarded ? answer : make_room_if(s, answer);
+  }
+  static outcome put_slow(State& s, void* block) noexcept {
+    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    return make_room_if(s, s.locking.push_slow(s, block));
+  }
+
+  static std::size_t take_batch(State& s, std::span<void*> out) noexcept {
+    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    const std::size_t got = s.locking.pop_batch(s, out.data(), out.size());
+    for ([[maybe_unused]] void* const block : out.first(got)) open_block(s, block);
+    s.statistics.on_allocate(got);
+    return got;
+  }
+  static outcome put_batch(State& s, std::span<void* const> blocks) noexcept {
+    for (void* const block : blocks) {
+      memory_tools::take_back(block);
+      close_block(s, block);
+    }
+    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    s.statistics.on_deallocate(blocks.size());
+    return s.locking.push_batch(s, blocks.data(), blocks.size());
+  }
+
+ private:
+  TARN_STEP static void* handed_out(State& s, void* block) noexcept {
+    if (block != nullptr) [[likely]] {
+      open_block(s, block);
+      s.statistics.on_allocate(1);
+    }
+    return block;
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_PLAIN_PATH_H_

@@ -1,0 +1,55 @@
+// Blocks that a checking policy keeps for itself, of which it takes a few: they never meet the list.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_SAMPLED_PATH_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_SAMPLED_PATH_H_
+
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+template <class State>
+struct sampled_path {
+  /// A block, where this call is due for one; else null.
+  static void* take(State& s) noexcept {
+    if (!s.checking.due()) [[likely]] return nullptr;
+    return take_due(s);
+  }
+  static bool owns(const State& s, const void* address) noexcept { return s.checking.owns(address); }
+  TARN_COLD static void put(State& s, void* block) noexcept {
+    incident one;
+    {
+      [[maybe_unused]] const auto guard = core_guard(s);
+      if (s.checking.give(block, one)) s.statistics.on_deallocate(1);
+    }
+    if (!one.seen()) return;
+    one.what().pool = &s;
+    one.what().block_size = s.chunks.geometry().block_size();
+    s.checking.report_sampled(one.what());
+  }
+  /// Whether a sampled block could be given back. Where not, that was reported.
+  static bool admits(State& s, void* block) noexcept {
+    const bool is_live = [&] {
+      [[maybe_unused]] const auto guard = core_guard(s);
+      return s.checking.is_live(block);
+    }();
+    if (!is_live) put(s, block);  // which tells what it is
+    return is_live;
+  }
+  static void drop(State& s) noexcept {
+    [[maybe_unused]] const auto guard = core_guard(s);
+    s.checking.drop_sampled();
+  }
+
+ private:
+  TARN_COLD static void* take_due(State& s) noexcept {
+    [[maybe_unused]] const auto guard = core_guard(s);
+    void* const block = s.checking.take(s.chunks.geometry().block_size(), s.chunks.geometry().block_alignment());
+    if (block != nullptr) s.statistics.on_allocate(1);
+    return block;
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_SAMPLED_PATH_H_

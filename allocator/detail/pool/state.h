@@ -1,0 +1,70 @@
+// What a pool is made of: one struct, of which no member contains another's state. Paths and growth are functions over it.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_STATE_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_STATE_H_
+
+#include <type_traits>
+#include <utility>
+
+#include "tarn/allocator/detail/compose/pool_traits.h"
+#include "tarn/allocator/detail/core/array_chunk.h"
+#include "tarn/allocator/detail/core/many_chunks.h"
+#include "tarn/allocator/detail/pool/supply.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// What a hit needs, so that it lies in front.
+template <class Traits>
+struct hot_state {
+  template <class Values>
+  constexpr explicit hot_state(const Values& values) noexcept : chunks(values) {}
+
+  TARN_NO_UNIQUE_ADDRESS typename Traits::locking::template state<Traits> locking;  // guards; a thread cache or a stack
+  typename Traits::reuse::template list<Traits> list;                               // free blocks
+  typename Traits::chunks chunks;  // carving, from a block to its chunk, what growth and retention say
+};
+/// The list fits behind an array without padding: 16 bytes less for blocks that are aligned to 16.
+template <class Traits>
+  requires(Traits::in_place)
+struct hot_state<Traits> {
+  template <class Values>
+  constexpr explicit hot_state(const Values& values) noexcept : chunks(values) {}
+
+  TARN_NO_UNIQUE_ADDRESS typename Traits::chunks chunks;
+  typename Traits::reuse::template list<Traits> list;
+  TARN_NO_UNIQUE_ADDRESS typename Traits::locking::template state<Traits> locking;
+};
+
+/// The pool itself: the address of its state is the address of the pool.
+template <class Traits>
+struct pool_state : hot_state<Traits> {
+  using traits = Traits;
+  using chunk = typename Traits::chunk;
+  using locking_state = typename Traits::locking::template state<Traits>;
+
+  template <class Values>
+  constexpr explicit pool_state(const Values& values) noexcept
+      : hot_state<Traits>(values),
+        supply(values),
+        checking(values.template get<typename Traits::checking>()),
+        statistics(values.template get<typename Traits::statistics>()) {
+    if constexpr (Traits::checking::traits.knows_pool) checking.belongs_to(this);
+  }
+  pool_state(const pool_state&) = delete;
+  pool_state& operator=(const pool_state&) = delete;
+
+  /// Whether a hit holds no lock. Only then may room be made in a step of its own: between two locks another thread would push into a
+  /// list that is full.
+  static constexpr bool hits_unguarded = std::is_same_v<decltype(std::declval<const locking_state&>().hit_guard()), no_guard>;
+  /// Nothing keeps threads apart.
+  static constexpr bool is_confined = std::is_same_v<decltype(std::declval<const locking_state&>().core_guard()), no_guard>;
+
+  TARN_NO_UNIQUE_ADDRESS detail::supply<Traits> supply;  // the store, and what exhaustion adds to it
+  TARN_NO_UNIQUE_ADDRESS typename Traits::checking::template part<Traits> checking;
+  TARN_NO_UNIQUE_ADDRESS typename Traits::statistics::template part<Traits> statistics;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_STATE_H_

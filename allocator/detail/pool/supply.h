@@ -1,0 +1,201 @@
+// Where a pool's memory comes from: its store, and the second store that an exhaustion policy may bring. It takes a request and gives a
+// region; it knows no chunk, list or lock, and calls nobody back. All with the growth guard held, but for retry() and freed().
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_SUPPLY_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_SUPPLY_H_
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/allocator/detail/pool/metadata_memory.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// A region for a chunk, and how many blocks the pool may make of it.
+struct supplied {
+  memory region;
+  std::size_t at_most = 0;
+  explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
+};
+
+/// What an exhaustion policy keeps for one operation that found nothing.
+struct no_attempt {};
+template <class Part, bool Keeps>
+struct attempt_of {
+  using type = no_attempt;
+};
+template <class Part>
+struct attempt_of<Part, true> {
+  using type = typename Part::attempt;
+};
+
+/// Of a pool whose blocks are there from the start.
+struct no_source {
+  template <class Store>
+  constexpr explicit no_source(const Store&) noexcept {}
+};
+template <class Traits>
+struct source_of {
+  using type = typename Traits::store::template source<Traits>;
+};
+template <class Traits>
+  requires(Traits::in_place)
+struct source_of<Traits> {
+  using type = no_source;
+};
+
+template <class Traits>
+class supply {
+  using geometry_type = typename Traits::geometry;
+  using layout = typename Traits::layout;
+  using source = typename source_of<Traits>::type;
+  using exhaustion = typename Traits::exhaustion::template part<Traits>;
+  static constexpr bool looks = Traits::checking::traits.refuses;
+
+ public:
+  static constexpr bool has_second = Traits::exhaustion::traits.extra_chunks != 0;
+
+  template <class Values>
+  constexpr explicit supply(const Values& values) noexcept
+      : source_(values.template get<typename Traits::store>()), exhaustion_(values.template get<typename Traits::exhaustion>()) {}
+
+  /// What is kept for one operation that found nothing.
+  struct attempt {
+    TARN_NO_UNIQUE_ADDRESS typename attempt_of<exhaustion, Traits::exhaustion::traits.keeps_attempt>::type own;
+    bool store_refused = false;
+  };
+
+  // ---- regions for chunks --------------------------------------------------------------------------------------------------
+
+  /// Null: growth or the store refused, and nothing has changed.
+  supplied fetch(chunk_request request, const geometry_type& g) noexcept {
+    if (Traits::store::traits.bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
+    return fetch_from(source_, request, g);
+  }
+  /// From the second store, whose chunks grow by themselves.
+  supplied fetch_second(const geometry_type& g) noexcept
+    requires(has_second)
+  {
+    return fetch_from(exhaustion_, exhaustion_.next_chunk(second_.newest, second_.blocks, g.stride()), g);
+  }
+  /// A region of the second store became a chunk of so many blocks.
+  void count_second(std::size_t blocks) noexcept
+    requires(has_second)
+  {
+    second_.newest = blocks;
+    second_.blocks += blocks;
+  }
+  void give_back(memory region, const geometry_type& g) noexcept { source_.release(region, Traits::chunk_alignment(g)); }
+  void give_back_second(memory region, std::size_t blocks, const geometry_type& g) noexcept
+    requires(has_second)
+  {
+    if ((second_.blocks -= blocks) == 0) second_.newest = 0;
+    exhaustion_.release(region, Traits::chunk_alignment(g));
+  }
+  /// What growth of the second store goes by. Fresh chunks that aren't adopted go back, and then what it was before holds again.
+  auto second() const noexcept { return second_; }
+  template <class Counts>
+  void restore_second(Counts before) noexcept {
+    second_ = before;
+  }
+
+  // ---- memory for the pool itself ------------------------------------------------------------------------------------------
+
+  /// At least `bytes`, or null. They stay until drop_own().
+  memory fetch_own(std::size_t bytes) noexcept {
+    memory got;
+    const auto sound = [this](memory region, std::size_t alignment) { return is_aligned(region, alignment); };
+    if constexpr (!Traits::store::traits.bounded) got = own_.fetch(source_, bytes, sound);  // it would give all that it has
+    if constexpr (has_second)
+      if (!got) got = own_.fetch(exhaustion_, bytes, sound, true);
+    return got;
+  }
+  void drop_own() noexcept { own_.drop(source_, exhaustion_); }
+
+  // ---- what the policies say besides ---------------------------------------------------------------------------------------
+
+  /// The pool ends: what its stores kept from everybody is the program's again.
+  void end() noexcept {
+    if constexpr (Traits::store::traits.has_end && !Traits::in_place) source_.end();
+    if constexpr (Traits::exhaustion::traits.has_end) exhaustion_.end();
+  }
+  /// With nothing held: whether to look again.
+  bool retry(std::size_t bytes, attempt& one) noexcept {
+    if (Traits::reclaims && !one.store_refused) return false;
+    if constexpr (!Traits::exhaustion::traits.keeps_attempt) return exhaustion_.retry(bytes);
+    else return exhaustion_.retry(bytes, one.own);
+  }
+  void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
+  /// What other pools ask this one through.
+  auto& asked_through() noexcept
+    requires(Traits::reclaims)
+  {
+    return exhaustion_.member();
+  }
+  auto pages() const noexcept { return source_.report(); }
+  /// Bytes that a bounded store, still untouched, will give.
+  std::size_t room(const geometry_type& g) const noexcept { return source_.room(Traits::chunk_alignment(g)); }
+
+  // ---- regions that a store should not have given --------------------------------------------------------------------------
+
+  struct broken_region {
+    memory region;
+    std::size_t alignment = 0;  // as it should have been
+  };
+  void note_broken(memory region, std::size_t alignment) noexcept
+    requires(looks)
+  {
+    broken_ = {region, alignment};
+  }
+  /// The last of them, since this was asked before.
+  broken_region take_broken() noexcept
+    requires(looks)
+  {
+    return std::exchange(broken_, {});
+  }
+
+ private:
+  template <class Source>
+  supplied fetch_from(Source& from, chunk_request request, const geometry_type& g) noexcept {
+    while (request.wanted != 0) {
+      const std::size_t bytes = layout::bytes(request.wanted, g);
+      if (bytes <= size_limit) {
+        if (const memory region = from.acquire(bytes, Traits::chunk_alignment(g)))
+          return is_aligned(region, Traits::chunk_alignment(g)) ? supplied{region, request.at_most} : supplied{};
+      }
+      if (request.wanted <= request.at_least) break;
+      request.wanted = larger(request.wanted / 2, request.at_least);
+    }
+    return {};
+  }
+  /// Where somebody checks. A region that isn't is left alone: it may be another's.
+  bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
+    if constexpr (looks) {
+      if (address_of(region.start) % alignment != 0) {
+        note_broken(region, alignment);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  struct second_counts {
+    std::size_t newest = 0;  // blocks in the newest chunk of the second store
+    std::size_t blocks = 0;  // in all of them
+  };
+  struct no_counts {};
+  struct none_is_looked_for {};
+
+  TARN_NO_UNIQUE_ADDRESS source source_;
+  TARN_NO_UNIQUE_ADDRESS exhaustion exhaustion_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<has_second, second_counts, no_counts> second_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::keeps_memory, metadata_memory, no_metadata_memory> own_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, broken_region, none_is_looked_for> broken_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_SUPPLY_H_

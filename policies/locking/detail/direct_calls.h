@@ -1,0 +1,82 @@
+// The calls of every locking policy that lets its callers straight to the list: only the guards differ.
+#ifndef TARN_POLICIES_LOCKING_DETAIL_DIRECT_CALLS_H_
+#define TARN_POLICIES_LOCKING_DETAIL_DIRECT_CALLS_H_
+
+#include <cstddef>
+
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// \tparam Guards  hot() and growth(), const: guards that the pool holds around a hit and around the store; where `can_try`,
+///                 try_growth(), which may turn out false; end(): the pool ends, or is as new
+template <class Guards>
+class direct_calls {
+ public:
+  TARN_STEP auto hit_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
+  TARN_STEP auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
+  auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+  auto try_growth_guard() const
+    requires(Guards::can_try)
+  {
+    return guards_.try_growth();
+  }
+
+  template <class Pool>
+  TARN_STEP static void* pop(Pool& pool) noexcept {
+    return pool.list.pop(pool.chunks);
+  }
+  template <class Pool>
+  static void* pop_slow(Pool& pool) noexcept {
+    return pool.list.pop_slow(pool.chunks);
+  }
+  template <class Pool>
+  TARN_STEP static outcome push(Pool& pool, void* block) noexcept {
+    return pool.list.push(pool.chunks, block);
+  }
+  template <class Pool>
+  static outcome push_slow(Pool& pool, void* block) noexcept {
+    return pool.list.push(pool.chunks, block);
+  }
+  template <class Pool>
+  static outcome make_room(Pool& pool) noexcept {
+    return pool.list.make_room(pool.chunks);
+  }
+  template <class Pool>
+  static std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
+    return pool.list.pop_batch(pool.chunks, out, n);
+  }
+  template <class Pool>
+  static outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+    return pool.list.push_batch(pool.chunks, in, n);
+  }
+
+  template <class Pool, class Chunk>
+  static void adopt(Pool& pool, Chunk& fresh) noexcept {
+    pool.chunks.adopt(fresh, pool.list);
+  }
+
+  // Nothing lies in front of the list, and the policy keeps nothing for itself.
+  template <class Pool>
+  static void drain(Pool&) noexcept {}
+  template <class Pool>
+  static void drain_all(Pool&) noexcept {}
+  static void drop_all() noexcept {}
+  void end() noexcept { guards_.end(); }
+  template <class Pool, class Chunk>
+  static constexpr std::size_t shortage(Pool&, const Chunk*) noexcept {
+    return 0;
+  }
+  template <class Pool>
+  static void supply(Pool&, memory) noexcept {}
+  static constexpr void expect(std::size_t) noexcept {}
+  static constexpr bool starves() noexcept { return false; }
+
+ private:
+  TARN_NO_UNIQUE_ADDRESS Guards guards_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_LOCKING_DETAIL_DIRECT_CALLS_H_

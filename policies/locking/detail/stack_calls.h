@@ -1,0 +1,140 @@
+// The calls of lock_free: a stack of block numbers in front of the pool's list, which only carves.
+#ifndef TARN_POLICIES_LOCKING_DETAIL_STACK_CALLS_H_
+#define TARN_POLICIES_LOCKING_DETAIL_STACK_CALLS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/locking/detail/block_numbers.h"
+#include "tarn/policies/locking/detail/tagged_stack.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// \tparam Guards  hot(), growth() and end(), as for direct_calls: for carving and for growth
+template <class Traits, class Guards, template <class> class Atomic>
+class stack_calls {
+  using chunk = typename Traits::chunk;
+  using geometry = typename Traits::geometry;
+  using numbers = std::conditional_t<Traits::one_chunk, one_chunk_numbers<chunk, geometry, Atomic>,
+                                     block_numbers<chunk, geometry, Atomic>>;
+  using stack = tagged_stack<Atomic>;
+  using number = typename stack::number;
+  using link = typename stack::link;
+
+ public:
+  static no_guard hit_guard() noexcept { return {}; }
+  auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
+  auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+
+  template <class Pool>
+  void* pop(Pool& pool) noexcept {
+    const number n = stack_.pop([this](number of) -> link& { return link_of(of); });
+    return n == stack::none ? nullptr : block_of(pool.chunks.geometry(), n);
+  }
+  template <class Pool>
+  outcome push(Pool& pool, void* block) noexcept {
+    const number n = number_of(pool.chunks.geometry(), block);
+    stack_.push(n, link_of(n));
+    return outcome::done;
+  }
+
+  /// From the list: blocks that were never used. All but the one returned go onto the stack.
+  template <class Pool>
+  TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
+    if (void* const block = pop(pool)) return block;
+    std::array<void*, 32> run;
+    [[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the list empty finds the rest on the stack
+    const std::size_t got = pool.list.pop_batch(pool.chunks, run.data(), run.size());
+    if (got == 0) return pop(pool);
+    for (std::size_t i = 0; i != got; ++i) ::new (static_cast<void*>(&link_of(number_of(pool.chunks.geometry(), run[i])))) link(stack::none);
+    push_batch(pool, run.data() + 1, got - 1);
+    return run[0];
+  }
+  template <class Pool>
+  outcome push_slow(Pool& pool, void* block) noexcept {
+    return push(pool, block);
+  }
+  template <class Pool>
+  static outcome make_room(Pool&) noexcept {
+    return outcome::done;
+  }
+
+  template <class Pool>
+  std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    while (got != n && (out[got] = pop_slow(pool)) != nullptr) ++got;
+    return got;
+  }
+  /// Linked first, put on the stack at once; the first of the batch is handed out first.
+  template <class Pool>
+  outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+    if (n == 0) return outcome::done;
+    const number first = number_of(pool.chunks.geometry(), in[0]);
+    number last = first;
+    for (std::size_t i = 1; i != n; ++i) {
+      const number next = number_of(pool.chunks.geometry(), in[i]);
+      link_of(last).store(next, memory_order_relaxed);
+      last = next;
+    }
+    stack_.push_chain(first, link_of(last));
+    return outcome::done;
+  }
+
+  template <class Pool>
+  static void drain(Pool&) noexcept {}
+  template <class Pool>
+  void drain_all(Pool& pool) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    while (void* block = pop(pool)) pool.list.push_batch(pool.chunks, &block, 1);
+  }
+  void drop_all() noexcept {
+    stack_.clear();
+    numbers_.forget();
+  }
+  void end() noexcept { guards_.end(); }
+
+  template <class Pool>
+  std::size_t shortage(Pool& pool, const chunk* fresh) noexcept {
+    return numbers_.shortage(fresh, pool.chunks.geometry());
+  }
+  template <class Pool>
+  void supply(Pool& pool, memory more) noexcept {
+    numbers_.supply(more, pool.chunks.geometry());
+  }
+  static constexpr bool starves() noexcept { return false; }
+  static constexpr void expect(std::size_t) noexcept {}
+  template <class Pool>
+  void adopt(Pool& pool, chunk& fresh) noexcept {
+    numbers_.add(fresh, pool.chunks.geometry());
+    pool.chunks.adopt(fresh, pool.list);
+  }
+
+ private:
+  number number_of(const geometry& g, const void* block) const noexcept {
+    const chunk& c = numbers_.chunk_at(block, g);
+    const std::size_t slot = g.slot_at(address_of(block) - address_of(c.first) - g.offset());
+    return c.base + static_cast<number>(slot) + 1;
+  }
+  void* block_of(const geometry& g, number n) const noexcept {
+    const chunk& c = numbers_.chunk_of(n);
+    return c.first + g.distance(n - 1 - c.base) + g.offset();
+  }
+  link& link_of(number n) const noexcept {
+    const chunk& c = numbers_.chunk_of(n);
+    return c.links[n - 1 - c.base];
+  }
+
+  stack stack_;
+  numbers numbers_;
+  TARN_NO_UNIQUE_ADDRESS Guards guards_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_LOCKING_DETAIL_STACK_CALLS_H_
