@@ -2,8 +2,8 @@
 //
 //   tarn::map<tarn::string, int> count;
 //
-// Each is an alias. Comparators, hashers and the underlying containers of adaptors stay open; so does the allocator, as the last
-// argument: tarn::list<int, tarn::stl_allocator<int, tarn::no_locking>>.
+// Each is an alias. Comparators, hashers and the underlying containers of adaptors stay open; so does the allocator, as the
+// last argument: tarn::list<int, tarn::stl_allocator<int, tarn::no_locking>>.
 #ifndef TARN_ALLOCATOR_CONTAINERS_H_
 #define TARN_ALLOCATOR_CONTAINERS_H_
 

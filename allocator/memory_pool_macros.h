@@ -8,7 +8,8 @@
 //   delete n;                // back into it
 //
 //   DECLARE_MEMORY_POOL(Class)                     a pool of the class's own, for any thread; throws std::bad_alloc
-//   DECLARE_MEMORY_POOL__NOTHROW(Class)            operator new is noexcept: null where there is no memory, and no constructor runs
+//   DECLARE_MEMORY_POOL__NOTHROW(Class)            operator new is noexcept: null where there is no memory, and no constructor
+//                                                  runs
 //   DECLARE_MEMORY_POOL_GROUPED(Class, Group)      the pool belongs to a group that one thread owns: no lock
 //   DECLARE_MEMORY_POOL_GROUPED__NOTHROW(Class, Group)
 //   DECLARE_MEMORY_POOL_WITH(Class, policies...)   any composition; the size is the class's
@@ -57,7 +58,8 @@ struct class_operators {
 
   static auto& pool() noexcept { return static_pool_type::instance(); }
 
-  // Which of the two a request went to must follow from what delete is told: size, and alignment where it is beyond the default.
+  // Which of the two a request went to must follow from what delete is told: size, and alignment where it is beyond the
+  // default.
   static bool is_pooled(std::size_t bytes) noexcept { return bytes == sizeof(Class); }
   static bool is_pooled(std::size_t bytes, std::align_val_t alignment) noexcept {
     return bytes == sizeof(Class) && static_cast<std::size_t>(alignment) <= alignof(Class);
@@ -120,9 +122,10 @@ concept has_own_pool = requires { requires std::same_as<Class, typename Class::m
 
 template <class Class>
 void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
-  static_assert(has_own_pool<Class>,
-                "tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own, at most a base class's; name the base, "
-                "or write DECLARE_MEMORY_POOL into the class");
+  static_assert(
+      has_own_pool<Class>,
+      "tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own, at most a base class's; name the base, "
+      "or write DECLARE_MEMORY_POOL into the class");
   if constexpr (has_own_pool<Class>) {
 #if TARN_EXCEPTIONS
     Class::memory_pool().reserve(blocks);
@@ -136,66 +139,68 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
 
 /// What all macros have in common. SPECIFIER stands behind operator new; ALLOCATE is the member of class_operators that it
 /// calls. The names of arguments are nobody else's, so that they hide none.
-#define TARN_MEMORY_POOL_OPERATORS(Class, SPECIFIER, ALLOCATE, ...)                                                              \
- public:                                                                                                                         \
-  using memory_pool_operators [[maybe_unused]] = ::tarn::detail::class_operators<Class __VA_OPT__(, ) __VA_ARGS__>;              \
-                                                                                                                                 \
-  static void* operator new(::std::size_t tarn_bytes_) SPECIFIER { return memory_pool_operators::ALLOCATE(tarn_bytes_); }        \
-  static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) SPECIFIER {                           \
-    return memory_pool_operators::ALLOCATE(tarn_bytes_, tarn_alignment_);                                                        \
-  }                                                                                                                              \
-  static void operator delete(void* tarn_block_, ::std::size_t tarn_bytes_) noexcept {                                           \
-    memory_pool_operators::deallocate(tarn_block_, tarn_bytes_);                                                                 \
-  }                                                                                                                              \
-  static void operator delete(void* tarn_block_, ::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) noexcept {       \
-    memory_pool_operators::deallocate(tarn_block_, tarn_bytes_, tarn_alignment_);                                                \
-  }                                                                                                                              \
-                                                                                                                                 \
-  static void* operator new(::std::size_t tarn_bytes_, const ::std::nothrow_t&) noexcept {                                       \
-    return memory_pool_operators::try_allocate(tarn_bytes_);                                                                     \
-  }                                                                                                                              \
-  static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {   \
-    return memory_pool_operators::try_allocate(tarn_bytes_, tarn_alignment_);                                                    \
-  }                                                                                                                              \
-  static void operator delete(void* tarn_block_, const ::std::nothrow_t&) noexcept {                                             \
-    memory_pool_operators::deallocate_unsized(tarn_block_);                                                                      \
-  }                                                                                                                              \
-  static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_) noexcept {                                  \
-    memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                     \
-  }                                                                                                                              \
-  static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {         \
-    memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                     \
-  }                                                                                                                              \
-                                                                                                                                 \
-  static void* operator new[](::std::size_t tarn_bytes_) { return ::operator new[](tarn_bytes_); }                               \
-  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) {                                   \
-    return ::operator new[](tarn_bytes_, tarn_alignment_);                                                                       \
-  }                                                                                                                              \
-  static void* operator new[](::std::size_t tarn_bytes_, const ::std::nothrow_t& tarn_nothrow_) noexcept {                       \
-    return ::operator new[](tarn_bytes_, tarn_nothrow_);                                                                         \
-  }                                                                                                                              \
-  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_,                                     \
-                              const ::std::nothrow_t& tarn_nothrow_) noexcept {                                                  \
-    return ::operator new[](tarn_bytes_, tarn_alignment_, tarn_nothrow_);                                                        \
-  }                                                                                                                              \
-  static void operator delete[](void* tarn_array_) noexcept { memory_pool_operators::deallocate_array(tarn_array_); }             \
-  static void operator delete[](void* tarn_array_, const ::std::nothrow_t&) noexcept {                                           \
-    memory_pool_operators::deallocate_array(tarn_array_);                                                                        \
-  }                                                                                                                              \
-  static void operator delete[](void* tarn_array_, ::std::align_val_t tarn_alignment_) noexcept {                                \
-    memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                       \
-  }                                                                                                                              \
-  static void operator delete[](void* tarn_array_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {       \
-    memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                       \
-  }                                                                                                                              \
-                                                                                                                                 \
-  static void* operator new(::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept { return tarn_place_.get(); }  \
-  static void operator delete(void*, ::tarn::detail::placement<Class>) noexcept {}                                               \
-  static void* operator new[](::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept {                            \
-    return tarn_place_.get();                                                                                                    \
-  }                                                                                                                              \
-  static void operator delete[](void*, ::tarn::detail::placement<Class>) noexcept {}                                             \
-                                                                                                                                 \
+#define TARN_MEMORY_POOL_OPERATORS(Class, SPECIFIER, ALLOCATE, ...)                                                            \
+ public:                                                                                                                       \
+  using memory_pool_operators [[maybe_unused]] = ::tarn::detail::class_operators<Class __VA_OPT__(, ) __VA_ARGS__>;            \
+                                                                                                                               \
+  static void* operator new(::std::size_t tarn_bytes_) SPECIFIER { return memory_pool_operators::ALLOCATE(tarn_bytes_); }      \
+  static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) SPECIFIER {                         \
+    return memory_pool_operators::ALLOCATE(tarn_bytes_, tarn_alignment_);                                                      \
+  }                                                                                                                            \
+  static void operator delete(void* tarn_block_, ::std::size_t tarn_bytes_) noexcept {                                         \
+    memory_pool_operators::deallocate(tarn_block_, tarn_bytes_);                                                               \
+  }                                                                                                                            \
+  static void operator delete(void* tarn_block_, ::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) noexcept {     \
+    memory_pool_operators::deallocate(tarn_block_, tarn_bytes_, tarn_alignment_);                                              \
+  }                                                                                                                            \
+                                                                                                                               \
+  static void* operator new(::std::size_t tarn_bytes_, const ::std::nothrow_t&) noexcept {                                     \
+    return memory_pool_operators::try_allocate(tarn_bytes_);                                                                   \
+  }                                                                                                                            \
+  static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept { \
+    return memory_pool_operators::try_allocate(tarn_bytes_, tarn_alignment_);                                                  \
+  }                                                                                                                            \
+  static void operator delete(void* tarn_block_, const ::std::nothrow_t&) noexcept {                                           \
+    memory_pool_operators::deallocate_unsized(tarn_block_);                                                                    \
+  }                                                                                                                            \
+  static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_) noexcept {                                \
+    memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                   \
+  }                                                                                                                            \
+  static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {       \
+    memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                   \
+  }                                                                                                                            \
+                                                                                                                               \
+  static void* operator new[](::std::size_t tarn_bytes_) { return ::operator new[](tarn_bytes_); }                             \
+  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) {                                 \
+    return ::operator new[](tarn_bytes_, tarn_alignment_);                                                                     \
+  }                                                                                                                            \
+  static void* operator new[](::std::size_t tarn_bytes_, const ::std::nothrow_t& tarn_nothrow_) noexcept {                     \
+    return ::operator new[](tarn_bytes_, tarn_nothrow_);                                                                       \
+  }                                                                                                                            \
+  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_,                                   \
+                              const ::std::nothrow_t& tarn_nothrow_) noexcept {                                                \
+    return ::operator new[](tarn_bytes_, tarn_alignment_, tarn_nothrow_);                                                      \
+  }                                                                                                                            \
+  static void operator delete[](void* tarn_array_) noexcept { memory_pool_operators::deallocate_array(tarn_array_); }          \
+  static void operator delete[](void* tarn_array_, const ::std::nothrow_t&) noexcept {                                         \
+    memory_pool_operators::deallocate_array(tarn_array_);                                                                      \
+  }                                                                                                                            \
+  static void operator delete[](void* tarn_array_, ::std::align_val_t tarn_alignment_) noexcept {                              \
+    memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                     \
+  }                                                                                                                            \
+  static void operator delete[](void* tarn_array_, ::std::align_val_t tarn_alignment_, const ::std::nothrow_t&) noexcept {     \
+    memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                     \
+  }                                                                                                                            \
+                                                                                                                               \
+  static void* operator new(::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept {                            \
+    return tarn_place_.get();                                                                                                  \
+  }                                                                                                                            \
+  static void operator delete(void*, ::tarn::detail::placement<Class>) noexcept {}                                             \
+  static void* operator new[](::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept {                          \
+    return tarn_place_.get();                                                                                                  \
+  }                                                                                                                            \
+  static void operator delete[](void*, ::tarn::detail::placement<Class>) noexcept {}                                           \
+                                                                                                                               \
   static auto& memory_pool() noexcept { return memory_pool_operators::pool(); }
 
 #define DECLARE_MEMORY_POOL_WITH(Class, ...) TARN_MEMORY_POOL_OPERATORS(Class, , allocate __VA_OPT__(, ) __VA_ARGS__)

@@ -42,8 +42,8 @@ class optional_growth {
 /// A memory resource of pools, one for each size class, with the members and the meaning of the standard's pool resources.
 /// What they leave open:
 ///
-///   options()         largest_required_pool_block: the size of a class, at most 64 KiB, 4 KiB if not given. Larger requests, and
-///                     those aligned beyond 64 bytes, go to upstream one by one. max_blocks_per_chunk: at most 65,536
+///   options()         largest_required_pool_block: the size of a class, at most 64 KiB, 4 KiB if not given. Larger requests,
+///                     and those aligned beyond 64 bytes, go to upstream one by one. max_blocks_per_chunk: at most 65,536
 ///   allocate()        throws std::bad_alloc where upstream throws, whatever that is
 ///
 /// \tparam Policies  as for size_class_pool, but store and growth, which the constructor's arguments decide; lifo_reuse<>

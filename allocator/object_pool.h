@@ -126,8 +126,8 @@ class object_pool {
     void* const block = blocks_.try_allocate();
     return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
   }
-  /// Returns what makes an object that reports say the calling line of: orders.here().construct(1, 9.5). It costs nothing, and does
-  /// nothing, but with checked_with<sites>.
+  /// Returns what makes an object that reports say the calling line of: orders.here().construct(1, 9.5). It costs nothing, and
+  /// does nothing, but with checked_with<sites>.
   [[nodiscard]] maker here(call_site where = call_site::current()) noexcept { return maker(*this, where); }
 
   /// Ends an object. Null is left alone. Precondition: it came from this pool and was not destroyed since.
@@ -139,7 +139,8 @@ class object_pool {
     blocks_.deallocate(block);
   }
 
-  // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>) --------------------
+  // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>)
+  // --------------------
 
   /// Returns a handle of an object of this pool; an empty one for anything else.
   [[nodiscard]] handle<T> handle_to(T* object) noexcept
@@ -179,8 +180,8 @@ class object_pool {
 #endif
 
   /// Calls f(object) for every object there is, by ascending address. It may destroy that object, and no other, and construct
-  /// more, which are visited or not; it may not begin another for_each() of this pool. Precondition: no other thread uses the pool.
-  /// Costs the pool nothing until it is called, and then O(blocks + free blocks × log free blocks).
+  /// more, which are visited or not; it may not begin another for_each() of this pool. Precondition: no other thread uses the
+  /// pool. Costs the pool nothing until it is called, and then O(blocks + free blocks × log free blocks).
   template <class F>
   void for_each(F f) {
     detail::inspector::each_live(blocks_, [&](void* block) { f(*std::launder(static_cast<T*>(block))); });

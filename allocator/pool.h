@@ -36,8 +36,8 @@ constexpr auto choose_body() noexcept {
     return std::type_identity<rejected>{};
   } else {
     using identity = std::conditional_t<std::is_void_v<Identity> || Locking::traits.needs_identity, Identity, some_static_pool>;
-    return std::type_identity<
-        pool_members<pool_traits<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>>{};
+    return std::type_identity<pool_members<
+        pool_traits<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>>{};
   }
 }
 

@@ -45,10 +45,10 @@ class recycling_pool {
       "tarn: [O3] recycling_pool was given a type without a default constructor, and makes its objects by itself; give it "
       "one, or use object_pool");
 
-  static_assert(
-      !(detail::keeps_no_content<Policies> || ...),
-      "tarn: [O4] recycling_pool was given a checking policy that leaves no content in free blocks, in which its idle objects lie; use hardened, "
-      "or object_pool");
+  static_assert(!(detail::keeps_no_content<Policies> || ...),
+                "tarn: [O4] recycling_pool was given a checking policy that leaves no content in free blocks, in which its "
+                "idle objects lie; use hardened, "
+                "or object_pool");
 
   enum class state : unsigned char { unmade, idle, out };  // zero first: fresh memory says `unmade`
   struct header {

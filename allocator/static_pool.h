@@ -38,9 +38,10 @@ constexpr static_fitness judge_static() noexcept {
 
 template <static_fitness Verdict>
 struct static_complaint {
-  static_assert(Verdict != static_fitness::needs_value,
-                "tarn: [C8] static_pool was given a policy whose object it would have to be given before the program starts "
-                "(dynamic_size, buffer_store, resource_store, retry_with a function); use another, or a pool that is an object");
+  static_assert(
+      Verdict != static_fitness::needs_value,
+      "tarn: [C8] static_pool was given a policy whose object it would have to be given before the program starts "
+      "(dynamic_size, buffer_store, resource_store, retry_with a function); use another, or a pool that is an object");
   static_assert(
       Verdict != static_fitness::has_destructor,
       "tarn: [C7] static_pool was given a policy whose destructor would run at exit, while others still allocate; use "

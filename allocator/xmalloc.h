@@ -8,8 +8,8 @@
 // two modes, of which a program has one:
 //
 //   heap    memory comes from operator new (the default)
-//   static  memory is an array of TARN_XMALLOC_STATIC_BYTES bytes in the program: no heap at all, and blocks of at most 4096 bytes,
-//           aligned to at most 64.
+//   static  memory is an array of TARN_XMALLOC_STATIC_BYTES bytes in the program: no heap at all, and blocks of at most 4096
+//           bytes, aligned to at most 64.
 //           Define the macro for the whole program, as with -DTARN_XMALLOC_STATIC_BYTES=1048576
 #ifndef TARN_ALLOCATOR_XMALLOC_H_
 #define TARN_ALLOCATOR_XMALLOC_H_
@@ -39,13 +39,14 @@ class xallocator {
   static constexpr std::size_t granule = bounded ? 16 * 1024 : 64 * 1024;
   template <class... Ps>
   using static_pools = detail::static_classes<Tag, granule, Ps...>;
-  using pools = typename detail::policy_list<Policies...>::template with_default<
-      axis::locking, mutex_locking<thread_aware_mutex>>::template with_default<axis::statistics, counting_statistics>::template into<static_pools>;
+  using pools =
+      typename detail::policy_list<Policies...>::template with_default<axis::locking, mutex_locking<thread_aware_mutex>>::
+          template with_default<axis::statistics, counting_statistics>::template into<static_pools>;
   using classes = typename pools::body::classes;
 
  public:
-  /// Returns at least `bytes` bytes, aligned to 16; null where there is no memory. No two blocks have one address, also those of
-  /// no bytes.
+  /// Returns at least `bytes` bytes, aligned to 16; null where there is no memory. No two blocks have one address, also those
+  /// of no bytes.
   [[nodiscard]] static void* allocate(std::size_t bytes) noexcept { return pools::instance().try_allocate(bytes, 16); }
 
   /// As allocate(), aligned to `alignment` bytes; null also where that is no power of two.
@@ -63,7 +64,8 @@ class xallocator {
 
   /// Returns a block of at least `bytes` bytes with the content of `block`, which ends, unless it is itself returned: it stays
   /// where it is as long as `bytes` fit into its class, or are more than half of a large block. Null where there is no memory:
-  /// `block` is as it was then. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block), and null is returned.
+  /// `block` is as it was then. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block), and null is
+  /// returned.
   [[nodiscard]] static void* reallocate(void* block, std::size_t bytes) noexcept {
     if (block == nullptr) return allocate(bytes);
     if (bytes == 0) {
@@ -86,7 +88,9 @@ class xallocator {
   }
 
   /// Returns the bytes that a block has: what was asked for, or more. 0 for null.
-  static std::size_t usable_size(const void* block) noexcept { return block == nullptr ? 0 : pools::instance().usable_size(block); }
+  static std::size_t usable_size(const void* block) noexcept {
+    return block == nullptr ? 0 : pools::instance().usable_size(block);
+  }
 
   /// What one size class has counted.
   struct class_counts {

@@ -200,7 +200,8 @@ constexpr auto million_at_random = []<class Column>(benchmark::State& state) {
 
 using of_nodes =
     columns<std_allocator, hand_allocator, boost_allocator, std_resource, tarn_resource, stl_default, stl_unlocked, stl_batch>;
-/// Without batch_reuse: it needs elements of 16 bytes, and arrays of smaller ones, as strings and hash tables have, don't compile.
+/// Without batch_reuse: it needs elements of 16 bytes, and arrays of smaller ones, as strings and hash tables have, don't
+/// compile.
 using of_arrays =
     columns<std_allocator, hand_allocator, boost_allocator, std_resource, tarn_resource, stl_default, stl_unlocked>;
 using of_a_million = columns<std_allocator, hand_allocator, stl_unlocked, stl_batch>;

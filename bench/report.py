@@ -41,7 +41,8 @@ class Table:
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
         out = [self.title, ""]
         for line in [self.header] + self.rows:
-            cells = [line[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:])] if line else []
+            cells = [line[0].ljust(widths[0])] if line else []
+            cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]
             out.append("  ".join(cells).rstrip())
         return "\n".join(out) + "\n"
 
@@ -56,8 +57,8 @@ def columns_of(rows):
 
 
 def main_table(section, rows, markdown):
-    """For each row the medians, their ratios to the limit and to the heap (new/delete, std::allocator or malloc). Percentages are
-    ratios already."""
+    """For each row the medians, their ratios to the limit and to the heap (new/delete, std::allocator or malloc). Percentages
+    are ratios already."""
     _, title, unit, titles = section
     kept = [key for key in titles if key in rows]
     columns = columns_of([rows[key] for key in kept])
@@ -150,8 +151,8 @@ def short(divisor, figure):
 
 
 def check(tables, path):
-    """Prints each limit as met or missed; returns how many were missed. What wasn't measured is said, not counted: one by one in a
-    table that was, and how many there are in others."""
+    """Prints each limit as met or missed; returns how many were missed. What wasn't measured is said, not counted: one by one
+    in a table that was, and how many there are in others."""
     missed = elsewhere = 0
     with open(path, encoding="utf-8") as file:
         lines = [line.split("#")[0].split() for line in file]
@@ -179,7 +180,8 @@ def check(tables, path):
 
 def write_json(tables, context, path):
     document = {"context": context, "tables": {
-        table: {row: {column: {"median": figures.value, "spread": figures.spread, "repetitions": figures.values, **figures.phases}
+        table: {row: {column: {"median": figures.value, "spread": figures.spread, "repetitions": figures.values,
+                               **figures.phases}
                       for column, figures in columns.items()} for row, columns in rows.items()}
         for table, rows in tables.items()}}
     with open(path, "w", encoding="utf-8") as file:

@@ -25,8 +25,8 @@ namespace tarn {
 /// The machinery is `part<Traits>`, made from the policy.
 ///   per_chunk<Traits>        its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
 /// and where it refuses, with the pool's chunks, under the core guard:
-///   on_allocate(chunks, block)    after a block came from the list. `done`: it is handed out; `refused`: it isn't; `damaged`: it
-///                                 is, when that was described. Both others leave all state as it was
+///   on_allocate(chunks, block)    after a block came from the list. `done`: it is handed out; `refused`: it isn't; `damaged`:
+///                                 it is, when that was described. Both others leave all state as it was
 ///   on_deallocate(chunks, block)  before the block is touched. `done`: it is taken back; `refused` leaves all state as it was
 ///   describe_allocate(chunks, block, incident), describe_deallocate(chunks, block, incident)
 ///                                 after another answer than `done`: notes what is wrong, if that is still to be seen
@@ -39,32 +39,47 @@ namespace tarn {
 ///                                 the pool ends
 ///   hand_over()                   another thread goes on with the pool
 template <class P>
-concept checking_policy = policy_on<P, axis::checking> && requires {
-  requires std::same_as<decltype(P::traits), const checking_traits>;
-  requires detail::column<typename P::template per_chunk<detail::stand_in>>;
-  typename P::template part<detail::stand_in>;
-} && (!P::traits.refuses || requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks, void* block,
-                              detail::incident& one, misuse& what) {
-  { part.on_allocate(chunks, block) } noexcept -> std::same_as<detail::outcome>;
-  { part.on_deallocate(chunks, block) } noexcept -> std::same_as<detail::outcome>;
-  { part.describe_allocate(chunks, block, one) } noexcept -> std::same_as<void>;
-  { part.describe_deallocate(chunks, block, one) } noexcept -> std::same_as<void>;
-  { part.report(what) } noexcept -> std::same_as<void>;
-}) && detail::as_promised<P::traits.knows_pool, requires(typename P::template part<detail::stand_in>& part) {
-  { part.belongs_to(&part) } noexcept -> std::same_as<void>;
-}> && detail::as_promised<P::traits.sees_end, requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
-                                                      detail::incident& one, std::span<const void*> leaks) {
-  { part.on_end(chunks, one, leaks) } noexcept -> std::same_as<void>;
-}> && detail::as_promised<P::traits.has_generations, requires(typename P::template part<detail::stand_in>& part,
-                                                             detail::stand_in::chunks& chunks, const void* block) {
-  { part.generation_of(chunks, block) } noexcept -> std::same_as<std::uint64_t>;
-}> && detail::as_promised<P::traits.has_sites, requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
-                                                       const void* block, call_site where) {
-  { part.note_site(chunks, block, where) } noexcept -> std::same_as<void>;
-}> && detail::as_promised<P::traits.can_verify, requires(typename P::template part<detail::stand_in>& part,
-                                                        detail::stand_in::chunks& chunks, const void*& from, detail::incident& one) {
-  { part.next_damaged(chunks, from, one) } noexcept -> std::same_as<bool>;
-}> && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
+concept checking_policy =
+    policy_on<P, axis::checking> &&
+    requires {
+      requires std::same_as<decltype(P::traits), const checking_traits>;
+      requires detail::column<typename P::template per_chunk<detail::stand_in>>;
+      typename P::template part<detail::stand_in>;
+    } &&
+    (!P::traits.refuses ||
+     requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks, void* block,
+              detail::incident& one, misuse& what) {
+       { part.on_allocate(chunks, block) } noexcept -> std::same_as<detail::outcome>;
+       { part.on_deallocate(chunks, block) } noexcept -> std::same_as<detail::outcome>;
+       { part.describe_allocate(chunks, block, one) } noexcept -> std::same_as<void>;
+       { part.describe_deallocate(chunks, block, one) } noexcept -> std::same_as<void>;
+       { part.report(what) } noexcept -> std::same_as<void>;
+     }) &&
+    detail::as_promised<P::traits.knows_pool,
+                        requires(typename P::template part<detail::stand_in>& part) {
+                          { part.belongs_to(&part) } noexcept -> std::same_as<void>;
+                        }> &&
+    detail::as_promised<P::traits.sees_end,
+                        requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
+                                 detail::incident& one, std::span<const void*> leaks) {
+                          { part.on_end(chunks, one, leaks) } noexcept -> std::same_as<void>;
+                        }> &&
+    detail::as_promised<P::traits.has_generations,
+                        requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
+                                 const void* block) {
+                          { part.generation_of(chunks, block) } noexcept -> std::same_as<std::uint64_t>;
+                        }> &&
+    detail::as_promised<P::traits.has_sites,
+                        requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
+                                 const void* block, call_site where) {
+                          { part.note_site(chunks, block, where) } noexcept -> std::same_as<void>;
+                        }> &&
+    detail::as_promised<P::traits.can_verify,
+                        requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
+                                 const void*& from, detail::incident& one) {
+                          { part.next_damaged(chunks, from, one) } noexcept -> std::same_as<bool>;
+                        }> &&
+    std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
 }  // namespace tarn
 

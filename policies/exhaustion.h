@@ -34,22 +34,29 @@ concept retries_with_attempt = requires(Part& part, std::size_t bytes, typename 
 ///                                   only after the store refused, not growth
 ///   next_chunk, acquire, release    growth and store of the second kind, under the growth guard like the first
 template <class P>
-concept exhaustion_policy = policy_on<P, axis::exhaustion> && requires {
-  requires std::same_as<decltype(P::traits), const exhaustion_traits>;
-  typename P::template part<detail::stand_in>;
-} && requires(typename P::template part<detail::stand_in>& part, detail::memory region, std::size_t n) {
-  { part.next_chunk(n, n, n) } noexcept -> std::same_as<detail::chunk_request>;
-  { part.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
-  { part.release(region, n) } noexcept -> std::same_as<void>;
-} && detail::as_promised<!P::traits.keeps_attempt, requires(typename P::template part<detail::stand_in>& part, std::size_t bytes) {
-  { part.retry(bytes) } noexcept -> std::same_as<bool>;
-}> && detail::as_promised<P::traits.keeps_attempt, detail::retries_with_attempt<typename P::template part<detail::stand_in>>> && detail::as_promised<P::traits.hears_frees, requires(typename P::template part<detail::stand_in>& part, std::size_t blocks) {
-  { part.freed(blocks) } noexcept -> std::same_as<void>;
-}> && detail::as_promised<P::traits.reclaims, requires(typename P::template part<detail::stand_in>& part) {
-  { part.member() } noexcept -> std::same_as<detail::reclaim_member&>;
-}> && detail::as_promised<P::traits.has_end, requires(typename P::template part<detail::stand_in>& part) {
-  { part.end() } noexcept -> std::same_as<void>;
-}> && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
+concept exhaustion_policy =
+    policy_on<P, axis::exhaustion> &&
+    requires {
+      requires std::same_as<decltype(P::traits), const exhaustion_traits>;
+      typename P::template part<detail::stand_in>;
+    } &&
+    requires(typename P::template part<detail::stand_in>& part, detail::memory region, std::size_t n) {
+      { part.next_chunk(n, n, n) } noexcept -> std::same_as<detail::chunk_request>;
+      { part.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
+      { part.release(region, n) } noexcept -> std::same_as<void>;
+    } &&
+    detail::as_promised<!P::traits.keeps_attempt,
+                        requires(typename P::template part<detail::stand_in>& part, std::size_t bytes) {
+                          { part.retry(bytes) } noexcept -> std::same_as<bool>;
+                        }> &&
+    detail::as_promised<P::traits.keeps_attempt, detail::retries_with_attempt<typename P::template part<detail::stand_in>>> &&
+    detail::as_promised<P::traits.hears_frees, requires(typename P::template part<detail::stand_in>& part, std::size_t blocks) {
+      { part.freed(blocks) } noexcept -> std::same_as<void>;
+    }> && detail::as_promised<P::traits.reclaims, requires(typename P::template part<detail::stand_in>& part) {
+      { part.member() } noexcept -> std::same_as<detail::reclaim_member&>;
+    }> && detail::as_promised<P::traits.has_end, requires(typename P::template part<detail::stand_in>& part) {
+      { part.end() } noexcept -> std::same_as<void>;
+    }> && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
 
 }  // namespace tarn
 

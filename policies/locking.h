@@ -38,45 +38,50 @@ namespace tarn {
 ///   supply(pool, memory)          that many bytes, from the pool's store, until drop_all(); null: the store refused
 ///   expect(n)                     n blocks were reserved: shortage() says what the calling thread will lack to go on with them
 ///   starves()                     a slow operation left it with a shortage
-///   adopt(pool, chunk)            under the core guard: chunks.adopt(chunk, list), and what it has to know of a chunk itself
+///   adopt(pool, chunk)            under the core guard: chunks.adopt(chunk, list), and what it has to know of a chunk itself.
+///                                 Not called where the blocks are an array in the pool and no axis has a column
 ///   drop_all()                    every chunk goes, with what it was supplied; nobody else uses the pool
 ///   end()                         nothing outside the pool may refer to it any more: it ends, or is as new
 /// It may say more:
 ///   implies                       the reuse policy that it goes with
 template <class P>
-concept locking_policy = policy_on<P, axis::locking> && requires {
-  requires std::same_as<decltype(P::traits), const locking_traits>;
-  typename P::template cell<std::size_t>;
-  requires detail::column<typename P::template per_chunk<detail::stand_in>>;
-  typename P::template state<detail::stand_in>;
-} && requires(typename P::template state<detail::stand_in>& state, detail::stand_in::pool& pool, void* block, void** out, void* const* in,
-              std::size_t n) {
-  { state.pop(pool) } noexcept -> std::same_as<void*>;
-  { state.pop_slow(pool) } noexcept -> std::same_as<void*>;
-  { state.push(pool, block) } noexcept -> std::same_as<detail::outcome>;
-  { state.push_slow(pool, block) } noexcept -> std::same_as<detail::outcome>;
-  { state.make_room(pool) } noexcept -> std::same_as<detail::outcome>;
-  { state.pop_batch(pool, out, n) } noexcept -> std::same_as<std::size_t>;
-  { state.push_batch(pool, in, n) } noexcept -> std::same_as<detail::outcome>;
-  { state.drain(pool) } noexcept -> std::same_as<void>;
-  { state.drain_all(pool) } noexcept -> std::same_as<void>;
-  { state.drop_all() } noexcept -> std::same_as<void>;
-  { state.end() } noexcept -> std::same_as<void>;
-  { state.supply(pool, detail::memory{}) } noexcept -> std::same_as<void>;
-} && requires(typename P::template state<detail::stand_in>& state, detail::stand_in::pool& pool, detail::stand_in::chunk& chunk) {
-  { state.adopt(pool, chunk) } noexcept -> std::same_as<void>;
-  { state.shortage(pool, &chunk) } noexcept -> std::same_as<std::size_t>;
-  { state.starves() } noexcept -> std::same_as<bool>;
-  { state.expect(std::size_t{}) } noexcept -> std::same_as<void>;
-} && requires(const typename P::template state<detail::stand_in>& state) {  // of a pool that is only looked at
-  state.hit_guard();
-  state.core_guard();
-  state.growth_guard();
-} && detail::as_promised<P::traits.can_try, requires(const typename P::template state<detail::stand_in>& state) {
-  static_cast<bool>(state.try_growth_guard());
-}> && detail::as_promised<P::traits.has_owner, requires {
-  P::owner();
-}>;
+concept locking_policy =
+    policy_on<P, axis::locking> &&
+    requires {
+      requires std::same_as<decltype(P::traits), const locking_traits>;
+      typename P::template cell<std::size_t>;
+      requires detail::column<typename P::template per_chunk<detail::stand_in>>;
+      typename P::template state<detail::stand_in>;
+    } &&
+    requires(typename P::template state<detail::stand_in>& state, detail::stand_in::pool& pool, void* block, void** out,
+             void* const* in, std::size_t n) {
+      { state.pop(pool) } noexcept -> std::same_as<void*>;
+      { state.pop_slow(pool) } noexcept -> std::same_as<void*>;
+      { state.push(pool, block) } noexcept -> std::same_as<detail::outcome>;
+      { state.push_slow(pool, block) } noexcept -> std::same_as<detail::outcome>;
+      { state.make_room(pool) } noexcept -> std::same_as<detail::outcome>;
+      { state.pop_batch(pool, out, n) } noexcept -> std::same_as<std::size_t>;
+      { state.push_batch(pool, in, n) } noexcept -> std::same_as<detail::outcome>;
+      { state.drain(pool) } noexcept -> std::same_as<void>;
+      { state.drain_all(pool) } noexcept -> std::same_as<void>;
+      { state.drop_all() } noexcept -> std::same_as<void>;
+      { state.end() } noexcept -> std::same_as<void>;
+      { state.supply(pool, detail::memory{}) } noexcept -> std::same_as<void>;
+    } &&
+    requires(typename P::template state<detail::stand_in>& state, detail::stand_in::pool& pool,
+             detail::stand_in::chunk& chunk) {
+      { state.adopt(pool, chunk) } noexcept -> std::same_as<void>;
+      { state.shortage(pool, &chunk) } noexcept -> std::same_as<std::size_t>;
+      { state.starves() } noexcept -> std::same_as<bool>;
+      { state.expect(std::size_t{}) } noexcept -> std::same_as<void>;
+    } &&
+    requires(const typename P::template state<detail::stand_in>& state) {  // of a pool that is only looked at
+      state.hit_guard();
+      state.core_guard();
+      state.growth_guard();
+    } && detail::as_promised<P::traits.can_try, requires(const typename P::template state<detail::stand_in>& state) {
+      static_cast<bool>(state.try_growth_guard());
+    }> && detail::as_promised<P::traits.has_owner, requires { P::owner(); }>;
 
 /// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator.
 /// Where blocks may not wait in threads, as over a bounded store, mutex_locking<thread_aware_mutex> stands for it.

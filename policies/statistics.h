@@ -14,12 +14,14 @@
 namespace tarn {
 
 /// Everything that the pool uses of a statistics policy beside its traits.
-/// The machinery is `part<Traits>`, made from the policy; its counters are cells of the locking policy, so that they are atomic where
-/// hooks run outside every lock.
+/// The machinery is `part<Traits>`, made from the policy; its counters are cells of the locking policy, so that they are atomic
+/// where hooks run outside every lock.
 ///   on_allocate(blocks), on_deallocate(blocks)    called with the hit guard; of a sampled block with the core guard
-///   on_chunk(bytes), off_chunk(bytes)             a chunk came or went; called with the core guard
+///   on_chunk(bytes), off_chunk(bytes)             a chunk came or went; called with the core guard. Where the blocks
+///                                                 are an array in the pool, only if the policy counts
 /// It may say more:
-///   on_release()                                  every block ends, also those in use; called with the core guard, before the chunks go
+///   on_release()                                  every block ends, also those in use; called with the core guard, before the
+///                                                 chunks go
 template <class P>
 concept statistics_policy =
     policy_on<P, axis::statistics> && requires {

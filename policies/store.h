@@ -43,19 +43,26 @@ concept store_with_array = requires(typename P::template array<stand_in>& array)
 ///   array<Traits>               where it is in place: the region alone, with start() and end()
 ///   end()                       where there is one: the pool ends, after all regions were given back
 template <class P>
-concept store_policy = policy_on<P, axis::store> && requires {
-  requires std::same_as<decltype(P::traits), const store_traits>;
-  typename P::template source<detail::stand_in>;
-} && requires(typename P::template source<detail::stand_in>& source, detail::memory region, std::size_t n) {
-  { source.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
-  { source.release(region, n) } noexcept -> std::same_as<void>;
-} && detail::as_promised<P::traits.bounded, requires(const typename P::template source<detail::stand_in>& source, std::size_t n) {
-  { source.room(n) } noexcept -> std::same_as<std::size_t>;
-}> && detail::as_promised<P::traits.in_place, detail::store_with_array<P>> && detail::as_promised<P::traits.has_end, requires(typename P::template source<detail::stand_in>& source) {
-  { source.end() } noexcept -> std::same_as<void>;
-}> && detail::as_promised<P::traits.reports_pages, requires(const typename P::template source<detail::stand_in>& source) {
-  source.report();
-}> && std::constructible_from<typename P::template source<detail::stand_in>, const P&>;
+concept store_policy =
+    policy_on<P, axis::store> &&
+    requires {
+      requires std::same_as<decltype(P::traits), const store_traits>;
+      typename P::template source<detail::stand_in>;
+    } &&
+    requires(typename P::template source<detail::stand_in>& source, detail::memory region, std::size_t n) {
+      { source.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
+      { source.release(region, n) } noexcept -> std::same_as<void>;
+    } &&
+    detail::as_promised<P::traits.bounded,
+                        requires(const typename P::template source<detail::stand_in>& source, std::size_t n) {
+                          { source.room(n) } noexcept -> std::same_as<std::size_t>;
+                        }> &&
+    detail::as_promised<P::traits.in_place, detail::store_with_array<P>> &&
+    detail::as_promised<P::traits.has_end, requires(typename P::template source<detail::stand_in>& source) {
+      { source.end() } noexcept -> std::same_as<void>;
+    }> && detail::as_promised<P::traits.reports_pages, requires(const typename P::template source<detail::stand_in>& source) {
+      source.report();
+    }> && std::constructible_from<typename P::template source<detail::stand_in>, const P&>;
 
 }  // namespace tarn
 

@@ -1,8 +1,8 @@
-// decides    all that hardened finds, and writes around a block and into a free one, use by a second thread where nothing is locked,
-//            use out of the pool's own call, and blocks still in use when the pool ends. Reports say which operation, of which thread,
-//            handed the block out and took it back
-// costs      32 bytes for each block in front of its chunk, and 40 and more around it; 5 to 15 ns a pair for small blocks, and the
-//            time to write and read all of a large one. Under thread_cached and lock_free each call takes the pool's mutex
+// decides    all that hardened finds, and writes around a block and into a free one, use by a second thread where nothing is
+//            locked, use out of the pool's own call, and blocks still in use when the pool ends. Reports say which operation,
+//            of which thread, handed the block out and took it back
+// costs      32 bytes for each block in front of its chunk, and 40 and more around it; 5 to 15 ns a pair for small blocks, and
+//            the time to write and read all of a large one. Under thread_cached and lock_free each call takes the pool's mutex
 // conflicts  none
 // use when   the program is tested: in debug builds
 #ifndef TARN_POLICIES_CHECKING_CHECKED_H_
@@ -21,8 +21,8 @@
 
 namespace tarn {
 
-/// For checked_with: where each block was asked for, as far as that is said: by object_pool's here(), or by note_site(). 16 bytes
-/// more for each block.
+/// For checked_with: where each block was asked for, as far as that is said: by object_pool's here(), or by note_site(). 16
+/// bytes more for each block.
 struct sites {};
 
 /// \tparam Options  shuffled, sites
@@ -31,8 +31,9 @@ struct checked_with {
   using axis = tarn::axis::checking;
   static constexpr bool arguments_hold = (detail::one_of<Options, shuffled, sites> && ...);
   struct complaint {
-    static_assert(arguments_hold, "tarn: [H2] checked_with was given something that is none of its options; they are shuffled and "
-                                  "sites");
+    static_assert(arguments_hold,
+                  "tarn: [H2] checked_with was given something that is none of its options; they are shuffled and "
+                  "sites");
   };
 
   static constexpr checking_traits traits{

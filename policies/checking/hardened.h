@@ -1,5 +1,6 @@
-// decides    a block that can't be given back is refused at the call, before anything is touched, and reported: double, foreign,
-//            interior, wrong pool, wrong size. What lies in free blocks is encoded, and looked at before it is followed
+// decides    a block that can't be given back is refused at the call, before anything is touched, and reported: double,
+//            foreign, interior, wrong pool, wrong size. What lies in free blocks is encoded, and looked at before it is
+//            followed
 // costs      a byte for each block, in front of its chunk, and in pools of many chunks a table of them; 1 to 4 ns a pair over
 //            few chunks. Under thread_cached and lock_free each call takes the pool's mutex
 // conflicts  none
@@ -21,10 +22,12 @@ namespace tarn {
 
 /// For hardened_with and checked_with: blocks that were never handed out come in an order that is hard to guess.
 struct shuffled {};
-/// For hardened_with: 16 guard bytes on both sides of every block, looked at when it is given back and when it is handed out again.
+/// For hardened_with: 16 guard bytes on both sides of every block, looked at when it is given back and when it is handed out
+/// again.
 struct guard_bytes {};
 
-/// For hardened_with: a count of each block's uses, so that object_pool can give handles. 4 bytes for each block instead of one.
+/// For hardened_with: a count of each block's uses, so that object_pool can give handles. 4 bytes for each block instead of
+/// one.
 struct generations {};
 
 /// \tparam Options  shuffled, guard_bytes, generations
@@ -33,8 +36,9 @@ struct hardened_with {
   using axis = tarn::axis::checking;
   static constexpr bool arguments_hold = (detail::one_of<Options, shuffled, guard_bytes, generations> && ...);
   struct complaint {
-    static_assert(arguments_hold, "tarn: [H1] hardened_with was given something that is none of its options; they are shuffled, "
-                                  "guard_bytes and generations");
+    static_assert(arguments_hold,
+                  "tarn: [H1] hardened_with was given something that is none of its options; they are shuffled, "
+                  "guard_bytes and generations");
   };
 
   static constexpr bool guards = detail::one_of<guard_bytes, Options...>;

@@ -1,6 +1,7 @@
 // What checking policies report: a misuse of a pool, and who is told.
 //
-//   tarn: double free: pool "orders" <64 bytes>@0x5581a0 block 0x5581c0 (#3 of chunk 0x558100), allocated seq 7 thread 1; freed seq 9 thread 2
+//   tarn: double free: pool "orders" <64 bytes>@0x5581a0 block 0x5581c0 (#3 of chunk 0x558100), allocated seq 7 thread 1; freed
+//   seq 9 thread 2
 //
 // The default handler writes that line to the standard error output and aborts, except for a leak. One that returns is allowed:
 // the call was a no-op then, and the pool is as it was.
@@ -38,7 +39,8 @@ enum class misuse_kind : unsigned char {
   page_fault,          // an access that faulted, to a block on pages of its own: see explain_fault()
 };
 
-/// A misuse, as far as it is known. What isn't is null, 0 or `unknown`. What it points to is good for as long as the handler runs.
+/// A misuse, as far as it is known. What isn't is null, 0 or `unknown`. What it points to is good for as long as the handler
+/// runs.
 struct misuse {
   static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
 
@@ -69,8 +71,8 @@ struct misuse {
   std::span<const void* const> leaks = {};  // the first of them
 };
 
-/// Told of every misuse, with no lock held, but for a reentry. It may use pools, also this one, which refuses that after a reentry; it
-/// may be called by several threads at once.
+/// Told of every misuse, with no lock held, but for a reentry. It may use pools, also this one, which refuses that after a
+/// reentry; it may be called by several threads at once.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
 /// Writes the line, without a newline, and a null character. Returns its length, cut to bytes - 1.

@@ -1,8 +1,8 @@
-// decides    one block in N, at random, lies on pages of its own between pages that can't be accessed, and can't be accessed either
-//            once it is given back: a write over an end, and any use after the free, faults on that very instruction. The other
-//            blocks are checked as another policy does
-// costs      a countdown for each block; for one in N two system calls, 1.4 us in all. 140 KiB of addresses for each pool, of which
-//            up to 68 KiB become memory
+// decides    one block in N, at random, lies on pages of its own between pages that can't be accessed, and can't be accessed
+//            either once it is given back: a write over an end, and any use after the free, faults on that very instruction.
+//            The other blocks are checked as another policy does
+// costs      a countdown for each block; for one in N two system calls, 1.4 us in all. 140 KiB of addresses for each pool, of
+//            which up to 68 KiB become memory
 // conflicts  recycling_pool; blocks of batches aren't sampled
 // use when   a program runs in many processes or for long, and what hardened can't see must be found there
 #ifndef TARN_POLICIES_CHECKING_SAMPLED_GUARD_PAGES_H_
@@ -33,9 +33,10 @@ struct sampled_guard_pages : Then {
     else return false;
   }();
   struct complaint {
-    static_assert(arguments_hold,
-                  "tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy for the other "
-                  "blocks; write sampled_guard_pages<5000, hardened>");
+    static_assert(
+        arguments_hold,
+        "tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy for the other "
+        "blocks; write sampled_guard_pages<5000, hardened>");
   };
   static constexpr checking_traits traits = [] {
     checking_traits all;

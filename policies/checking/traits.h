@@ -1,5 +1,5 @@
-// What policies of the axis checking say of themselves, each in one object, `traits`. A trait promises what its comment names; what a
-// policy has and does not say is refused.
+// What policies of the axis checking say of themselves, each in one object, `traits`. A trait promises what its comment names;
+// what a policy has and does not say is refused.
 #ifndef TARN_POLICIES_CHECKING_TRAITS_H_
 #define TARN_POLICIES_CHECKING_TRAITS_H_
 

@@ -18,7 +18,9 @@ inline constexpr std::size_t size_limit = size_max / 8;
 TARN_STEP constexpr std::size_t smaller(std::size_t a, std::size_t b) noexcept { return b < a ? b : a; }
 TARN_STEP constexpr std::size_t larger(std::size_t a, std::size_t b) noexcept { return a < b ? b : a; }
 /// `n`, or the bound that it is beyond. Precondition: low <= high.
-constexpr std::size_t clamped(std::size_t n, std::size_t low, std::size_t high) noexcept { return smaller(larger(n, low), high); }
+constexpr std::size_t clamped(std::size_t n, std::size_t low, std::size_t high) noexcept {
+  return smaller(larger(n, low), high);
+}
 
 constexpr bool is_power_of_two(std::size_t n) noexcept { return n != 0 && (n & (n - 1)) == 0; }
 

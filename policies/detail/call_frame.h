@@ -1,5 +1,5 @@
-// Which pools the calling thread is inside of. A pool that is used out of its own call, by a signal handler that interrupted it or by
-// its own store, would wait for itself, or meet state that is half made.
+// Which pools the calling thread is inside of. A pool that is used out of its own call, by a signal handler that interrupted it
+// or by its own store, would wait for itself, or meet state that is half made.
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 
@@ -9,8 +9,8 @@
 
 namespace tarn::detail {
 
-/// One for each call, on the stack of the thread that is in it; the thread knows the innermost. A signal handler sees those of the
-/// thread that it interrupted, and leaves them as they were.
+/// One for each call, on the stack of the thread that is in it; the thread knows the innermost. A signal handler sees those of
+/// the thread that it interrupted, and leaves them as they were.
 class call_frame {
  public:
   explicit call_frame(const void* pool) noexcept : pool_(pool), outer_(innermost().load(memory_order_relaxed)) {

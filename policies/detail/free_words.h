@@ -1,7 +1,7 @@
 // How a reuse policy reads and writes the pointers that it keeps in free blocks.
 //
-// Where a checking policy says so they are encoded, and no address is followed before it was looked at: a program that wrote into
-// a free block can neither lead the list astray nor have it hand out what is no block.
+// Where a checking policy says so they are encoded, and no address is followed before it was looked at: a program that wrote
+// into a free block can neither lead the list astray nor have it hand out what is no block.
 #ifndef TARN_POLICIES_DETAIL_FREE_WORDS_H_
 #define TARN_POLICIES_DETAIL_FREE_WORDS_H_
 
@@ -34,18 +34,20 @@ class free_words {
   /// Word `i` of a free block. By memcpy: no object of the user's is there any more, and none of ours yet.
   TARN_STEP void* read(void* block, std::size_t i) const noexcept {
     std::byte* const place = at(block, i);
-    [[maybe_unused]] const memory_tools::window look(place, sizeof(void*));
+    if constexpr (memory_tools::active) memory_tools::open(place, sizeof(void*));
     std::uintptr_t word;
     std::memcpy(&word, place, sizeof word);
+    if constexpr (memory_tools::active) memory_tools::close(place, sizeof(void*));
     if constexpr (hidden) word ^= mask(place);
     return reinterpret_cast<void*>(word);
   }
   TARN_STEP void write(void* block, std::size_t i, void* value) const noexcept {
     std::byte* const place = at(block, i);
-    [[maybe_unused]] const memory_tools::window look(place, sizeof(void*));
     auto word = reinterpret_cast<std::uintptr_t>(value);
     if constexpr (hidden) word ^= mask(place);
+    if constexpr (memory_tools::active) memory_tools::open(place, sizeof(void*));
     std::memcpy(place, &word, sizeof word);
+    if constexpr (memory_tools::active) memory_tools::close(place, sizeof(void*));
   }
 
   /// Whether an address that was read may be followed; not null. Where not, the list must be dropped; the pool mends it.

@@ -29,7 +29,8 @@ template <class Reuse, class Checking>
 constexpr block_shape shape_for() noexcept {
   if constexpr (Checking::traits.keeps_payload) {
     const std::size_t links = round_up(Reuse::traits.min_block, alignof(void*));
-    return {1, larger(Reuse::traits.min_alignment, alignof(void*)), links + Checking::traits.prefix, Checking::traits.suffix, links};
+    return {1, larger(Reuse::traits.min_alignment, alignof(void*)), links + Checking::traits.prefix, Checking::traits.suffix,
+            links};
   } else {
     return {Reuse::traits.min_block, Reuse::traits.min_alignment, Checking::traits.prefix, Checking::traits.suffix, 0};
   }

@@ -12,6 +12,14 @@ namespace tarn::detail {
 
 template <class Store>
 struct zeroed_store : Store {
+  static constexpr store_traits traits = [] {
+    store_traits all = Store::traits;
+    all.in_place = false;  // nobody would zero it
+    return all;
+  }();
+  template <class Traits>
+  using array = void;
+
   constexpr zeroed_store()
     requires std::default_initializable<Store>
   = default;

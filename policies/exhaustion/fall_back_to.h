@@ -1,4 +1,5 @@
-// decides    a pool whose store gives no further chunk, or whose growth policy wants none, goes on with chunks from another store
+// decides    a pool whose store gives no further chunk, or whose growth policy wants none, goes on with chunks from another
+//            store
 // costs      nothing until then; a chunk's record says where it goes back to
 // conflicts  none
 // use when   memory of the first choice is small: an array inside the pool, huge pages, fast memory; and nothing may fail
@@ -36,11 +37,13 @@ class fall_back_to {
 
  public:
   using axis = tarn::axis::exhaustion;
-  static constexpr bool arguments_hold = detail::defined<Store> && policy_on<Store, tarn::axis::store> && policy_on<Growth, tarn::axis::growth>;
+  static constexpr bool arguments_hold =
+      detail::defined<Store> && policy_on<Store, tarn::axis::store> && policy_on<Growth, tarn::axis::growth>;
   struct complaint : detail::home<Store> {
-    static_assert(arguments_hold || !detail::defined<Store>,
-                  "tarn: [X3] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
-                  "or fall_back_to<heap_store, fixed_growth<Blocks>>");
+    static_assert(
+        arguments_hold || !detail::defined<Store>,
+        "tarn: [X3] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
+        "or fall_back_to<heap_store, fixed_growth<Blocks>>");
   };
   static constexpr bool store_is_sized_by_geometry = requires { requires Store::sized_by_geometry; };
   static constexpr exhaustion_traits traits = [] {

@@ -14,7 +14,8 @@
 
 namespace tarn {
 
-/// The pools are asked with nothing held, never waited for, and one priority after the other, until the store no longer refuses.
+/// The pools are asked with nothing held, never waited for, and one priority after the other, until the store no longer
+/// refuses.
 /// \tparam Priority  pools of a lower one are asked sooner
 template <int Priority = 0>
 struct reclaim_and_retry {

@@ -1,5 +1,5 @@
-// decides    a pool that can't get another chunk calls a handler, with no lock held. It may free blocks of the pool, or memory of
-//            the program; as long as it answers true the pool looks again
+// decides    a pool that can't get another chunk calls a handler, with no lock held. It may free blocks of the pool, or memory
+//            of the program; as long as it answers true the pool looks again
 // costs      nothing until then
 // conflicts  none; a static pool's handler must be a constant without a destructor
 // use when   something can be given up for memory: a cache, a reserve, the oldest entries
@@ -26,9 +26,10 @@ class retry_with {
     { handler(bytes) } -> std::convertible_to<bool>;
   };
   struct complaint {
-    static_assert(arguments_hold,
-                  "tarn: [X2] retry_with was given a handler that can't be copied, or not be called with a number of bytes for a "
-                  "bool; write bool operator()(std::size_t bytes)");
+    static_assert(
+        arguments_hold,
+        "tarn: [X2] retry_with was given a handler that can't be copied, or not be called with a number of bytes for a "
+        "bool; write bool operator()(std::size_t bytes)");
   };
   static constexpr exhaustion_traits traits{};
 

@@ -1,5 +1,5 @@
-// What policies of the axis exhaustion say of themselves, each in one object, `traits`. A trait promises what its comment names; what a
-// policy has and does not say is refused.
+// What policies of the axis exhaustion say of themselves, each in one object, `traits`. A trait promises what its comment
+// names; what a policy has and does not say is refused.
 #ifndef TARN_POLICIES_EXHAUSTION_TRAITS_H_
 #define TARN_POLICIES_EXHAUSTION_TRAITS_H_
 
@@ -17,7 +17,7 @@ struct exhaustion_traits {
   bool has_end = false;                     // end(): the pool ends
   bool keeps_attempt = false;               // a type `attempt`: what it keeps for one allocation, which retry() is given
   bool hears_frees = false;                 // freed(blocks): so many were given back
-  bool reclaims = false;                    // member(): what others ask the pool through. retry() comes only after the store refused
+  bool reclaims = false;  // member(): what others ask the pool through. retry() comes only after the store refused
 };
 
 }  // namespace tarn

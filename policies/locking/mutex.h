@@ -1,5 +1,5 @@
-// The library's own mutex: one word, a constant when new, nothing to destroy, so that it can stand in a static pool everywhere. It
-// needs no header of the standard library.
+// The library's own mutex: one word, a constant when new, nothing to destroy, so that it can stand in a static pool everywhere.
+// It needs no header of the standard library.
 #ifndef TARN_POLICIES_LOCKING_MUTEX_H_
 #define TARN_POLICIES_LOCKING_MUTEX_H_
 
@@ -11,9 +11,9 @@
 
 namespace tarn {
 
-/// A Lockable, 4 bytes. Who finds it locked looks again a while, then waits in the system. It is not fair, not recursive, and not for
-/// memory that processes share. While the process has one thread, lock() and unlock() are a load and a store: an allocation and a free
-/// under it take 2.2 ns then, and 8.7 with threads; under a std::mutex 10.8 and 11.4 (AMD EPYC).
+/// A Lockable, 4 bytes. Who finds it locked looks again a while, then waits in the system. It is not fair, not recursive, and
+/// not for memory that processes share. While the process has one thread, lock() and unlock() are a load and a store: an
+/// allocation and a free under it take 2.2 ns then, and 8.7 with threads; under a std::mutex 10.8 and 11.4 (AMD EPYC).
 class mutex {
  public:
   constexpr mutex() noexcept = default;
@@ -25,7 +25,8 @@ class mutex {
     unsigned seen = unlocked;
     if (detail::is_single_threaded() && word_.load(detail::memory_order_relaxed) == unlocked) {
       word_.store(locked, detail::memory_order_relaxed);
-    } else if (!word_.compare_exchange_strong(seen, locked, detail::memory_order_acquire, detail::memory_order_relaxed)) [[unlikely]] {
+    } else if (!word_.compare_exchange_strong(seen, locked, detail::memory_order_acquire, detail::memory_order_relaxed))
+        [[unlikely]] {
       lock_slow();
     }
     detail::tsan_after_lock(this);
@@ -41,7 +42,8 @@ class mutex {
   TARN_STEP void unlock() noexcept {
     detail::tsan_before_unlock(this);
     if (detail::is_single_threaded()) word_.store(unlocked, detail::memory_order_relaxed);
-    else if (word_.exchange(unlocked, detail::memory_order_release) == contended) [[unlikely]] detail::wake_one(word_.address());
+    else if (word_.exchange(unlocked, detail::memory_order_release) == contended) [[unlikely]]
+      detail::wake_one(word_.address());
     detail::tsan_after_unlock(this);
   }
 

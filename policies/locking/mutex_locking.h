@@ -1,6 +1,6 @@
 // decides    every operation takes the pool's own mutex; growth takes a second one, so that nobody waits for the store
-// costs      a lock and an unlock for each operation: 2 ns a pair while the process has one thread, 9 ns with more, some 40 ns where two
-//            threads fight for it (AMD EPYC)
+// costs      a lock and an unlock for each operation: 2 ns a pair while the process has one thread, 9 ns with more, some 40 ns
+//            where two threads fight for it (AMD EPYC)
 // conflicts  none
 // use when   several threads share a pool now and then
 #ifndef TARN_POLICIES_LOCKING_MUTEX_LOCKING_H_

@@ -1,6 +1,6 @@
 // decides    every thread keeps magazines of free blocks of its own, and meets the others only to exchange a whole one
-// costs      13 instructions to take a block and as many to give it back; 1.7 KiB in the pool object, and memory from the store,
-//            about 9 bytes for each free block. Up to two magazines of blocks wait in each thread that used the pool
+// costs      13 instructions to take a block and as many to give it back; 1.7 KiB in the pool object, and memory from the
+//            store, about 9 bytes for each free block. Up to two magazines of blocks wait in each thread that used the pool
 // conflicts  bounded stores, whose blocks others' magazines could hold while a thread finds none
 // use when   several threads allocate and free, their own blocks or each other's
 #ifndef TARN_POLICIES_LOCKING_THREAD_CACHED_H_

@@ -1,4 +1,5 @@
-// Atomic words without <atomic>, which is 24,000 lines that every file with a pool would compile: on the builtins of g++ and clang.
+// Atomic words without <atomic>, which is 24,000 lines that every file with a pool would compile: on the builtins of g++ and
+// clang.
 #ifndef TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 #define TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 
@@ -58,10 +59,18 @@ class atomic_word {
   TARN_STEP bool compare_exchange_weak(T& expected, T value, memory_order order) noexcept {
     return compare_exchange_weak(expected, value, order, of_failure(order));
   }
-  TARN_STEP T fetch_add(T more, memory_order order) noexcept { return __atomic_fetch_add(&value_, more, static_cast<int>(order)); }
-  TARN_STEP T fetch_sub(T less, memory_order order) noexcept { return __atomic_fetch_sub(&value_, less, static_cast<int>(order)); }
-  TARN_STEP T fetch_or(T bits, memory_order order) noexcept { return __atomic_fetch_or(&value_, bits, static_cast<int>(order)); }
-  TARN_STEP T fetch_and(T bits, memory_order order) noexcept { return __atomic_fetch_and(&value_, bits, static_cast<int>(order)); }
+  TARN_STEP T fetch_add(T more, memory_order order) noexcept {
+    return __atomic_fetch_add(&value_, more, static_cast<int>(order));
+  }
+  TARN_STEP T fetch_sub(T less, memory_order order) noexcept {
+    return __atomic_fetch_sub(&value_, less, static_cast<int>(order));
+  }
+  TARN_STEP T fetch_or(T bits, memory_order order) noexcept {
+    return __atomic_fetch_or(&value_, bits, static_cast<int>(order));
+  }
+  TARN_STEP T fetch_and(T bits, memory_order order) noexcept {
+    return __atomic_fetch_and(&value_, bits, static_cast<int>(order));
+  }
 
   /// For who waits in the system for a change.
   T* address() noexcept { return &value_; }

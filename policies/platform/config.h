@@ -20,8 +20,8 @@
 #define TARN_COLD [[gnu::noinline, gnu::cold]]  // once for each chunk, or never
 #endif
 
-// A step of the hot path: inlined in debug builds, too, and none that a debugger stops in. At -O0 a pair of calls takes 7 instead of 18
-// ns (prototype).
+// A step of the hot path: inlined in debug builds, too, and none that a debugger stops in. At -O0 a pair of calls takes 7
+// instead of 18 ns (prototype).
 #if defined(__GNUC__)
 #define TARN_STEP [[gnu::always_inline, gnu::artificial]] inline
 #else

@@ -1,5 +1,5 @@
-// What AddressSanitizer, MemorySanitizer and Valgrind are told of blocks, so that they see a free one as freed memory. In a build
-// without them, nothing is done, and no layout differs between builds.
+// What AddressSanitizer, MemorySanitizer and Valgrind are told of blocks, so that they see a free one as freed memory. In a
+// build without them, nothing is done, and no layout differs between builds.
 //
 // The sanitizers are seen from the build. Valgrind can't be: TARN_VALGRIND, defined in every file of the program, includes its
 // header, which is free to use in any program, and has the pool tell it too, for some ten instructions a call.
@@ -35,6 +35,14 @@
 #endif
 
 namespace tarn::detail::memory_tools {
+
+/// Whether there is a tool to tell. Where there is none, the hot path asks that before it calls: at -O0 a call of what does
+/// nothing still costs 0.3 ns.
+#if defined(TARN_ASAN) || defined(TARN_MSAN) || defined(TARN_VALGRIND)
+inline constexpr bool active = true;
+#else
+inline constexpr bool active = false;
+#endif
 
 /// Nobody may touch these bytes from now on, but through a window. What is in them stays.
 TARN_STEP void close([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {

@@ -31,8 +31,8 @@ inline std::uint64_t steady_nanoseconds() noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Returns when the word isn't `value` any more, after wake_one(), or for no reason: whoever waits looks again. Not for words in
-/// memory that processes share. \param nanoseconds  after which it returns at the latest; 0: without a limit
+/// Returns when the word isn't `value` any more, after wake_one(), or for no reason: whoever waits looks again. Not for words
+/// in memory that processes share. \param nanoseconds  after which it returns at the latest; 0: without a limit
 TARN_COLD inline void wait_while(const unsigned* word, unsigned value, std::uint64_t nanoseconds = 0) noexcept {
 #if defined(__linux__)
   constexpr int futex_wait_private = 128;

@@ -1,5 +1,5 @@
-// What policies of the axis retention say of themselves, each in one object, `traits`. A trait promises what its comment names; what a
-// policy has and does not say is refused.
+// What policies of the axis retention say of themselves, each in one object, `traits`. A trait promises what its comment names;
+// what a policy has and does not say is refused.
 #ifndef TARN_POLICIES_RETENTION_TRAITS_H_
 #define TARN_POLICIES_RETENTION_TRAITS_H_
 

@@ -25,6 +25,7 @@ struct lifo_reuse {
   static constexpr reuse_traits traits{
       .min_block = sizeof(detail::free_link),
       .min_alignment = alignof(detail::free_link),
+      .needs_chunks = false,
   };
 
   template <class Traits>

@@ -1,7 +1,7 @@
-// decides    the newest free blocks are kept in an array of pointers, the others as bits of a bitmap outside the blocks. Blocks are
-//            taken from the fullest chunk, in it page by page, in each ascending
-// costs      on the hot path what batch_reuse costs. A bit and some for each block, in front of its chunk; 2 KiB in the pool object;
-//            a table of the chunks, from the store. A free doesn't touch the block
+// decides    the newest free blocks are kept in an array of pointers, the others as bits of a bitmap outside the blocks. Blocks
+//            are taken from the fullest chunk, in it page by page, in each ascending
+// costs      on the hot path what batch_reuse costs. A bit and some for each block, in front of its chunk; 2 KiB in the pool
+//            object; a table of the chunks, from the store. A free doesn't touch the block
 // conflicts  none; blocks under 8 bytes take 8
 // use when   memory shall go back while the pool lives, or what was freed in random order is used again and walked through
 #ifndef TARN_POLICIES_REUSE_PAGE_LOCAL_REUSE_H_
@@ -155,8 +155,8 @@ struct page_local_reuse {
     static constexpr std::size_t batch = 64;
 
     /// Blocks in a front keep their chunks from becoming empty: each perhaps one of megabytes. So where chunks go back by
-    /// themselves, large blocks don't wait there in number, and where nearly all memory lies idle, the front is as small as what
-    /// is outside the bitmaps demands: the `part`-th part of it, and two blocks at last.
+    /// themselves, large blocks don't wait there in number, and where nearly all memory lies idle, the front is as small as
+    /// what is outside the bitmaps demands: the `part`-th part of it, and two blocks at last.
     std::size_t capacity_for(const chunks_type& chunks, std::size_t part) const noexcept {
       if constexpr (Traits::retention::traits.returns_chunks) {
         constexpr std::size_t bytes = 256 * 1024;
@@ -206,12 +206,13 @@ struct page_local_reuse {
     outcome flush(chunks_type& chunks, std::size_t keep) noexcept {
       const std::size_t n = front_.size() - detail::smaller(keep, front_.size());
       outcome answer = outcome::done;
-      detail::each_marked_word(chunks, front_.entries() + front_.size() - n, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t blocks) {
-        outside_ -= blocks;
-        c.bitmap.mark(word, mask, blocks);
-        shelve(c);
-        if (c.shelf == 0 && chunks.chunk_emptied() == outcome::surplus) answer = outcome::surplus;
-      });
+      detail::each_marked_word(chunks, front_.entries() + front_.size() - n, n,
+                               [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t blocks) {
+                                 outside_ -= blocks;
+                                 c.bitmap.mark(word, mask, blocks);
+                                 shelve(c);
+                                 if (c.shelf == 0 && chunks.chunk_emptied() == outcome::surplus) answer = outcome::surplus;
+                               });
       front_.drop_oldest(n);
       resize_front(chunks);
       return answer;

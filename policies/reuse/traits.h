@@ -1,5 +1,5 @@
-// What policies of the axis reuse say of themselves, each in one object, `traits`. A trait promises what its comment names; what a
-// policy has and does not say is refused.
+// What policies of the axis reuse say of themselves, each in one object, `traits`. A trait promises what its comment names;
+// what a policy has and does not say is refused.
 #ifndef TARN_POLICIES_REUSE_TRAITS_H_
 #define TARN_POLICIES_REUSE_TRAITS_H_
 
@@ -14,6 +14,7 @@ struct reuse_traits {
   std::size_t min_block = 1;       // bytes that a free block must have for what the list keeps in it
   std::size_t min_alignment = 1;   // of them
   bool finds_chunks = false;       // it asks for the chunk of a block
+  bool needs_chunks = true;        // adopted() tells the list of each chunk. false: it carves, and that is all
   bool sees_empty_chunks = false;  // it tells the chunks when a chunk becomes wholly free, and when it is used again
 };
 

@@ -24,7 +24,8 @@ class dynamic_size {
   constexpr explicit dynamic_size(std::size_t bytes, std::size_t alignment = natural)
       : bytes_(bytes), alignment_(alignment == natural ? detail::natural_alignment(bytes) : alignment) {
     if (bytes_ == 0) detail::throw_invalid_argument("tarn: dynamic_size: a block of zero bytes; give at least 1");
-    if (!detail::is_power_of_two(alignment_)) detail::throw_invalid_argument("tarn: dynamic_size: an alignment that is no power of two");
+    if (!detail::is_power_of_two(alignment_))
+      detail::throw_invalid_argument("tarn: dynamic_size: an alignment that is no power of two");
     if (bytes_ > detail::size_limit || alignment_ > detail::size_limit)
       detail::throw_invalid_argument("tarn: dynamic_size: a block larger than an address space");
   }

@@ -45,8 +45,8 @@ class resource_store {
     }
 
    private:
-    /// The standard library promises the compiler that a resource never returns null nor a misaligned address, whereupon checks of
-    /// that vanish. A resource that somebody wrote may.
+    /// The standard library promises the compiler that a resource never returns null nor a misaligned address, whereupon checks
+    /// of that vanish. A resource that somebody wrote may.
     static detail::memory of(void* start, std::size_t bytes) noexcept {
       start = detail::launder_address(start);
       return {start, start == nullptr ? 0 : bytes};

@@ -146,7 +146,7 @@ bool is_aligned(const T* p) {
   return reinterpret_cast<std::uintptr_t>(p) % alignof(T) == 0;
 }
 
-// ---- containers over them ----------------------------------------------------------------------------------------------------
+// ---- containers over them ---------------------------------------------------------------------------------------------------
 
 template <class Rig, class T>
 using from = stl_allocator<T, typename Rig::source>;

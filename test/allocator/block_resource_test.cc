@@ -1,4 +1,5 @@
-// block_resource: a pool's blocks for what fits into one, upstream for the rest. And the circle: pools over resources over pools.
+// block_resource: a pool's blocks for what fits into one, upstream for the rest. And the circle: pools over resources over
+// pools.
 #include <boost/test/unit_test.hpp>
 
 #include <concepts>

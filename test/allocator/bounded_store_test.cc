@@ -168,5 +168,42 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(arrays_hold_exactly_their_blocks, Row, rows) {
   BOOST_TEST(pools_seen == 3u);
 }
 
+template <class Pool>
+std::size_t taken(Pool& pool) {
+  std::size_t n = 0;
+  while (pool.try_allocate() != nullptr) ++n;
+  return n;
+}
+
+BOOST_AUTO_TEST_CASE(a_growth_policy_caps_an_array) {
+  pool<static_size<64>, static_array_store<100>, no_growth<50>> half;
+  BOOST_TEST(half.capacity() == 50u);
+  BOOST_TEST(taken(half) == 50u);
+  pool<static_size<64>, static_array_store<100>, no_growth<100>> whole;
+  BOOST_TEST(taken(whole) == 100u);
+}
+
+BOOST_AUTO_TEST_CASE(an_array_goes_back_when_all_of_it_is_free) {
+  pool<static_size<48>, static_array_store<32>> pool;
+  BOOST_TEST(pool.trim() == 0u);  // no block was handed out
+  void* const one = pool.try_allocate();
+  void* const other = pool.try_allocate();
+  BOOST_TEST(pool.owns(one));
+  BOOST_TEST(pool.trim() == 0u);
+  pool.deallocate(one);
+  BOOST_TEST(pool.trim() == 0u);
+  BOOST_TEST(pool.try_allocate() == one);  // trim() kept the order
+  pool.deallocate(one);
+  pool.deallocate(other);
+  BOOST_TEST(pool.trim() == 32u * 48);
+  BOOST_TEST(pool.trim() == 0u);
+  BOOST_TEST(taken(pool) == 32u);
+  pool.release();
+  BOOST_TEST(taken(pool) == 32u);
+  BOOST_TEST(pool.capacity() == 32u);
+  BOOST_TEST(pool.try_reserve(32));
+  BOOST_TEST(!pool.try_reserve(33));
+}
+
 }  // namespace
 }  // namespace tarn::test

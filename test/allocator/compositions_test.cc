@@ -72,7 +72,8 @@ constexpr std::tuple kinds{
     kind<counting_statistics>{"counting_statistics"},
 };
 
-/// A policy as a value: the pairs are counted when the test runs, since a template for each pair and pool took a minute to compile.
+/// A policy as a value: the pairs are counted when the test runs, since a template for each pair and pool took a minute to
+/// compile.
 using policy_id = const char*;
 template <class P>
 constexpr char id_object = 0;
@@ -125,17 +126,19 @@ constexpr bool can_live_together() {
     using store_b = typename decltype(store_of(std::type_identity<B>{}))::type;
     using store = std::conditional_t<std::same_as<store_a, heap_store>, store_b, store_a>;
     using growth = std::conditional_t<
-        growth_policy<A>, A, std::conditional_t<growth_policy<B>, B, std::conditional_t<store::traits.bounded, no_growth<>, geometric_growth<>>>>;
+        growth_policy<A>, A,
+        std::conditional_t<growth_policy<B>, B, std::conditional_t<store::traits.bounded, no_growth<>, geometric_growth<>>>>;
     using retention = std::conditional_t<retention_policy<A>, A, std::conditional_t<retention_policy<B>, B, keep_chunks>>;
     using checking = std::conditional_t<checking_policy<A>, A, std::conditional_t<checking_policy<B>, B, no_checking>>;
     constexpr bool needs_bitmaps = retention::traits.returns_chunks || checking::traits.checks_leaving;
     using own_reuse = std::conditional_t<needs_bitmaps, page_local_reuse<>, lifo_reuse<>>;
     using reuse = std::conditional_t<reuse_policy<A>, A, std::conditional_t<reuse_policy<B>, B, own_reuse>>;
-    using exhaustion = std::conditional_t<exhaustion_policy<A>, A, std::conditional_t<exhaustion_policy<B>, B, report_exhaustion>>;
+    using exhaustion =
+        std::conditional_t<exhaustion_policy<A>, A, std::conditional_t<exhaustion_policy<B>, B, report_exhaustion>>;
     using own_locking = std::conditional_t<std::same_as<exhaustion, wait_for_block<1>>, mutex_locking<>, no_locking>;
     using locking = std::conditional_t<locking_policy<A>, A, std::conditional_t<locking_policy<B>, B, own_locking>>;
-    return detail::first_broken(
-               detail::composition_of<size, locking, growth, store, reuse, retention, exhaustion, checking>()) == detail::rule::none;
+    constexpr auto all = detail::composition_of<size, locking, growth, store, reuse, retention, exhaustion, checking>();
+    return detail::first_broken(all) == detail::rule::none;
   }
 }
 
@@ -150,7 +153,8 @@ template <std::size_t I>
 kind_of_policy describe_kind() {
   using P = typename std::tuple_element_t<I, decltype(kinds)>::policy;
   return {id_of<P>, std::get<I>(kinds).name, checking_policy<P>, []<std::size_t... J>(std::index_sequence<J...>) {
-            return std::vector<bool>{can_live_together<P, typename std::tuple_element_t<I + 1 + J, decltype(kinds)>::policy>()...};
+            return std::vector<bool>{
+                can_live_together<P, typename std::tuple_element_t<I + 1 + J, decltype(kinds)>::policy>()...};
           }(std::make_index_sequence<std::tuple_size_v<decltype(kinds)> - 1 - I>{})};
 }
 
@@ -207,8 +211,10 @@ BOOST_AUTO_TEST_CASE(a_pair_that_is_missing_would_be_seen) {
 
 BOOST_AUTO_TEST_CASE(no_composition_stands_twice) {
   const std::vector<composition> tested = describe(std::type_identity<compositions>{});
-  for (const composition& one : tested)
-    BOOST_TEST(std::count_if(tested.begin(), tested.end(), [&](const composition& o) { return o.policies == one.policies; }) == 1);
+  for (const composition& one : tested) {
+    const auto is_same = [&](const composition& other) { return other.policies == one.policies; };
+    BOOST_TEST(std::count_if(tested.begin(), tested.end(), is_same) == 1);
+  }
 }
 
 }  // namespace

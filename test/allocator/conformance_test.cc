@@ -209,7 +209,8 @@ FOR_THOSE(trim_gives_back_what_is_empty_and_nothing_else, is.may_return_chunks)
   model.verify();
 END
 
-FOR_THOSE(trim_leaves_the_order_of_the_free_blocks_of_a_chunk, is.may_return_chunks && !is.keeps_blocks && !is.sees_empty_chunks)
+FOR_THOSE(trim_leaves_the_order_of_the_free_blocks_of_a_chunk,
+          is.may_return_chunks && !is.keeps_blocks && !is.sees_empty_chunks)
   std::vector<void*> blocks(100);
   pool.allocate_batch(blocks);
   void* const pin = pool.allocate();  // no chunk before it can go, where there is one
@@ -276,7 +277,8 @@ FOR_EVERY_COMPOSITION(owns_knows_its_own_addresses_only)
   CHECK(!pool.owns(reinterpret_cast<void*>(static_cast<std::uintptr_t>(-1))));
 END
 
-BOOST_DATA_TEST_CASE(a_destroyed_pool_has_given_everything_back, those([](const tested_pool& is) { return is.over_resource; }), is) {
+BOOST_DATA_TEST_CASE(a_destroyed_pool_has_given_everything_back, those([](const tested_pool& is) { return is.over_resource; }),
+                     is) {
   upstream resource;
   {
     const auto another = is.make_over(resource);

@@ -22,7 +22,7 @@
 namespace tarn::test {
 namespace {
 
-// ---- the names ---------------------------------------------------------------------------------------------------------------
+// ---- the names --------------------------------------------------------------------------------------------------------------
 
 template <class T>
 using of = stl_allocator<T>;
@@ -80,7 +80,7 @@ static_assert(std::is_same_v<tarn::set<int, std::less<>, std::allocator<int>>, s
 static_assert(std::is_same_v<tarn::queue<int, tarn::list<int>>, std::queue<int, std::list<int, of<int>>>>);
 static_assert(std::is_same_v<tarn::basic_string<char, traits, std::allocator<char>>, std::string>);
 
-// ---- the same operations on both ---------------------------------------------------------------------------------------------
+// ---- the same operations on both --------------------------------------------------------------------------------------------
 
 class dice {
  public:
@@ -453,7 +453,7 @@ BOOST_AUTO_TEST_CASE(adaptors) {
   BOOST_TEST(with_allocator.size() == queue.size());
 }
 
-// ---- strings -----------------------------------------------------------------------------------------------------------------
+// ---- strings ----------------------------------------------------------------------------------------------------------------
 
 template <class String, class Twin>
 void compare_strings(called_from = {}) {
@@ -602,7 +602,7 @@ BOOST_AUTO_TEST_CASE(string_streams) {
                   std::wstringstream, std::wistringstream>();
 }
 
-// ---- comparing, hashing ------------------------------------------------------------------------------------------------------
+// ---- comparing, hashing -----------------------------------------------------------------------------------------------------
 
 struct any_string_hash {
   using is_transparent = void;

@@ -1,5 +1,5 @@
-// deferred_checking: what was given back wrongly is found when it leaves the front, at the latest when the pool ends, and does no harm
-// there.
+// deferred_checking: what was given back wrongly is found when it leaves the front, at the latest when the pool ends, and does
+// no harm there.
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
@@ -23,7 +23,8 @@ struct recording {
   ~recording() { set_misuse_handler(nullptr); }
 };
 
-using pools = std::tuple<pool<static_size<64>, deferred_checking>, pool<static_size<64>, deferred_checking, return_empty_chunks<>>,
+using pools = std::tuple<pool<static_size<64>, deferred_checking>,
+                         pool<static_size<64>, deferred_checking, return_empty_chunks<>>,
                          pool<static_size<64>, deferred_checking, thread_cached<>>,
                          pool<static_size<24, 8>, deferred_checking, mutex_locking<>>,
                          pool<static_size<256, 64>, deferred_checking, page_local_reuse<4096, prefetch::none, 128>>>;

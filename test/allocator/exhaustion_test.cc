@@ -131,7 +131,8 @@ BOOST_AUTO_TEST_CASE(it_is_asked_where_the_first_store_fails_and_only_there) {
   upstream second;
   using other = fall_back_to<resource_store, fixed_growth<100>>;
   {
-    pool<static_size<64>, resource_store, fixed_growth<100>, other> pool{resource_store{&first}, other{resource_store{&second}}};
+    pool<static_size<64>, resource_store, fixed_growth<100>, other> pool{resource_store{&first},
+                                                                         other{resource_store{&second}}};
     std::vector<void*> blocks(400);
     first.fail(2, test::failing::every_second);
     pool.allocate_batch(blocks);

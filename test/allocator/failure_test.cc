@@ -39,7 +39,8 @@ BOOST_AUTO_TEST_CASE(a_cap_is_exact) {
 
 BOOST_AUTO_TEST_CASE(a_cap_in_bytes_is_exact) {
   upstream upstream;
-  pool<dynamic_size, resource_store, geometric_growth<8, 64, 2, unlimited, 6450>> pool{dynamic_size{64, 8}, resource_store{&upstream}};
+  pool<dynamic_size, resource_store, geometric_growth<8, 64, 2, unlimited, 6450>> pool{dynamic_size{64, 8},
+                                                                                       resource_store{&upstream}};
   std::vector<void*> blocks(101);
   BOOST_TEST(pool.try_allocate_batch(blocks) == 100u);
   BOOST_TEST(pool.capacity() == 100u);

@@ -131,7 +131,8 @@ BOOST_AUTO_TEST_CASE(statistics_and_checking) {
     BOOST_TEST(model.take_batch(50) == 50u);
     BOOST_TEST(pool.statistics().live == 150u);
     BOOST_TEST(pool.statistics().chunks == 5u);
-    BOOST_TEST(pool.statistics().bytes + 1088 == upstream.bytes());  // a table of the chunks, which the checking policy looks up
+    // A table of the chunks, which the checking policy looks up.
+    BOOST_TEST(pool.statistics().bytes + 1088 == upstream.bytes());
 
     void* const block = pool.allocate();
     pool.deallocate(block);
@@ -195,7 +196,8 @@ BOOST_AUTO_TEST_CASE(an_exhaustion_policy_with_a_handler_and_a_second_store) {
   upstream first, second;
   {
     std::vector<void*> hoard;
-    rescued pool{resource_store{&first}, second_chance{{&second, &hoard, [](void* block) { rescued_pool->deallocate(block); }}}};
+    rescued pool{resource_store{&first},
+                 second_chance{{&second, &hoard, [](void* block) { rescued_pool->deallocate(block); }}}};
     rescued_pool = &pool;
     for (int i = 0; i < 30; ++i) hoard.push_back(pool.allocate());
     BOOST_TEST(first.regions() == 1u);

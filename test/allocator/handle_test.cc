@@ -23,8 +23,9 @@ struct order {
 };
 
 using counted = hardened_with<generations>;
-using pools = std::tuple<object_pool<order, counted>, object_pool<order, checked>, object_pool<order, counted, static_array_store<64>>,
-                         object_pool<order, checked, lifo_reuse<>>, object_pool<order, counted, page_local_reuse<>>,
+using pools = std::tuple<object_pool<order, counted>, object_pool<order, checked>,
+                         object_pool<order, counted, static_array_store<64>>, object_pool<order, checked, lifo_reuse<>>,
+                         object_pool<order, counted, page_local_reuse<>>,
                          object_pool<order, hardened_with<generations, guard_bytes, shuffled>, mutex_locking<>>,
                          object_pool<order, counted, thread_cached<>>, object_pool<order, checked, lock_free>>;
 
@@ -117,7 +118,9 @@ BOOST_AUTO_TEST_CASE(an_empty_handle_equals_another) {
 }
 
 BOOST_AUTO_TEST_CASE(without_generations_there_are_no_handles) {
-  const auto gives_handles = []<class Pool>(std::type_identity<Pool>) { return requires(Pool& p, order* o) { p.handle_to(o); }; };
+  const auto gives_handles = []<class Pool>(std::type_identity<Pool>) {
+    return requires(Pool& p, order* o) { p.handle_to(o); };
+  };
   BOOST_TEST(!gives_handles(std::type_identity<object_pool<order>>()));
   BOOST_TEST(!gives_handles(std::type_identity<object_pool<order, hardened>>()));
   BOOST_TEST(gives_handles(std::type_identity<object_pool<order, checked>>()));

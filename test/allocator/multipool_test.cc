@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(the_example_of_simple_memory_pools) {
 
 }  // namespace seed_example
 
-// ---- each type has a pool of its own -----------------------------------------------------------------------------------------
+// ---- each type has a pool of its own ----------------------------------------------------------------------------------------
 
 template <int Which>
 struct thing {

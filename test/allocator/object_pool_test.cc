@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_weak_ptr_may_outlive_the_pool) {
   BOOST_TEST(weak.lock() == nullptr);
 }
 
-// ---- all of it ----------------------------------------------------------------------------------------------------------------
+// ---- all of it --------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(clear_destroys_and_keeps_the_blocks) {
   object_pool<item<24>, fixed_growth<10>> pool;

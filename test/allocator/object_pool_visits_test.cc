@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(
   for (item<64>* const o : all) BOOST_TEST(pool.construct() == o);
 }
 
-// ---- a long walk --------------------------------------------------------------------------------------------------------------
+// ---- a long walk ------------------------------------------------------------------------------------------------------------
 
 template <class Pool, class... Given>
 void walk(std::size_t operations, std::size_t most, called_from = {}, const Given&... given) {
@@ -359,7 +359,8 @@ BOOST_AUTO_TEST_CASE(two_hundred_thousand_operations_agree_with_a_map) {
   walk<object_pool<item<256>, fixed_growth<700>, lifo_reuse<>>>(n, 2000);
   walk<object_pool<item<24, 8>, static_array_store<1000>, batch_reuse<prefetch::none, 128>>>(n, 1500);
   test::upstream upstream;
-  walk<object_pool<item<1>, mutex_locking<>, resource_store, geometric_growth<3, 50, 3>>>(n, 3000, {}, resource_store{&upstream});
+  walk<object_pool<item<1>, mutex_locking<>, resource_store, geometric_growth<3, 50, 3>>>(n, 3000, {},
+                                                                                          resource_store{&upstream});
   BOOST_TEST(upstream.bytes() == 0u);
   BOOST_TEST(upstream.faults() == 0u);
 }

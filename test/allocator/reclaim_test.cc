@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_pool_that_keeps_its_record_is_asked_no_more_when_it_ended
   BOOST_TEST(reclaim_all() == 0u);
 }
 
-// ---- who asks whom -----------------------------------------------------------------------------------------------------------
+// ---- who asks whom ----------------------------------------------------------------------------------------------------------
 
 using shared = std::tuple<mutex_locking<>, mutex_locking<spin_mutex>, mutex_locking<thread_aware_mutex>,
                           mutex_locking<std::recursive_mutex>, grouped_locking<crew, std::mutex>, thread_cached<>>;
@@ -200,7 +200,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(any_thread_asks_pools_that_have_a_lock, locking, s
   fill_and_empty(pool);
   std::size_t bytes = 0;
   std::thread([&] { bytes = reclaim_all(); }).join();
-  if constexpr (!std::is_same_v<locking, thread_cached<>>) BOOST_TEST(bytes != 0u);  // there they wait in this thread's magazine
+  // With thread_cached they wait in this thread's magazine.
+  if constexpr (!std::is_same_v<locking, thread_cached<>>) BOOST_TEST(bytes != 0u);
   BOOST_TEST((bytes + reclaim_all()) == chunk_bytes<asked<0>>());
   BOOST_TEST(pool.capacity() == 0u);
 }
@@ -254,7 +255,7 @@ BOOST_AUTO_TEST_CASE(under_a_group_guard_pools_of_the_group_are_asked_and_others
   poor.deallocate(block);
 }
 
-// ---- user code ---------------------------------------------------------------------------------------------------------------
+// ---- user code --------------------------------------------------------------------------------------------------------------
 
 /// Ends the program where something waits for ever: each case needs seconds.
 class deadline {
@@ -276,7 +277,8 @@ BOOST_AUTO_TEST_CASE(a_store_may_ask_while_its_pool_grows_and_that_pool_stays_al
       const std::size_t before = memory.given_back();
       const std::size_t bytes = reclaim_all();
       BOOST_TEST(memory.given_back() == before);  // never two calls of a store at once
-      if (calls++ == 0 && !std::is_same_v<Locking, grouped_locking<crew, std::mutex>>) BOOST_TEST(bytes != 0u);  // the other pool's
+      // The other pool's.
+      if (calls++ == 0 && !std::is_same_v<Locking, grouped_locking<crew, std::mutex>>) BOOST_TEST(bytes != 0u);
     };
     BOOST_TEST(pool.try_reserve(30));
     memory.on_allocate = nullptr;

@@ -73,7 +73,7 @@ bool distinct(std::vector<T*> all) {
   return std::adjacent_find(all.begin(), all.end(), [](T* a, T* b) { return a + 1 > b; }) == all.end();
 }
 
-// ---- the seed -----------------------------------------------------------------------------------------------------------------
+// ---- the seed ---------------------------------------------------------------------------------------------------------------
 
 /// As in "Stack, Heap, Pool".
 class big_object {
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(the_benchmark_of_stack_heap_pool) {
   BOOST_TEST(pool.acquire() == nullptr);
 }
 
-// ---- made once ----------------------------------------------------------------------------------------------------------------
+// ---- made once --------------------------------------------------------------------------------------------------------------
 
 template <class Policy>
 void make_once(called_from = {}) {
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(every_byte_of_a_free_object_stays) {  // the free list is n
   }
 }
 
-// ---- what is refused ----------------------------------------------------------------------------------------------------------
+// ---- what is refused --------------------------------------------------------------------------------------------------------
 
 template <class Pool, class... Given>
 void refuse(called_from = {}, const Given&... given) {
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_was_never_acquired_is_refused) {
   BOOST_TEST(acquire_all(pool).size() == 28u);
 }
 
-// ---- exceptions ---------------------------------------------------------------------------------------------------------------
+// ---- exceptions -------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_constructor_that_throws_leaves_the_pool_as_it_was) {
   struct tag;
@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(an_object_whose_reset_throws_is_replaced) {
   BOOST_TEST(T::twice == 0);
 }
 
-// ---- the end ------------------------------------------------------------------------------------------------------------------
+// ---- the end ----------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(the_destructor_ends_each_object_once_whether_it_is_out_or_not) {
   struct tag;
@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(the_destructor_ends_each_object_once_whether_it_is_out_or_n
   }
 }
 
-// ---- compositions -------------------------------------------------------------------------------------------------------------
+// ---- compositions -----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_pool_that_grows) {
   struct tag;
@@ -468,7 +468,7 @@ BOOST_AUTO_TEST_CASE(defect_16_release_in_random_order_is_not_quadratic) {
   BOOST_TEST(lots < 20 * few + 200);  // quadratic: 40 times; caches account for some of it
 }
 
-// ---- threads ------------------------------------------------------------------------------------------------------------------
+// ---- threads ----------------------------------------------------------------------------------------------------------------
 
 /// Written without atomics: whoever holds it has it alone.
 struct parcel {
@@ -526,7 +526,25 @@ BOOST_AUTO_TEST_CASE(objects_change_hands) {
   hand_over(aware);
 }
 
-// ---- a long walk --------------------------------------------------------------------------------------------------------------
+// ---- memory that isn't zero -------------------------------------------------------------------------------------------------
+
+struct counted_constructor {
+  counted_constructor() { ++made; }
+  void reset() {}
+  static inline int made = 0;
+};
+
+BOOST_AUTO_TEST_CASE(what_lay_in_an_array_before_is_no_object) {
+  using pool_type = recycling_pool<counted_constructor, static_array_store<4>>;
+  alignas(pool_type) static std::array<std::byte, sizeof(pool_type)> memory;
+  memory.fill(std::byte{2});
+  auto* const pool = ::new (static_cast<void*>(memory.data())) pool_type;
+  BOOST_TEST(acquire_all(*pool).size() == 4u);
+  BOOST_TEST(counted_constructor::made == 4);
+  std::destroy_at(pool);
+}
+
+// ---- a long walk ------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_hundred_thousand_operations_agree_with_two_sets) {
   struct tag;

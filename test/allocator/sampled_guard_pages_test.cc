@@ -1,5 +1,5 @@
-// Sampled guard pages on top of pools: sampled blocks are blocks like others, and misuse of them faults on the instruction or is
-// reported. (guarded_slots_test has the mechanism, byte by byte.)
+// Sampled guard pages on top of pools: sampled blocks are blocks like others, and misuse of them faults on the instruction or
+// is reported. (guarded_slots_test has the mechanism, byte by byte.)
 #include <boost/test/unit_test.hpp>
 
 #include <sys/syscall.h>
@@ -41,7 +41,8 @@ using each = sampled_guard_pages<1, Then>;
 using pools = std::tuple<pool<static_size<64>, each<no_checking>>, pool<static_size<64>, each<hardened>>,
                          pool<static_size<60, 4>, each<checked>, counting_statistics>,
                          pool<static_size<64>, each<no_checking>, mutex_locking<>, counting_statistics>,
-                         pool<static_size<64>, each<hardened>, thread_cached<>>, pool<static_size<64>, each<no_checking>, lock_free>,
+                         pool<static_size<64>, each<hardened>, thread_cached<>>,
+                         pool<static_size<64>, each<no_checking>, lock_free>,
                          pool<static_size<64>, each<no_checking>, static_array_store<100>>,
                          pool<static_size<64>, each<deferred_checking>, return_empty_chunks<>>,
                          pool<static_size<5000>, each<no_checking>>>;
@@ -240,7 +241,8 @@ BOOST_AUTO_TEST_CASE(a_signal_handler_explains_a_fault) {
   BOOST_TEST(status == 0);
   const std::string words(text, static_cast<std::size_t>(length));
   BOOST_TEST(words.starts_with("tarn: page fault: pool \"orders\" <64 bytes>@0x"), words);
-  BOOST_TEST(words.ends_with(": access at +9, after it was given back, allocated seq 1 thread " + me + "; freed seq 2 thread " + me + "\n"),
+  BOOST_TEST(words.ends_with(": access at +9, after it was given back, allocated seq 1 thread " + me + "; freed seq 2 thread " +
+                             me + "\n"),
              words);
 }
 
@@ -294,7 +296,8 @@ BOOST_AUTO_TEST_CASE(a_sampled_block_that_is_left_is_a_leak) {
     for (const int others : {0, 1, 20}) {
       const auto left = static_cast<std::size_t>(sampled + others);
       for (const bool lists : {false, true}) {
-        const std::vector<misuse> seen = lists ? told_at_the_end<checked>(sampled, others) : told_at_the_end<hardened>(sampled, others);
+        const std::vector<misuse> seen =
+            lists ? told_at_the_end<checked>(sampled, others) : told_at_the_end<hardened>(sampled, others);
         BOOST_REQUIRE(seen.size() == (left != 0));
         if (left == 0) continue;
         BOOST_TEST((seen[0].kind == misuse_kind::leak));

@@ -30,7 +30,7 @@
 namespace tarn::test {
 namespace {
 
-// ---- classes --------------------------------------------------------------------------------------------------------------------
+// ---- classes ----------------------------------------------------------------------------------------------------------------
 
 template <std::size_t Smallest, std::size_t Largest>
 void check_geometric(called_from = {}) {
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(class_size_grows_with_the_request) {
   BOOST_TEST(odd::class_size(50, 8) == 0u);
 }
 
-// ---- every size, every alignment ------------------------------------------------------------------------------------------------
+// ---- every size, every alignment --------------------------------------------------------------------------------------------
 
 /// The live blocks, which may not overlap, each with a stamp at both ends and, while it is small, in all of it.
 template <class Pool>
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(a_long_walk) {
   BOOST_TEST(upstream.faults() == 0u);
 }
 
-// ---- what goes back ---------------------------------------------------------------------------------------------------------------
+// ---- what goes back ---------------------------------------------------------------------------------------------------------
 
 template <class... Policies>
 void give_all_back(called_from = {}) {
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(sizes_that_no_store_can_meet_are_refused) {
   BOOST_TEST(pool.try_allocate(16, all / 2 + 1) == nullptr);
 }
 
-// ---- stores that fail ---------------------------------------------------------------------------------------------------------------
+// ---- stores that fail -------------------------------------------------------------------------------------------------------
 
 std::size_t points = 0;  // calls of a store that were made to fail
 
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(defect_8_a_store_that_fails_leaves_nothing_behind) {
   BOOST_TEST(points >= 200u);
 }
 
-// ---- bounded stores -----------------------------------------------------------------------------------------------------------------
+// ---- bounded stores ---------------------------------------------------------------------------------------------------------
 
 constexpr std::size_t granule = 16 * 1024;
 
@@ -516,7 +516,7 @@ BOOST_AUTO_TEST_CASE(defect_25_release_twice_makes_no_block_twice) {
   }
 }
 
-// ---- threads ------------------------------------------------------------------------------------------------------------------------
+// ---- threads ----------------------------------------------------------------------------------------------------------------
 
 template <class Pool, class... Given>
 void ask_for_a_new_class_at_once(called_from = {}, const Given&... given) {

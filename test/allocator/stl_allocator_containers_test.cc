@@ -1,5 +1,5 @@
-// Whole containers with sources, whichever way they are copied, moved and swapped: each block returns to where it came from, with its
-// size and alignment.
+// Whole containers with sources, whichever way they are copied, moved and swapped: each block returns to where it came from,
+// with its size and alignment.
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>

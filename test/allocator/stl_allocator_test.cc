@@ -1,4 +1,5 @@
-// stl_allocator against the standard's requirements of allocators: types, blocks, which pool they come from, a store that fails.
+// stl_allocator against the standard's requirements of allocators: types, blocks, which pool they come from, a store that
+// fails.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -252,7 +253,7 @@ BOOST_AUTO_TEST_CASE(more_objects_than_there_can_be) {
   BOOST_TEST(vector.max_size() <= std::allocator_traits<stl_allocator<int>>::max_size(vector.get_allocator()));
 }
 
-// ---- which pool --------------------------------------------------------------------------------------------------------------
+// ---- which pool -------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(types_of_equal_size_and_alignment_share_one_pool) {
   struct pair_of_ints {

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(moving_nodes_asks_no_source) {
   BOOST_TEST(m.size() + n.size() == 4u);
 }
 
-// ---- other users of allocators -----------------------------------------------------------------------------------------------
+// ---- other users of allocators ----------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(shared_pointers) {
   struct alignas(64) thing {
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(allocators_that_are_handed_down) {
   BOOST_TEST(outer.faults() == 0u);
 }
 
-// ---- threads -----------------------------------------------------------------------------------------------------------------
+// ---- threads ----------------------------------------------------------------------------------------------------------------
 
 struct stamped {
   std::uint64_t id;

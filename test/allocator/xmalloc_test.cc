@@ -15,14 +15,16 @@
 //   10  only 15 classes; reserves eight times its size defect_10_...                          here, xmalloc_static_test.cc
 //   11  blocks of one byte outside the pool           defect_11_...                          object_pool_test.cc
 //   12  failures are counted as allocations           defect_12_...                          here, object_pool_test.cc
-//   13  release and fill doubles each time            defect_13_...                          object_pool, multipool, size_class_pool
+//   13  release and fill doubles each time            defect_13_...                          object_pool, multipool,
+//                                                                                            size_class_pool
 //   14  destruction in random order is quadratic      defect_14_...                          object_pool_test.cc
 //   15  over-aligned types misaligned; double frees   defect_15_...                          object_pool, recycling_pool
 //   16  the same, of checked releases                 defect_16_...                          here, recycling_pool_test.cc
 //   17  a reserve that is dropped                     conformance_test.cc: reserve()
 //   18  hosted code in a freestanding build           tarn is not for freestanding builds
 //   19  a constructor that throws leaks its slot      defect_19_...                          object_pool, recycling_pool
-//   20  sizes that are no multiple of the alignment   defect_20_...                          size_class_pool; memory_resource_test.cc
+//   20  sizes that are no multiple of the alignment   defect_20_...                          size_class_pool;
+//                                                                                            memory_resource_test.cc
 //   21  a swallowed failure, then a crash             defect_8_...; memory_resource_test.cc
 //   22  memory grows with the threads that came       memory_resource_threads_test.cc
 //   23  a pair costs more with more live blocks       bench/; defect_16_...                  here
@@ -54,7 +56,7 @@
 namespace tarn::test {
 namespace {
 
-// ---- other allocators: a heap of their own, that fails on demand --------------------------------------------------------------
+// ---- other allocators: a heap of their own, that fails on demand ------------------------------------------------------------
 
 template <class Tag>
 struct failing_store {
@@ -114,7 +116,7 @@ bool holds(const void* block, int byte, std::size_t bytes) {
   return std::all_of(b, b + bytes, [=](unsigned char c) { return c == static_cast<unsigned char>(byte); });
 }
 
-// ---- xmalloc, xfree -------------------------------------------------------------------------------------------------------------
+// ---- xmalloc, xfree ---------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(defect_7_every_payload_is_aligned_to_16) {
   std::vector<void*> all;
@@ -183,7 +185,7 @@ BOOST_AUTO_TEST_CASE(usable_sizes) {
   BOOST_TEST(in_use() == 0u);
 }
 
-// ---- xrealloc -------------------------------------------------------------------------------------------------------------------
+// ---- xrealloc ---------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(xrealloc_of_null_and_to_nothing) {
   void* const block = xrealloc(nullptr, 100);
@@ -266,7 +268,7 @@ BOOST_AUTO_TEST_CASE(xrealloc_that_fails_keeps_the_block) {
   BOOST_TEST(store::bytes == 0u);
 }
 
-// ---- xcalloc --------------------------------------------------------------------------------------------------------------------
+// ---- xcalloc ----------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(xcalloc_is_zero_also_in_used_blocks) {
   for (const std::size_t bytes : {1u, 16u, 40u, 1000u, 4096u, 9000u}) {
@@ -308,7 +310,7 @@ BOOST_AUTO_TEST_CASE(xcalloc_does_not_wrap) {
   BOOST_TEST(in_use() == 0u);
 }
 
-// ---- xaligned_alloc -------------------------------------------------------------------------------------------------------------
+// ---- xaligned_alloc ---------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(xaligned_alloc_aligns) {
   std::vector<std::pair<void*, std::size_t>> all;
@@ -357,7 +359,7 @@ BOOST_AUTO_TEST_CASE(xfree_sized_after_xrealloc_in_place) {  // the block is of 
   BOOST_TEST(in_use() == 0u);
 }
 
-// ---- statistics, trim -----------------------------------------------------------------------------------------------------------
+// ---- statistics, trim -------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(statistics_balance) {
   using other = xallocator<struct balance, heap_store>;
@@ -425,7 +427,7 @@ BOOST_AUTO_TEST_CASE(defect_24_every_block_goes_back_to_the_store) {
   }
 }
 
-// ---- defects of other libraries -------------------------------------------------------------------------------------------------
+// ---- defects of other libraries ---------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(defect_8_xmalloc_recovers_after_failed_growth) {
   using store = failing_store<struct recovers>;
@@ -507,7 +509,7 @@ BOOST_AUTO_TEST_CASE(defect_16_freeing_in_random_order_is_not_quadratic) {
   BOOST_TEST(lots < 20 * few + 200);  // quadratic: 40 times; caches account for some of it
 }
 
-// ---- threads --------------------------------------------------------------------------------------------------------------------
+// ---- threads ----------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(blocks_change_hands) {
   struct packet {
@@ -549,7 +551,7 @@ BOOST_AUTO_TEST_CASE(blocks_change_hands) {
   BOOST_TEST(in_use() == 0u);
 }
 
-// ---- a long walk ----------------------------------------------------------------------------------------------------------------
+// ---- a long walk ------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_long_walk) {
   struct part {

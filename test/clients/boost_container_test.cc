@@ -43,7 +43,7 @@ namespace {
 
 namespace bc = boost::container;
 
-// ---- four ways to tarn -------------------------------------------------------------------------------------------------------
+// ---- four ways to tarn ------------------------------------------------------------------------------------------------------
 
 /// Each has an allocator template, makes one, and knows whether everything came back.
 struct by_stl_allocator {
@@ -114,7 +114,7 @@ struct by_boost_pmr {
   }
 };
 
-// ---- what is done ------------------------------------------------------------------------------------------------------------
+// ---- what is done -----------------------------------------------------------------------------------------------------------
 
 template <class Way, class T>
 using from = typename Way::template allocator<T>;

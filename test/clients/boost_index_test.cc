@@ -52,7 +52,7 @@ struct by_std_pmr {
 template <class Way, class T>
 using from = typename Way::template allocator<T>;
 
-// ---- Boost.MultiIndex --------------------------------------------------------------------------------------------------------
+// ---- Boost.MultiIndex -------------------------------------------------------------------------------------------------------
 
 struct record {
   int code;
@@ -157,7 +157,7 @@ void index_all_characters(called_from = {}) {
 BOOST_AUTO_TEST_CASE(multi_index_by_stl_allocator) { index_all_characters<by_stl_allocator>(); }
 BOOST_AUTO_TEST_CASE(multi_index_by_std_pmr) { index_all_characters<by_std_pmr>(); }
 
-// ---- Boost.Unordered ---------------------------------------------------------------------------------------------------------
+// ---- Boost.Unordered --------------------------------------------------------------------------------------------------------
 
 /// How often each word stands in the names, and where.
 template <class Way>

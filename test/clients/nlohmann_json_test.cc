@@ -1,5 +1,5 @@
-// A JSON library whose objects, arrays, strings and bytes are all tarn's, beside the same library with the standard's, on a real
-// document: parsed, walked, edited, written and read again, both hold the same.
+// A JSON library whose objects, arrays, strings and bytes are all tarn's, beside the same library with the standard's, on a
+// real document: parsed, walked, edited, written and read again, both hold the same.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

@@ -96,7 +96,8 @@ def static_cases(compiler, good, bad):
             "no pool at all"]
 
     for name, find in [("guard variable", guards), ("initialiser", initialisers), ("pool outside .bss", outside_bss)]:
-        yield f"static pools: no {name} ({compiler})", lambda find=find: "found " + ", ".join(find(good)) if find(good) else None
+        yield (f"static pools: no {name} ({compiler})",
+               lambda find=find: "found " + ", ".join(find(good)) if find(good) else None)
         yield f"control: a {name} is found ({compiler})", lambda find=find: None if find(bad) else "found none"
 
 

@@ -20,7 +20,8 @@ void use() { wrong.deallocate(wrong.allocate()); }
 #endif
 }  // namespace e1_front_too_small
 
-// expect: tarn: [E2] page_local_reuse with pages that are no power of two or under 4096 bytes, or a front that is no multiple of 64
+// expect: tarn: [E2] page_local_reuse with pages that are no power of two or under 4096 bytes,
+// expect: or a front that is no multiple of 64
 namespace e2_front_of_100 {
 #ifdef TARN_TWIN
 tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<65536, tarn::prefetch::none, 192>> right;

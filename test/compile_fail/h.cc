@@ -1,7 +1,8 @@
 // H: parameters of checking policies.
 #include "tarn/allocator/pool.h"
 
-// expect: tarn: [H1] hardened_with was given something that is none of its options; they are shuffled, guard_bytes and generations
+// expect: tarn: [H1] hardened_with was given something that is none of its options;
+// expect: they are shuffled, guard_bytes and generations
 namespace h1_hardened_with_an_int {
 #ifdef TARN_TWIN
 tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, tarn::guard_bytes>> right;

@@ -1,5 +1,5 @@
-// Policies whose header is missing: they are declared where all policies are, and defined where their parts of the standard library
-// are included.
+// Policies whose header is missing: they are declared where all policies are, and defined where their parts of the standard
+// library are included.
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 

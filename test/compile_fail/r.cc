@@ -46,7 +46,8 @@ tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::fixed_growth<16>> wr
 // expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
 namespace r3_static_pool_that_grows {
 #ifdef TARN_TWIN
-void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<8>>::instance().allocate(); }
+using pool = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<8>>;
+void* right() { return pool::instance().allocate(); }
 #else
 using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<8>, tarn::fixed_growth<4>>;
 void* use() { return wrong::instance().allocate(); }

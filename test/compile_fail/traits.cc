@@ -1,5 +1,5 @@
-// What policies say of themselves. A word that isn't there is the compiler's own error, which names it; what is said and not there, or
-// there and not said, is the rule's.
+// What policies say of themselves. A word that isn't there is the compiler's own error, which names it; what is said and not
+// there, or there and not said, is the rule's.
 #include <cstddef>
 #include <cstdlib>
 

@@ -23,8 +23,8 @@ import compilers
 # that adds some.
 FLOOR = {"code blocks": 42, "code blocks that run": 38, "tests of bad input": 76}
 
-# Nearly all code includes it, and parsing it is most of the work. Where a block's own headers include it, it is put before them,
-# as parsed already; whether a block includes all that it needs is seen all the same.
+# Nearly all code includes it, and parsing it is most of the work. Where a block's own headers include it, it is put before
+# them, as parsed already; whether a block includes all that it needs is seen all the same.
 PRECOMPILED = "tarn/allocator/pool.h"
 
 AXES = ["size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics"]
@@ -175,8 +175,8 @@ def reached(tree, text):
 
 
 def check_blocks(tree, headers, wanted):
-    """Compiles every block. `headers`: what a fragment may use without an #include; `wanted`: compilers. They take turns, but for
-    what must be rejected: of each other's messages they know nothing. A nightly run has every block compiled by all."""
+    """Compiles every block. `headers`: what a fragment may use without an #include; `wanted`: compilers. They take turns, but
+    for what must be rejected: of each other's messages they know nothing. A nightly run has every block compiled by all."""
     root = compilers.include_root()
     cases = []
     if not wanted:

@@ -128,8 +128,8 @@ def run_mistake(root, mistake):
         status, said, seconds, _ = target.run(f"-runs={RUNS_FOR_MISTAKES}", "-seed=1")
     except (RuntimeError, Found, subprocess.TimeoutExpired) as error:
         return line, str(error)
-    found = re.search(r"^(?:tarn: (.*)|==\d+==ERROR: (.*?)(?: on unknown| on address|:? \(| 0x|$).*|.*runtime error: (.*))$", said,
-                      re.MULTILINE)
+    found = re.search(r"^(?:tarn: (.*)|==\d+==ERROR: (.*?)(?: on unknown| on address|:? \(| 0x|$).*|.*runtime error: (.*))$",
+                      said, re.MULTILINE)
     if status == 0 or found is None:
         return line, f"exit status {status}, nothing found in {numbers(said)[1]} executions\n{said[-1000:]}"
     what = next(filter(None, found.groups()))

@@ -121,13 +121,14 @@ def symbols_case(builder, source, compiler, visibility):
 
 NO_DOMAINS = {"policies/locking/detail/thread_slots.h": {"return domain.load(memory_order_relaxed) == me.domain;":
                                                      "return me.offset[0] != 1;"},
-              "policies/locking/detail/magazine_calls.h": {"if (owner != me.domain) return nullptr;": ""}}
+              "policies/locking/detail/magazine_exchange.h": {"if (owner != me.domain) return nullptr;": ""}}
 NO_SHARING = {"allocator/shared_pool.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
 KEPT_AT_THE_END = {"policies/detail/reclaim_list.h": {"std::atexit(end_of_reclaim);": ""}}
 
 
 def control_case(what, c, words, headers, found_out):
-    """`headers`: what is replaced in them. `found_out` says from the output of a run of these words, and its fault, whether what is missing was noticed."""
+    """`headers`: what is replaced in them. `found_out` says from the output of a run of these words, and its fault, whether
+    what is missing was noticed."""
 
     def wrong():
         try:

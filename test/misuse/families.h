@@ -1,5 +1,5 @@
-// The composition families of the matrix, for one checking policy. Each policy has a source file of its own: compilers then work
-// side by side.
+// The composition families of the matrix, for one checking policy. Each policy has a source file of its own: compilers then
+// work side by side.
 #ifndef TARN_TEST_MISUSE_FAMILIES_H_
 #define TARN_TEST_MISUSE_FAMILIES_H_
 
@@ -48,7 +48,9 @@ class subject_of final : public subject {
 
   void* get() noexcept override { return pool_->try_allocate(); }
   void give(void* block) noexcept override { pool_->deallocate(block); }
-  void give(void* block, std::size_t bytes, std::size_t alignment) noexcept override { pool_->deallocate(block, bytes, alignment); }
+  void give(void* block, std::size_t bytes, std::size_t alignment) noexcept override {
+    pool_->deallocate(block, bytes, alignment);
+  }
   void end() noexcept override {
     if (!std::exchange(ended_, true)) pool_->~Pool();
   }
@@ -70,10 +72,12 @@ class subject_of final : public subject {
   void set_mark(bool in_use) noexcept override {
     if constexpr (checking::traits.refuses) {
       auto& record = *static_cast<typename checking::record*>(mark_);
-      if constexpr (requires { record.state; })
-        record.state = in_use ? std::remove_reference_t<decltype(record)>::used : std::remove_reference_t<decltype(record)>::idle;
-      else
+      if constexpr (requires { record.state; }) {
+        using record_type = std::remove_reference_t<decltype(record)>;
+        record.state = in_use ? record_type::used : record_type::idle;
+      } else {
         record.freed = in_use ? 0 : record.allocated + 1;
+      }
     }
   }
   std::uint64_t* bitmap_word(void* block, std::uint64_t& bit) noexcept override {

@@ -1,6 +1,7 @@
-// The misuse matrix: every kind of misuse (kinds.h) of every composition family (families.h) under every checking policy. What is
-// caught is reported once, as it should be, and changes nothing; in a child with the default handler it ends the program with that
-// one line. What is a known miss is reported by nobody: where one is reported after all, its place in the matrix is wrong.
+// The misuse matrix: every kind of misuse (kinds.h) of every composition family (families.h) under every checking policy. What
+// is caught is reported once, as it should be, and changes nothing; in a child with the default handler it ends the program
+// with that one line. What is a known miss is reported by nobody: where one is reported after all, its place in the matrix is
+// wrong.
 #include <boost/test/unit_test.hpp>
 
 #include <array>
@@ -90,7 +91,8 @@ void check_caught_in_child(const family& of, const kind& k, const std::string& w
     const bool goes_on = t.expected.size() == 1 && t.expected[0].kind == misuse_kind::leak;
     const std::size_t lines = t.expected[0].kind == misuse_kind::leak ? t.expected.size() : 1;
     if (end.status != (goes_on ? 0 : -SIGABRT)) BOOST_ERROR(where + ": the child ended with " + std::to_string(end.status));
-    if (end.reports() != lines) BOOST_ERROR(where + ": " + std::to_string(end.reports()) + " reports of the child: " + end.words);
+    if (end.reports() != lines)
+      BOOST_ERROR(where + ": " + std::to_string(end.reports()) + " reports of the child: " + end.words);
     if (lines == 1 && !end.wrote_one_line()) BOOST_ERROR(where + ": not one line: " + end.words);
   }
   if (end.words.compare(0, expected.size(), expected) != 0) BOOST_ERROR(where + ": the child wrote: " + end.words);
@@ -164,7 +166,9 @@ bool delete_as_array(policy checks, called_from = {}) {
     act(object);
     BOOST_TEST(recorder::seen().size() == 1u);
     for (const report& r : recorder::seen()) {
-      BOOST_TEST((r.what.kind == misuse_kind::array_delete && r.what.address == object && r.what.pool == &Class::memory_pool()), r.text);
+      BOOST_TEST(
+          (r.what.kind == misuse_kind::array_delete && r.what.address == object && r.what.pool == &Class::memory_pool()),
+          r.text);
     }
     delete object;
     BOOST_TEST(new Class == object);

@@ -57,7 +57,8 @@ struct use {
   /// Everything that a pool can be asked for.
   static void all() {
     std::array<void*, 3> out;
-    const bool refuses = pool->try_allocate() == nullptr && pool->try_allocate_batch(out) == 0 && !pool->try_reserve(10'000'000);
+    const bool refuses =
+        pool->try_allocate() == nullptr && pool->try_allocate_batch(out) == 0 && !pool->try_reserve(10'000'000);
     if (block != nullptr) pool->deallocate(block);
     if constexpr (requires { pool->trim(); }) {
       if (pool->trim() != 0) ++obeyed;
@@ -85,7 +86,8 @@ void store_meddles(const char* name, called_from = {}) {
     std::array<void*, 200> more;
     for (void*& one : more) one = pool.allocate();  // the store is at work at least three times
     if (used::refused < 3 || used::obeyed != 0 || used::refused != upstream.calls - calls_before) return 1;
-    // Told once for each call that was interrupted: an allocation can ask the store for a chunk, and for memory of the pool's own.
+    // Told once for each call that was interrupted: an allocation can ask the store for a chunk, and for memory of the pool's
+    // own.
     if (recorder::seen().size() < 3 || recorder::seen().size() > used::refused) return 2;
     for (const report& r : recorder::seen())
       if (r.what.kind != misuse_kind::reentry || r.what.pool != &pool || r.what.thread == 0) return 3;
@@ -270,8 +272,8 @@ BOOST_AUTO_TEST_CASE(lock_free_serves_signal_handlers) {
     pool.reserve(1000);
     stack_of_handler = &pool;
     const auto handle = [](int) {
-      // The first block comes back, the second stays away until the next time: who was interrupted finds the same first block, and
-      // another behind it.
+      // The first block comes back, the second stays away until the next time: who was interrupted finds the same first block,
+      // and another behind it.
       static void* kept = nullptr;
       if (kept != nullptr) stack_of_handler->deallocate(std::exchange(kept, nullptr));
       void* const one = stack_of_handler->try_allocate();

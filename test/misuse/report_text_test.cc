@@ -141,7 +141,8 @@ std::vector<std::string> lines_of_real_misuse() {
     const std::string other = "thread " + std::to_string(recorder::seen().back().what.thread);
     note(names);
     std::string& line = lines.back();
-    if (const std::size_t at = line.find("by " + other); at != std::string::npos) line.replace(at + 3, other.size(), "thread N");
+    if (const std::size_t at = line.find("by " + other); at != std::string::npos)
+      line.replace(at + 3, other.size(), "thread N");
     invoices.deallocate(c);
     std::destroy_at(&orders);
     note(normaliser(names).name(a, "A"));
@@ -175,7 +176,8 @@ std::vector<std::string> lines_of_real_misuse() {
     BOOST_REQUIRE(!recorder::seen().empty());
     const std::string size = std::to_string(upstream.bytes_) + " bytes at";
     note(normaliser().name(recorder::seen().back().what.address, "REGION"));
-    if (const std::size_t at = lines.back().find(size); at != std::string::npos) lines.back().replace(at, size.size(), "N bytes at");
+    if (const std::size_t at = lines.back().find(size); at != std::string::npos)
+      lines.back().replace(at, size.size(), "N bytes at");
   }
   {
     Order* const order = new Order;
@@ -285,7 +287,8 @@ BOOST_AUTO_TEST_CASE(text_is_cut) {
       bool outside = false;
       for (std::size_t i = 0; i != sizeof text; ++i)
         if (i < 50 || i >= 50 + bytes) outside |= text[i] != 0x7E;
-      if (outside || length != expected || (bytes != 0 && (text[50 + length] != '\0' || whole.compare(0, length, text + 50) != 0)))
+      if (outside || length != expected ||
+          (bytes != 0 && (text[50 + length] != '\0' || whole.compare(0, length, text + 50) != 0)))
         BOOST_ERROR("kind " << kind << " in " << bytes << " bytes");
     }
   }

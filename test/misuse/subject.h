@@ -1,5 +1,5 @@
-// A pool that is misused, behind virtual functions: what is tried on many compositions is compiled once. It counts its operations
-// as the pool should, so that the sequence numbers of a report can be foretold.
+// A pool that is misused, behind virtual functions: what is tried on many compositions is compiled once. It counts its
+// operations as the pool should, so that the sequence numbers of a report can be foretold.
 #ifndef TARN_TEST_MISUSE_SUBJECT_H_
 #define TARN_TEST_MISUSE_SUBJECT_H_
 

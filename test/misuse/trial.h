@@ -162,7 +162,8 @@ class trial {
     const bool counts = about.checks == policy::checked;
     says(w.allocated == (counts ? life.allocated : 0) && w.freed == (counts ? life.freed : 0), "another sequence number");
     const std::uint64_t me = counts ? detail::this_thread_number() : 0;
-    says(w.allocated_by == (life.allocated != 0 ? me : 0) && w.freed_by == (life.freed != 0 && !freed_by_nobody ? me : 0), "another thread");
+    says(w.allocated_by == (life.allocated != 0 ? me : 0) && w.freed_by == (life.freed != 0 && !freed_by_nobody ? me : 0),
+         "another thread");
   }
 
   std::size_t capacity_ = 0;

@@ -5,7 +5,7 @@
  *     give_full   push
  *     give_empty  push
  *     take_empty  pop carve pop
- *   mirrors policies/locking/detail/magazine_calls.h
+ *   mirrors policies/locking/detail/magazine_exchange.h
  *     unload_full depot_.take_full pool.list.push_batch depot_.give_empty
  *     empty       pool.list.push_batch pool.list.push_batch
  *
@@ -159,7 +159,7 @@ inline unload_full() {
   }
 }
 
-/* magazine_calls::empty */
+/* magazine_exchange::empty */
 inline empty_slot(id) {
   plain {
     atomic { assert(is_mine(id)); m = current[id]; n = top[id] };

@@ -2,7 +2,7 @@
  *
  *   mirrors policies/locking/detail/thread_slots.h
  *     exchange    use
- *   mirrors policies/locking/detail/magazine_calls.h
+ *   mirrors policies/locking/detail/magazine_exchange.h
  *     mine        Process::self Process::enrol domain_.load domain_.compare_exchange_strong slots_.find s.is_used core_guard
  *                 slots_.make_group depot_.take_empty s.use s.domain.store
  *     refill      s.exchange core_guard depot_.has_full carve scavenge carve take_full prefetch_each

@@ -9,8 +9,10 @@
  *     push        Process::self s.is_of
  *     pop_slow    mine pop_locked refill
  *     push_slow   mine push_locked make_space push_locked
+ *   mirrors policies/locking/detail/magazine_exchange.h
  *     push_locked core_guard pool.list.push_batch
  *     pop_locked  core_guard pool.list.pop_batch unload_full scavenge pool.list.pop_batch
+ *   mirrors policies/locking/detail/magazine_calls.h
  *     drain       Process::self core_guard domain_.load slots_.find empty unload_full scavenge
  *
  * Whoever is handed a block has it alone, only the holder of an id uses its slot, and in the end each block and each magazine

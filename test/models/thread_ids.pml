@@ -7,7 +7,7 @@
  *     ~janitor    record_.resign process_ids.give_back
  *     enrol
  *     enrol       self library_ends.load process_ids.take me.enrol
- *   mirrors policies/locking/detail/magazine_calls.h
+ *   mirrors policies/locking/detail/magazine_exchange.h
  *     scavenge    Process::ids domain_.load slots_.each s.domain.load numbers.take empty depot_.give_empty depot_.give_empty
  *                 slots::renew numbers.give_back */
 
@@ -84,7 +84,7 @@ inline janitor_step() {
   }
 }
 
-/* magazine_calls::scavenge. The domains of slots are guarded, as everything here is but the ids. */
+/* magazine_exchange::scavenge. The domains of slots are guarded, as everything here is but the ids. */
 inline scavenge() {
   other = 1;
   do

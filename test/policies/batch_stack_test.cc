@@ -33,7 +33,8 @@ struct plain_words {
 };
 
 struct blocks {
-  blocks(std::size_t words, std::size_t batches) : stride((words + 1) * sizeof(void*)), bytes(stride * batch * batches, std::byte{0xEE}) {
+  blocks(std::size_t words, std::size_t batches)
+      : stride((words + 1) * sizeof(void*)), bytes(stride * batch * batches, std::byte{0xEE}) {
     for (std::size_t i = 0; i < batch * batches; ++i) addresses.push_back(bytes.data() + i * stride);
   }
   std::size_t stride;  // a word more than the batch may use

@@ -16,7 +16,8 @@ namespace {
 using tarn::detail::block_bitmap;
 
 struct bitmap_of {
-  bitmap_of(std::size_t n, std::size_t page_words) : blocks(n), memory(block_bitmap::bytes(n, page_words) / 8 + 2, ~std::uint64_t{0}) {
+  bitmap_of(std::size_t n, std::size_t page_words)
+      : blocks(n), memory(block_bitmap::bytes(n, page_words) / 8 + 2, ~std::uint64_t{0}) {
     bits.open(reinterpret_cast<std::byte*>(memory.data() + 1), n, page_words);
   }
   void mark(std::size_t block) { bits.mark(block / 64, std::uint64_t{1} << block % 64, 1); }

@@ -1,4 +1,5 @@
-// What a checking policy knows of each block, alone: records are made as blocks are first handed out, in memory that nobody cleared.
+// What a checking policy knows of each block, alone: records are made as blocks are first handed out, in memory that nobody
+// cleared.
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
@@ -25,7 +26,8 @@ constexpr std::byte nobodys{0xEE};
 template <class Record>
 struct column : block_records<Record> {
   explicit column(std::size_t blocks)
-      : bytes(block_records<Record>::column_bytes(blocks, geometry)), memory((bytes + 64) / sizeof(std::uint64_t) + 1, 0xEEEEEEEEEEEEEEEEu) {
+      : bytes(block_records<Record>::column_bytes(blocks, geometry)),
+        memory((bytes + 64) / sizeof(std::uint64_t) + 1, 0xEEEEEEEEEEEEEEEEu) {
     this->open(start(), blocks, geometry);
   }
   std::byte* start() { return reinterpret_cast<std::byte*>(memory.data()); }

@@ -1,5 +1,5 @@
-// The pointers in free blocks, alone: what is written is read, and encoded ones say nothing to whoever looks into the block, nor
-// can he write one that is followed.
+// The pointers in free blocks, alone: what is written is read, and encoded ones say nothing to whoever looks into the block,
+// nor can he write one that is followed.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -88,7 +88,8 @@ void check_that_what_is_written_is_read(tarn::test::called_from = {}) {
   const auto in = all.in();
   BOOST_TEST(in.count() == (Shape.links != 0 ? 2u : 64 / word));
   for (std::size_t i = 0; i != all.count; ++i)
-    for (std::size_t w = 0; w != in.count(); ++w) in.write(all.at(i), w, (i + w) % 5 == 0 ? nullptr : all.at((i + w) % all.count));
+    for (std::size_t w = 0; w != in.count(); ++w)
+      in.write(all.at(i), w, (i + w) % 5 == 0 ? nullptr : all.at((i + w) % all.count));
   for (std::size_t i = 0; i != all.count; ++i)
     for (std::size_t w = 0; w != in.count(); ++w) {
       void* const read = in.read(all.at(i), w);

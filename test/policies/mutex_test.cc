@@ -1,5 +1,5 @@
-// The library's own mutex: it excludes, try_lock() sees that it is taken, and a waiting thread sleeps until it is woken. It may be locked
-// while the process has one thread and unlocked when it has two.
+// The library's own mutex: it excludes, try_lock() sees that it is taken, and a waiting thread sleeps until it is woken. It may
+// be locked while the process has one thread and unlocked when it has two.
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The checked pools of the process by address: 256 have names, further ones are left out; and bytes at an address that need not be
-// anything.
+// The checked pools of the process by address: 256 have names, further ones are left out; and bytes at an address that need not
+// be anything.
 #include <boost/test/unit_test.hpp>
 
 #include <array>

@@ -1,4 +1,5 @@
-// A mutex that spins: a thread that waits long sleeps, and gets it in the end. What it shares with tarn::mutex is in mutex_test.cc.
+// A mutex that spins: a thread that waits long sleeps, and gets it in the end. What it shares with tarn::mutex is in
+// mutex_test.cc.
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

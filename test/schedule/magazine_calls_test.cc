@@ -162,7 +162,8 @@ BOOST_AUTO_TEST_CASE(mistakes_with_unloading_are_found) {
   found(std::type_identity<variants::unloaded_without_guard::types>{}, "unloaded without the guard", giving);
   found(std::type_identity<variants::unloaded_blocks_stay::types>{}, "blocks given to the core, and kept", giving);
   found(std::type_identity<variants::unloaded_spare_stays::types>{}, "a spare given to the core, and kept", leaning);
-  found(std::type_identity<variants::limit_left_low::types>{}, "a magazine that is half full given to the depot", {{"aaaaooooaaaa", "aaaaooooaaaa"}, 8});
+  found(std::type_identity<variants::limit_left_low::types>{}, "a magazine that is half full given to the depot",
+        {{"aaaaooooaaaa", "aaaaooooaaaa"}, 8});
 }
 
 /// Nothing of the thread runs between the two, unless a signal handler does; and who uses thread_cached there is lost anyway.

@@ -185,14 +185,15 @@ TABLES = {
             "last_of_batch_linked_first": SMALL_TABLES + [
                 (1, "stack_.push_chain(first, link_of(last));", "stack_.push_chain(first, link_of(first));")],
             "carved_without_guard": SMALL_TABLES + [(
-                1, "[[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the list empty finds the rest on the "
-                "stack\n", "")],
+                1, "[[maybe_unused]] const auto lock = core_guard();  "
+                "// to the end: who finds the list empty finds the rest on the stack\n", "")],
             "chain_published_before_linked": SMALL_TABLES + [
                 (1, "    stack_.push_chain(first, link_of(last));\n", ""),
                 (1, "    number last = first;\n    for (std::size_t i = 1; i != n; ++i)",
-                 "    number last = number_of(pool.chunks.geometry(), in[n - 1]);\n    stack_.push_chain(first, link_of(last));\n"
-                 "    last = first;\n    for (std::size_t i = 1; i != n; ++i)")],
-            "first_pushed_too": SMALL_TABLES + [(1, "push_batch(pool, run.data() + 1, got - 1);", "push_batch(pool, run.data(), got);")],
+                 "    number last = number_of(pool.chunks.geometry(), in[n - 1]);\n"
+                 "    stack_.push_chain(first, link_of(last));\n    last = first;\n    for (std::size_t i = 1; i != n; ++i)")],
+            "first_pushed_too": SMALL_TABLES + [
+                (1, "push_batch(pool, run.data() + 1, got - 1);", "push_batch(pool, run.data(), got);")],
             "table_published_before_filled": SMALL_TABLES + [
                 (1, "    table_.store(larger, memory_order_release);\n", ""),
                 (1, "    if (const table* const old = table_.load(memory_order_relaxed)) {",
@@ -202,11 +203,12 @@ TABLES = {
             "places_not_copied": SMALL_TABLES + [(1, "if (c != last) larger", "if (c != last && g.stride() == 0) larger")],
             "carved_before_numbered": SMALL_TABLES + [
                 (1, "    numbers_.add(fresh, pool.chunks.geometry());\n    pool.chunks.adopt(fresh, pool.list);",
-                 "    pool.chunks.adopt(fresh, pool.list);\n    guards_.let_others_in();\n    numbers_.add(fresh, pool.chunks.geometry());")],
+                 "    pool.chunks.adopt(fresh, pool.list);\n    guards_.let_others_in();\n"
+                 "    numbers_.add(fresh, pool.chunks.geometry());")],
         },
     },
     "magazine_calls": {
-        "common": SCHEDULED + WATCHED_SLOTS + WATCHED_DEPOT + OPEN,
+        "common": SCHEDULED + WATCHED_SLOTS + WATCHED_DEPOT + OPEN + [(1, " protected:", " public:")],
         "types": "using magazine_type = magazine; using process = process_threads; using record = thread_record;\n"
                  "using numbers_type = thread_numbers; using janitor_type = janitor;\n"
                  "using ids_type = thread_ids<test::scheduled_atomic>;\n"
@@ -237,10 +239,12 @@ TABLES = {
             "scavenged_without_number": SMALL + [
                 (1, "!numbers.take(id)) return;", "id == 0) return;"), (1, "      numbers.give_back(id);\n", "")],
             "number_given_back_before_renewed": SMALL + [
-                (1, "      slots::renew(s);\n      numbers.give_back(id);", "      numbers.give_back(id);\n      slots::renew(s);")],
+                (1, "      slots::renew(s);\n      numbers.give_back(id);",
+                 "      numbers.give_back(id);\n      slots::renew(s);")],
             "magazine_lost_at_renew": SMALL + [(1, "if (s.spare != nullptr) depot_.give_empty(s.spare);", "")],
             "full_spare_forgotten": SMALL + [
-                (1, "if (s.spare_is_full) pool.list.push_batch(pool.chunks, s.spare->bottom(), magazine::capacity(s.spare->size));", "")],
+                (1, "if (s.spare_is_full) "
+                 "pool.list.push_batch(pool.chunks, s.spare->bottom(), magazine::capacity(s.spare->size));", "")],
             "domain_not_compared": SMALL + [(1, "    if (owner != me.domain) return nullptr;\n", "")],
             "domain_not_compared_when_hot": SMALL + [(2, "!s.is_of(me) || ", "")],
             "domain_stored": SMALL + [
@@ -253,7 +257,8 @@ TABLES = {
                 (1, LOCK + "      if (!depot_.has_full()) {",
                  "if (!depot_.has_full()) {\n" + LOCK), (1, "      take_full(pool, s);\n", LOCK + "take_full(pool, s);\n")],
             "blocks_written_in_the_depot": SMALL + [
-                (1, "    if (s.spare != nullptr) write_each(*s.spare, pool.chunks.geometry());\n", "magazine* const given = s.spare;\n    {\n"),
+                (1, "    if (s.spare != nullptr) write_each(*s.spare, pool.chunks.geometry());\n",
+                 "magazine* const given = s.spare;\n    {\n"),
                 (1, "    s.use(fresh, false);\n    s.used(Largest, pool.chunks.capacity());\n    return true;",
                  "    s.use(fresh, false);\n    s.used(Largest, pool.chunks.capacity());\n    }\n"
                  "    if (given != nullptr) write_each(*given, pool.chunks.geometry());\n    return true;")],
@@ -264,7 +269,8 @@ TABLES = {
             "refilled_without_guard": SMALL + [(1, LOCK + "      if (!depot_.has_full())", "if (!depot_.has_full())")],
             "locked_pop_without_guard": SMALL + [(1, LOCK + "    void* block = nullptr;", "void* block = nullptr;")],
             "locked_push_without_guard": SMALL + [
-                (1, LOCK + "    return pool.list.push_batch(pool.chunks, &block, 1);", "return pool.list.push_batch(pool.chunks, &block, 1);")],
+                (1, LOCK + "    return pool.list.push_batch(pool.chunks, &block, 1);",
+                 "return pool.list.push_batch(pool.chunks, &block, 1);")],
             "drained_without_guard": SMALL + [
                 (1, LOCK + "    if (me.domain != nullptr && me.domain", "if (me.domain != nullptr && me.domain")],
             "unloaded_without_guard": SMALL + [

@@ -16,7 +16,8 @@
 
 namespace tarn {
 
-// Every policy has what the concept of its axis asks for. Not beside the concepts: it would instantiate all policies for every user.
+// Every policy has what the concept of its axis asks for. Not beside the concepts: it would instantiate all policies for every
+// user.
 static_assert(size_policy<static_size<64>> && size_policy<size_of<long>> && size_policy<dynamic_size>);
 static_assert(size_class_policy<geometric_classes<>> && size_class_policy<listed_classes<24, 40>>);
 static_assert(locking_policy<no_locking> && locking_policy<mutex_locking<>> && locking_policy<shared_locking> &&
@@ -27,7 +28,8 @@ static_assert(store_policy<heap_store> && store_policy<page_store<>> && store_po
               store_policy<buffer_store> && store_policy<resource_store>);
 static_assert(reuse_policy<lifo_reuse<>> && reuse_policy<batch_reuse<>> && reuse_policy<page_local_reuse<>>);
 static_assert(retention_policy<keep_chunks> && retention_policy<return_empty_chunks<>>);
-static_assert(exhaustion_policy<report_exhaustion> && exhaustion_policy<wait_for_block<>> && exhaustion_policy<reclaim_and_retry<>>);
+static_assert(exhaustion_policy<report_exhaustion> && exhaustion_policy<wait_for_block<>> &&
+              exhaustion_policy<reclaim_and_retry<>>);
 static_assert(checking_policy<no_checking> && checking_policy<hardened> && checking_policy<checked> &&
               checking_policy<deferred_checking> && checking_policy<sampled_guard_pages<>> &&
               checking_policy<sampled_guard_pages<5000, hardened>>);
@@ -466,8 +468,9 @@ AXIS(statistics, 6)
 #undef AXIS
 
 using archetypal =
-    tarn::pool<size_archetype<none>, locking_archetype<none>, growth_archetype<none>, store_archetype<none>, reuse_archetype<none>,
-               retention_archetype<none>, exhaustion_archetype<none>, checking_archetype<none>, statistics_archetype<none>>;
+    tarn::pool<size_archetype<none>, locking_archetype<none>, growth_archetype<none>, store_archetype<none>,
+               reuse_archetype<none>, retention_archetype<none>, exhaustion_archetype<none>, checking_archetype<none>,
+               statistics_archetype<none>>;
 
 BOOST_AUTO_TEST_CASE(make_a_pool_that_works) {
   archetypal pool;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a product's header costs who includes it: which headers of the standard library and the system it brings, and how many lines
-it has when it is preprocessed, beside those of another header in the same run. A case is a product.
+"""What a product's header costs who includes it: which headers of the standard library and the system it brings, and how many
+lines it has when it is preprocessed, beside those of another header in the same run. A case is a product.
 
     check_includes.py LIMITS      LIMITS: includes.txt, which says what stands in it
 """
@@ -18,7 +18,8 @@ MARKER = re.compile(r'# \d+ "([^"]+)"')
 
 
 def parse(text):
-    """{product: (most lines in percent, of which header, standard headers)}. The name of a product stands for all of its own."""
+    """{product: (most lines in percent, of which header, standard headers)}. The name of a product stands for all of its
+    own."""
     found = {}
     for line in text.splitlines():
         words = line.split("#")[0].split()
@@ -65,8 +66,8 @@ def judge(limit, standard, ours, other):
 
 
 def selftest():
-    text = "\n".join(['# 1 "/x/tarn/a.h" 1', "#include <span>", '# 1 "/usr/include/span" 1', "#include <array>", '# 3 "/x/tarn/a.h" 2',
-                      '#include "tarn/b.h"', '# 1 "/x/tarn/b.h" 1', "#include <new> // why"])
+    text = "\n".join(['# 1 "/x/tarn/a.h" 1', "#include <span>", '# 1 "/usr/include/span" 1', "#include <array>",
+                      '# 3 "/x/tarn/a.h" 2', '#include "tarn/b.h"', '# 1 "/x/tarn/b.h" 1', "#include <new> // why"])
     limit = (50, "<x>", {"span", "new"})
 
     def one(name, got, wanted):
@@ -77,7 +78,8 @@ def selftest():
         one("as the limit says", judge(limit, {"span", "new"}, 50, 100), None),
         one("a header too many", judge(limit, {"span", "new", "mutex"}, 50, 100), "brings more than its limit says: mutex"),
         one("a header that is gone", judge(limit, {"span"}, 50, 100), "no longer brings, so take it out of its limit: new"),
-        one("too many lines", judge(limit, {"span", "new"}, 51, 100), "has 51 lines: 51 % of the 100 of <x>, and its limit is 50 %"),
+        one("too many lines", judge(limit, {"span", "new"}, 51, 100),
+            "has 51 lines: 51 % of the 100 of <x>, and its limit is 50 %"),
     ]
 
 

@@ -126,9 +126,11 @@ static_assert(same<all::exhaustion, tarn::report_exhaustion> && same<all::checki
 static_assert(same<all::statistics, tarn::no_statistics>);
 
 // Groups keep pools apart.
-static_assert(!same<tarn::pool<block, tarn::grouped_locking<struct audio>>, tarn::pool<block, tarn::grouped_locking<struct video>>>);
+static_assert(
+    !same<tarn::pool<block, tarn::grouped_locking<struct audio>>, tarn::pool<block, tarn::grouped_locking<struct video>>>);
 static_assert(!same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block>>);
-static_assert(!same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block, tarn::grouped_locking<audio, std::mutex>>>);
+static_assert(
+    !same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block, tarn::grouped_locking<audio, std::mutex>>>);
 
 // A policy is known by its axis.
 static_assert(tarn::policy<tarn::heap_store> && !tarn::policy<int> && !tarn::policy<std::mutex>);

@@ -143,8 +143,8 @@ void churn(const contender& c) {
 }
 const case_for_each churn_cases("churn", churn);
 
-/// One thread takes far more than the others and gives it back, so that the pool grows and shrinks under them. The others hand over
-/// among themselves, which needs two.
+/// One thread takes far more than the others and gives it back, so that the pool grows and shrinks under them. The others hand
+/// over among themselves, which needs two.
 void tides(const contender& c) {
   for (const std::size_t count : thread_counts()) {
     const std::size_t threads = std::max<std::size_t>(count, 3);

@@ -157,7 +157,7 @@ std::size_t living_threads() {
 // Nothing orders a thread's end and the next one's beginning but the number that passes from one to the other, and with it
 // magazines in which blocks lie.
 void numbers_change_hands(const contender& c) {
-  const std::size_t threads = nightly() ? 20'000 : up_to(4'000);
+  const std::size_t threads = up_to(nightly() ? 20'000 : 4'000);
   constexpr std::size_t at_once = 6;
   tally counts;
   const auto pool = c.make();

@@ -15,7 +15,7 @@ namespace tarn::test {
 namespace {
 
 /// A pool that keeps nothing in threads needs no such crowd.
-std::size_t short_threads_for(const contender& c) { return nightly() ? 100'000 : up_to(c.caches() ? 10'000 : 2'000); }
+std::size_t short_threads_for(const contender& c) { return up_to(nightly() ? 100'000 : c.caches() ? 10'000 : 2'000); }
 
 /// Bytes that so many threads can need at once beyond what they needed before: `each` blocks, which they may have held one
 /// after the other then, and what their magazines keep from others: two of them in each thread, full, and the memory that
@@ -123,7 +123,7 @@ pthread_key_t late_key() {  // destructors of keys run after those of thread_loc
 /// Objects that were made before the thread's first use of a pool end after whatever that use made; those made later, before.
 void threads_use_pools_while_they_end(const contender& c) {
   constexpr std::size_t at_once = 4;
-  const std::size_t threads = (nightly() ? 10'000 : up_to(1'000)) / at_once * at_once;
+  const std::size_t threads = up_to(nightly() ? 10'000 : 1'000) / at_once * at_once;
   tally counts;
   const std::size_t before = books.bytes;
   const auto pool = c.make();

@@ -293,7 +293,8 @@ def presets():
 
 
 def tiers():
-    """The presets choose by tags as the configurations of the first tier do; but each stands alone, and leaves nothing to another."""
+    """The presets choose by tags as the configurations of the first tier do; but each stands alone, and leaves nothing to
+    another."""
     _, configured = read_presets()
     tags = {*run_tests.NEEDS, *run_tests.UNDER_TSAN, "slow", "memory", "nightly", "optimised", "threads"}
     left_to_others = {one.only for one in run_tests.QUICK.values()}

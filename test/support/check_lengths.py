@@ -6,6 +6,7 @@ It reads the tree that it lies in, not what its rule names: all that git knows o
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -26,10 +27,16 @@ DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:\\\n|[^\n])*)", re.MULTILINE)
 
 # --- Lines.
 
-def prose_of_markdown(text):
-    """The text without its code blocks that quote messages, word for word: those marked as text or as nothing."""
-    return re.sub(r"^ *```(?:text)?\n(.*?)^ *```$", lambda block: "\n" * block[0].count("\n"), text,
-                  flags=re.MULTILINE | re.DOTALL)
+def without_messages(text):
+    """Markdown without the blocks that quote messages, word for word: those marked as text, or as nothing."""
+    lines, block = text.split("\n"), None
+    for number, line in enumerate(lines):
+        mark = re.match(r"\s*```(.*)", line)
+        if mark:
+            block = mark[1].strip() if block is None else None
+        elif block in ("", "text"):
+            lines[number] = ""
+    return "\n".join(lines)
 
 
 def can_be_wrapped(path, line):
@@ -42,7 +49,7 @@ def can_be_wrapped(path, line):
 
 def long_lines(path, text):
     if path.endswith(".md"):
-        text = prose_of_markdown(text)
+        text = without_messages(text)
     return [f"{path}:{number} has {len(line)} columns, more than {COLUMNS}" for number, line in enumerate(text.split("\n"), 1)
             if len(line) > COLUMNS and can_be_wrapped(path, line)]
 
@@ -97,7 +104,8 @@ def kind_of(head):
 
 def name_of(head):
     names = re.findall(r"(operator\s*(?:\(\s*\)|[^\w\s(]+|[\w:]+)|~?\w+)\s*(?=\()", head)
-    return next((name for name in names if not re.fullmatch(r"explicit|alignas|decltype|requires|__\w+|[A-Z_]+", name)), "a function")
+    none = re.compile(r"alignas|decltype|explicit|noexcept|requires|sizeof|__\w+|[A-Z_]+")
+    return next((name for name in names if not none.fullmatch(name)), "a function")
 
 
 class Scanner:
@@ -186,16 +194,15 @@ def cases(paths, read):
 
 def files_of(root):
     """What git knows of the tree, and what is new. Without git, all but hidden folders and what is built."""
-    try:
-        said = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
-        return {path for path in said.split("\0") if path and os.path.isfile(os.path.join(root, path))}
-    except (OSError, subprocess.CalledProcessError):
-        found = set()
-        for folder, folders, files in os.walk(root):
-            folders[:] = [name for name in folders if not name.startswith((".", "bazel-")) and name not in ("build", "out")]
-            found.update(os.path.relpath(os.path.join(folder, name), root) for name in files)
-        return found
+    if os.path.exists(os.path.join(root, ".git")) and shutil.which("git"):
+        command = ["git", "-c", "safe.directory=*", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        return {path for path in listed.split("\0") if os.path.isfile(os.path.join(root, path))}
+    found = set()
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith((".", "bazel-")) and name not in ("build", "out")]
+        found.update(os.path.relpath(os.path.join(folder, name), root) for name in files)
+    return found
 
 
 def main():

@@ -10,8 +10,8 @@ import sys
 
 import compilers
 
-# {room: (the files that lie in it, the rooms whose headers they may include beside their own)}. In a pattern, <axis> is the name
-# of an axis, which both sides then have in common.
+# {room: (the files that lie in it, the rooms whose headers they may include beside their own)}. In a pattern, <axis> is the
+# name of an axis, which both sides then have in common.
 ROOMS = {
     "policies/platform": (r"policies/platform/\w+\.h", ()),
     "policies/detail": (r"policies/detail/\w+\.h", ("policies/platform", "policies")),

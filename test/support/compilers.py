@@ -48,15 +48,15 @@ def compile_only(compiler, root, source, *flags):
 
 
 def precompiled(compiler, root, headers, *flags):
-    """Flags that include `headers` as if parsed before: a case then costs a tenth. None of them where they don't compile. `flags`:
-    others that the case has and that matter to the headers."""
+    """Flags that include `headers` as if parsed before: a case then costs a tenth. None of them where they don't compile.
+    `flags`: others that the case has and that matter to the headers."""
     name = "first-" + compiler + ".h"
     with open(os.path.join(root, name), "w", encoding="utf-8") as first:
         first.writelines(f'#include "{header}"\n' for header in headers)
     clang = compiler.startswith("clang")
     once = ["-fpch-instantiate-templates"] if clang else []  # what the headers use of templates; not again for each case
-    done = subprocess.run([compiler, "-std=c++20", "-I.", *flags, *once, "-x", "c++-header", name, "-o", name + ".gch"], cwd=root,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run([compiler, "-std=c++20", "-I.", *flags, *once, "-x", "c++-header", name, "-o", name + ".gch"],
+                          cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if done.returncode != 0:
         return []
     path = os.path.join(root, name)
@@ -64,8 +64,8 @@ def precompiled(compiler, root, headers, *flags):
 
 
 class Builder:
-    """Makes files in a folder, each once, two at a time. A job names its file; its result is the file's path. Throws RuntimeError
-    with what the compiler said."""
+    """Makes files in a folder, each once, two at a time. A job names its file; its result is the file's path. Throws
+    RuntimeError with what the compiler said."""
 
     def __init__(self, root):
         self.root = root

@@ -122,7 +122,8 @@ class model {
     const std::uint64_t word = word_of(stamp);
     const std::size_t size = pool_.block_size();
     for (std::size_t i = 0; i < size; i += sizeof word)
-      if (std::memcmp(bytes + i, &word, std::min(sizeof word, size - i)) != 0) BOOST_FAIL("a live block was written by another");
+      if (std::memcmp(bytes + i, &word, std::min(sizeof word, size - i)) != 0)
+        BOOST_FAIL("a live block was written by another");
   }
 
   Pool& pool_;

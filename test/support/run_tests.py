@@ -35,8 +35,8 @@ UNDER_TSAN = UNDER_ASAN + ("no_tsan",)
 # dead stack frames, which takes a quarter where tests run long.
 BRIEF = ("--copt=-g0", "--copt=-fsanitize-address-use-after-return=never")
 
-# {tier: {configuration: what it runs}}. A test that is slow stays out of the first tier, one that is nightly out of both. In the
-# first tier each test runs once: under the sanitizer that its tag asks for, which finds what a plain run finds, or plain.
+# {tier: {configuration: what it runs}}. A test that is slow stays out of the first tier, one that is nightly out of both. In
+# the first tier each test runs once: under the sanitizer that its tag asks for, which finds what a plain run finds, or plain.
 QUICK = {
     "gcc_sanitizers": Configuration(("--config=gcc_sanitizers",), "memory", UNDER_ASAN),
     "tsan_gcc": Configuration(("--config=tsan_gcc",), "threads", UNDER_TSAN),

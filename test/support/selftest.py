@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+import check_lengths
 import check_rooms
 import compilers
 import count_cases
@@ -68,7 +69,8 @@ def locations(program):
             lines = file.read().splitlines()
         numbers = [next(str(n) for n, line in enumerate(lines, 1) if line.startswith(start))
                    for starts in wanted for start in starts]
-        done = subprocess.run([program, "--run_test=fails_in_helpers"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run([program, "--run_test=fails_in_helpers"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True)
         return expect(numbers, re.findall(r"specimen\.cc\((\d+)\): (?:error|fatal error|note: called)", done.stdout))
 
     return "a check that fails in a helper names its own line and those of the callers", run
@@ -136,7 +138,8 @@ def floors():
 
     have = "# what it is\nquick gcc 5\nfull gcc 9  # of all\n"
     return [
-        ("as many cases as the floor pass", lambda: expect(counts, run_tests.check_floor("full", "gcc", counts, {("full", "gcc"): 5}))),
+        ("as many cases as the floor pass",
+         lambda: expect(counts, run_tests.check_floor("full", "gcc", counts, {("full", "gcc"): 5}))),
         ("fewer cases than the floor fail",
          lambda: expect(counts + [low], run_tests.check_floor("full", "gcc", counts, {("full", "gcc"): 6}))),
         ("a configuration without a floor fails",
@@ -177,21 +180,25 @@ def tiers():
     def no_tag_of_bazels():
         taken = {"small", "medium", "large", "enormous", "short", "moderate", "long", "eternal"}
         filters = [run_tests.tag_filter(configuration, run_tests.LEFT_OUT[tier])
-                   for tier, configurations in run_tests.TIERS.items() for configuration in configurations.values() if configuration]
+                   for tier, configurations in run_tests.TIERS.items()
+                   for configuration in configurations.values() if configuration]
         return expect(set(), taken & {tag.lstrip("-") for text in filters for tag in text.split(",")})
 
     return [
         takes("quick", "gcc_debug", True), takes("quick", "gcc_debug", True, "any_config"),
         takes("quick", "gcc_debug", False, "slow"), takes("quick", "gcc_debug", False, "needs_clang"),
         takes("quick", "gcc_debug", False, "nightly"), takes("quick", "gcc_debug", False, "threads"),
-        takes("quick", "gcc_debug", False, "memory"), takes("full", "gcc", True, "threads"), takes("full", "gcc", True, "memory"),
+        takes("quick", "gcc_debug", False, "memory"), takes("full", "gcc", True, "threads"),
+        takes("full", "gcc", True, "memory"),
         takes("quick", "gcc_sanitizers", False), takes("quick", "gcc_sanitizers", True, "memory"),
         takes("quick", "gcc_sanitizers", False, "memory", "no_sanitizers"), takes("quick", "tsan_gcc", True, "threads"),
         takes("quick", "tsan_gcc", False, "threads", "slow"), takes("quick", "tsan_gcc", False, "threads", "no_tsan"),
         takes("full", "gcc", True, "slow"), takes("full", "gcc", True, "needs_clang", "any_config"),
-        takes("full", "gcc", False, "nightly"), takes("full", "clang14", False, "any_config"), takes("full", "clang14", False, "slow"),
+        takes("full", "gcc", False, "nightly"), takes("full", "clang14", False, "any_config"),
+        takes("full", "clang14", False, "slow"),
         takes("full", "clang19", True, "optimised"), takes("full", "clang19", False), takes("full", "sanitizers", True, "slow"),
-        takes("nightly", "gcc", True, "nightly"), takes("nightly", "tsan", True), takes("nightly", "tsan", False, "no_sanitizers"),
+        takes("nightly", "gcc", True, "nightly"), takes("nightly", "tsan", True),
+        takes("nightly", "tsan", False, "no_sanitizers"),
         refused("two tiers at once are refused", "--full", "--nightly"),
         refused("a configuration of another tier is refused", "--config=clang14"),
         refused("a floor isn't raised by a part of the tests", "--raise-floor", "--filter=x"),
@@ -340,10 +347,67 @@ def rooms():
     ]
 
 
+def lengths():
+    """What check_lengths.py says of a tree of one file: `wanted` of it is wrong, or nothing where that is None."""
+
+    def one(name, path, text, wanted):
+        def run():
+            said = [wrong() for _, wrong in check_lengths.cases([path], {path: text}.get)]
+            return expect([f"{path}{wanted}"] if wanted else [], [line for line in said if line])
+
+        return f"lengths: {name}", run
+
+    def line(name, path, text, number=None):
+        """`number`: of the one line that is too long."""
+        length = number and len(text.split("\n")[number - 1])
+        return one(name, path, text, number and f":{number} has {length} columns, more than 128")
+
+    def function(name, before, wanted=None, after="\n", end="\n"):
+        """What `before` begins has 40 lines, or 41 where it is `wanted`; `end` stands at the end of each line."""
+        text = before + "{" + end + ("  ++i;" + end) * (39 if wanted else 38) + "}" + after
+        at = before.count("\n") + 1
+        return one(name, "policies/reuse/a.h", text, wanted and f":{at} {wanted} has 41 lines, more than 40")
+
+    words = "word " * 25  # 125 columns
+    return [
+        line("a line of 128 columns", "bench/run", words + "wor\n"),
+        line("a line of 129 columns", "bench/run", "\n" + words + "word\n", 2),
+        line("columns are no bytes", "test/a.py", "# " + "é " * 60 + "\n"),
+        line("what is no text", "test/floor", words * 2),
+        line("a table in Markdown", "docs/a.md", "| " + words * 2 + "|"),
+        line("a table elsewhere", "test/a.h", "| " + words * 2 + "|", 1),
+        line("an address", "docs/a.md", words + "https://example.org"),
+        line("an address within the columns", "docs/a.md", "https://example.org " + words, 1),
+        line("one word", "allocator/a.h", "  // " + "long" * 40),
+        line("one word behind others", "allocator/a.h", "  // so " + "long" * 40, 1),
+        line("a macro", "allocator/a.h", "#define A \\\n  " + words * 2 + "\\\n  b", 2),
+        line("a message in a page", "docs/a.md", "```text\n" + words * 2 + "\n```\n\n```\n" + words * 2 + "\n```\n"),
+        line("code in a page", "docs/a.md", "```\na\n```\n```cpp run\n// " + words * 2 + "\n```\n", 5),
+        line("words behind code in a page", "docs/a.md", "```cpp\na\n```\n" + words * 2 + "\n```\na\n```\n", 4),
+        one("a header of 250 lines", "policies/detail/a.h", "// a\n" * 250, None),
+        one("a header of 251 lines", "policies/detail/a.h", "// a\n" * 251, " has 251 lines, more than 250"),
+        one("a long header of a test", "test/support/a.h", "// a\n" * 251, None),
+        function("a function of 40 lines", "void f() "),
+        function("a function of 41 lines", "int i;\nvoid f() ", "f"),
+        function("a member", "namespace a {\nclass b final : c<d> {\n public:\n  auto f(int i = {}) const -> int ", "f",
+                 "\n};\n}\n"),
+        function("a constructor", "struct b {\n  explicit b(int i) : a_{i}, c_(i) ", "b", "\n  int a_;\n};\n"),
+        function("an operator", "template <class T>\n  requires(sizeof(T) < 8)\nbool operator<(T a, T b) ", "operator<"),
+        function("a lambda by itself", "inline constexpr auto f = [](int i) ", "a function", ";\n"),
+        function("a function of a macro", "#define F(name) \\\n  void name() ", "name", end=" \\\n"),
+        one("a lambda in a function", "policies/a.h", "void f() {\n  [] {\n" + "    ++i;\n" * 38 + "  }();\n}\n",
+            ":1 f has 42 lines, more than 40"),
+        one("a long function of a test", "test/a.h", "void f() {\n" + "  ++i;\n" * 50 + "}\n", None),
+        one("a long type", "policies/a.h", "struct a {\n" + "  int i;\n" * 50 + "};\n", None),
+        one("braces in quotes", "policies/a.h", "void f() {  // {\n  g(\"{\", '{', 1'0);\n}\n" + "int i;\n" * 50, None),
+        one("two branches", "policies/a.h", "#if A\nvoid f() {\n#else\nvoid g() {\n#endif\n}\n" + "int i;\n" * 50, None),
+    ]
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     return compilers.report(specimens(program) + [locations(program)] + bazels() + floors() + tiers() + compile_fails() +
-                            cases_of_one_file() + compilers_named() + headers() + rooms())
+                            cases_of_one_file() + compilers_named() + headers() + rooms() + lengths())
 
 
 if __name__ == "__main__":

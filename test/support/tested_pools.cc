@@ -49,8 +49,10 @@ tested_pool row_of(std::size_t row) {
   p.make = []() -> std::unique_ptr<any_rig> { return std::make_unique<erased_rig<Pool>>(); };
   if constexpr (is::over_resource)
     p.make_over = [](upstream& u) -> std::unique_ptr<any_pool> {
-      if constexpr (is::size::traits.at_run_time) return std::make_unique<erased<Pool>>(dynamic_size{48, 16}, resource_store{&u});
-      else return std::make_unique<erased<Pool>>(resource_store{&u});
+      if constexpr (is::size::traits.at_run_time)
+        return std::make_unique<erased<Pool>>(dynamic_size{48, 16}, resource_store{&u});
+      else
+        return std::make_unique<erased<Pool>>(resource_store{&u});
     };
   return p;
 }

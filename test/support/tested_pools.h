@@ -43,7 +43,9 @@ struct tested_pool {
   std::unique_ptr<any_rig> (*make)();
   std::unique_ptr<any_pool> (*make_over)(upstream&);  // of pools over a resource, else null
 
-  friend std::ostream& operator<<(std::ostream& out, const tested_pool& p) { return out << "row " << p.row << " of compositions.h"; }
+  friend std::ostream& operator<<(std::ostream& out, const tested_pool& p) {
+    return out << "row " << p.row << " of compositions.h";
+  }
 };
 
 /// All of them, in the order of the list.

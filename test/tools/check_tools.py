@@ -82,7 +82,8 @@ def program_of(builder, tool, first=None):
     flags = [*FLAGS, *(["-O0", "-g0", *tool.flags[1:]] if first else tool.flags)]
     if first:
         flags.insert(0, "-I" + first)
-    objects = [builder.job(f"{name}-{source}.o", [tool.compiler, *flags, "-c", f"tarn/test/tools/{source}.cc"]) for source in SOURCES]
+    objects = [builder.job(f"{name}-{source}.o", [tool.compiler, *flags, "-c", f"tarn/test/tools/{source}.cc"])
+               for source in SOURCES]
 
     def link():
         return builder.job(name, [tool.compiler, *tool.flags, "-pthread", *[job.result() for job in objects]]).result()
@@ -142,7 +143,9 @@ def misuse_case(tool, link, family, table, named):
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             return str(error)
         found = kinds_in(done.stdout)
-        faults = [] if len(found) >= LEAST_KINDS else [f"{len(found)} kinds, at least {LEAST_KINDS} expected\n{done.stdout[-2000:]}"]
+        faults = []
+        if len(found) < LEAST_KINDS:
+            faults.append(f"{len(found)} kinds, at least {LEAST_KINDS} expected\n{done.stdout[-2000:]}")
         for kind, (text, status) in found.items():
             if status is None:
                 continue

@@ -107,7 +107,9 @@ class user {
   }
 
   // Every byte of a block says which block it is.
-  unsigned char mark(void* block) const { return static_cast<unsigned char>(reinterpret_cast<std::size_t>(block) / 8 % 251 + 1); }
+  unsigned char mark(void* block) const {
+    return static_cast<unsigned char>(reinterpret_cast<std::size_t>(block) / 8 % 251 + 1);
+  }
   void took(void* block, bool filled) {
     if (block == nullptr) {
       wrong_ = "no block";

@@ -1,5 +1,5 @@
-// Every tested composition, looked at byte by byte with what AddressSanitizer knows: all that was handed out is open, all that was
-// given back is closed, also after the list was walked through, and all that isn't the pool's any more is open.
+// Every tested composition, looked at byte by byte with what AddressSanitizer knows: all that was handed out is open, all that
+// was given back is closed, also after the list was walked through, and all that isn't the pool's any more is open.
 #include <sanitizer/asan_interface.h>
 
 #include <algorithm>

@@ -101,8 +101,8 @@ class tagged_chunks {
   // region must each be aligned to it. More than a cache line, so that the pool doesn't colour them.
   static constexpr std::size_t granule_alignment = Store::traits.bounded ? 2 * cache_line : Granule;
   using granules = pool<static_size<Granule, granule_alignment>,
-                        std::conditional_t<single_threaded<Locking>, no_locking, mutex_locking<thread_aware_mutex>>, Growth, Store,
-                        lifo_reuse<>>;
+                        std::conditional_t<single_threaded<Locking>, no_locking, mutex_locking<thread_aware_mutex>>, Growth,
+                        Store, lifo_reuse<>>;
   struct alignas(cache_line) tag {
     std::size_t index;
   };

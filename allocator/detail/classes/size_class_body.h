@@ -1,5 +1,5 @@
-// The body of a size_class_pool: a pool for each class, made when it is first needed, and blocks that are larger than any class.
-// It has no destructor, so that a static one is constant-initialised and never ends.
+// The body of a size_class_pool: a pool for each class, made when it is first needed, and blocks that are larger than any
+// class. It has no destructor, so that a static one is constant-initialised and never ends.
 //
 //   allocate     class by size → its pool: allocate        no pool yet: make_member      no class: try_allocate_large
 //   deallocate   class by size (or by address, where chunks are tagged) → its pool: deallocate

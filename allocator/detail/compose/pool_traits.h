@@ -1,5 +1,5 @@
-// What the machinery of every policy is bound to: the nine policies of a pool and what follows from several of them. One template
-// parameter, so that a further axis changes no signature.
+// What the machinery of every policy is bound to: the nine policies of a pool and what follows from several of them. One
+// template parameter, so that a further axis changes no signature.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
 
@@ -21,6 +21,10 @@ template <class Traits>
 class many_chunks;
 template <class Traits>
 class array_chunk;
+
+/// Growth is what the store implies: all of its blocks, and no fewer.
+template <class Store, class Growth>
+concept grows_as_implied = std::is_same_v<typename Store::implies, Growth>;
 
 /// The identity of the static pools whose locking policy doesn't ask for their tag: they share their code.
 struct some_static_pool {};
@@ -57,9 +61,11 @@ struct pool_traits {
       std::is_same_v<typename Reuse::template per_chunk<pool_traits>, no_column<axis::reuse>> &&
       std::is_same_v<typename Checking::template per_chunk<pool_traits>, no_column<axis::checking>>;
   /// Whether the blocks are an array in the pool and that is all: there is nothing to get, to give back or to count.
-  static constexpr bool in_place = Store::traits.in_place && one_chunk && no_columns && !Retention::traits.returns_chunks &&
-                                   !Exhaustion::traits.reclaims && !Checking::traits.refuses && !Checking::traits.samples &&
-                                   !Checking::traits.checks_leaving && !Statistics::traits.counts;
+  static constexpr bool in_place =
+      Store::traits.in_place && one_chunk && grows_as_implied<Store, Growth> && no_columns && !Reuse::traits.needs_chunks &&
+      !Locking::traits.keeps_memory && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list &&
+      !Retention::traits.returns_chunks && !Exhaustion::traits.reclaims && !Checking::traits.refuses &&
+      !Checking::traits.samples && !Checking::traits.checks_leaving && !Statistics::traits.counts;
   /// Whether whoever finds nothing goes without.
   static constexpr bool ends_empty = in_place && !Exhaustion::traits.retries;
   using chunks = std::conditional_t<in_place, array_chunk<pool_traits>, many_chunks<pool_traits>>;

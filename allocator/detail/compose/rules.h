@@ -1,5 +1,5 @@
-// Which policies can live together. Every rule has a number, an `if` over what the policies say of themselves, and a complaint, the
-// sentence that the user reads: what was combined, why it can't work, what to write instead. docs/rules.md lists them,
+// Which policies can live together. Every rule has a number, an `if` over what the policies say of themselves, and a complaint,
+// the sentence that the user reads: what was combined, why it can't work, what to write instead. docs/rules.md lists them,
 // test/compile_fail/ shows each one firing.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_RULES_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_RULES_H_
@@ -35,15 +35,32 @@ concept shapes_hold =
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics>
 struct member_complaint {
-  static_assert(size_policy<Size>, "tarn: [P1] this size policy lacks something that the pool uses; the notes name it, policies/size.h lists all");
-  static_assert(locking_policy<Locking>, "tarn: [P2] this locking policy lacks something that the pool uses; the notes name it, policies/locking.h lists all");
-  static_assert(growth_policy<Growth>, "tarn: [P3] this growth policy lacks something that the pool uses; the notes name it, policies/growth.h lists all");
-  static_assert(store_policy<Store>, "tarn: [P4] this store policy lacks something that the pool uses; the notes name it, policies/store.h lists all");
-  static_assert(reuse_policy<Reuse>, "tarn: [P5] this reuse policy lacks something that the pool uses; the notes name it, policies/reuse.h lists all");
-  static_assert(retention_policy<Retention>, "tarn: [P6] this retention policy lacks something that the pool uses; the notes name it, policies/retention.h lists all");
-  static_assert(exhaustion_policy<Exhaustion>, "tarn: [P7] this exhaustion policy lacks something that the pool uses; the notes name it, policies/exhaustion.h lists all");
-  static_assert(checking_policy<Checking>, "tarn: [P8] this checking policy lacks something that the pool uses; the notes name it, policies/checking.h lists all");
-  static_assert(statistics_policy<Statistics>, "tarn: [P9] this statistics policy lacks something that the pool uses; the notes name it, policies/statistics.h lists all");
+  static_assert(size_policy<Size>,
+                "tarn: [P1] this size policy lacks something that the pool uses; the notes name it, policies/size.h lists all");
+  static_assert(
+      locking_policy<Locking>,
+      "tarn: [P2] this locking policy lacks something that the pool uses; the notes name it, policies/locking.h lists all");
+  static_assert(
+      growth_policy<Growth>,
+      "tarn: [P3] this growth policy lacks something that the pool uses; the notes name it, policies/growth.h lists all");
+  static_assert(
+      store_policy<Store>,
+      "tarn: [P4] this store policy lacks something that the pool uses; the notes name it, policies/store.h lists all");
+  static_assert(
+      reuse_policy<Reuse>,
+      "tarn: [P5] this reuse policy lacks something that the pool uses; the notes name it, policies/reuse.h lists all");
+  static_assert(
+      retention_policy<Retention>,
+      "tarn: [P6] this retention policy lacks something that the pool uses; the notes name it, policies/retention.h lists all");
+  static_assert(exhaustion_policy<Exhaustion>,
+                "tarn: [P7] this exhaustion policy lacks something that the pool uses; the notes name it, "
+                "policies/exhaustion.h lists all");
+  static_assert(
+      checking_policy<Checking>,
+      "tarn: [P8] this checking policy lacks something that the pool uses; the notes name it, policies/checking.h lists all");
+  static_assert(statistics_policy<Statistics>,
+                "tarn: [P9] this statistics policy lacks something that the pool uses; the notes name it, "
+                "policies/statistics.h lists all");
 };
 
 /// Arguments first: a policy whose arguments are refused isn't looked into.
@@ -121,8 +138,9 @@ template <rule Broken>
 struct rule_complaint {
   static_assert(Broken != rule::r1,
                 "tarn: [R1] a block of zero bytes can't be told from the next one; give static_size at least 1");
-  static_assert(Broken != rule::r2,
-                "tarn: [R2] an alignment that is no power of two can't be met by any address; give an alignment of 1, 2, 4, 8 ...");
+  static_assert(
+      Broken != rule::r2,
+      "tarn: [R2] an alignment that is no power of two can't be met by any address; give an alignment of 1, 2, 4, 8 ...");
   static_assert(Broken != rule::r3,
                 "tarn: [R3] a growth policy of several chunks was combined with a store that has only one (static_array_store, "
                 "buffer_store); drop the growth policy, or use heap_store or page_store");
@@ -132,33 +150,40 @@ struct rule_complaint {
   static_assert(Broken != rule::r5,
                 "tarn: [R5] no_growth<> without a number was combined with a store that has no end, so its one chunk has no "
                 "size; use no_growth<Blocks>");
-  static_assert(Broken != rule::r6,
-                "tarn: [R6] batch_reuse was combined with blocks under 16 bytes, but a free block has to hold two pointers of a "
-                "batch; use lifo_reuse<>, or blocks of at least 16 bytes");
-  static_assert(Broken != rule::r7,
-                "tarn: [R7] the block, or the first chunk of them, is larger than an address space; lower the size or the number "
-                "of blocks");
+  static_assert(
+      Broken != rule::r6,
+      "tarn: [R6] batch_reuse was combined with blocks under 16 bytes, but a free block has to hold two pointers of a "
+      "batch; use lifo_reuse<>, or blocks of at least 16 bytes");
+  static_assert(
+      Broken != rule::r7,
+      "tarn: [R7] the block, or the first chunk of them, is larger than an address space; lower the size or the number "
+      "of blocks");
   static_assert(Broken != rule::r8,
                 "tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them; "
                 "drop the reuse policy, or use keep_chunks and call trim()");
-  static_assert(Broken != rule::r9,
-                "tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look "
-                "into one that was returned; use keep_chunks, or mutex_locking");
-  static_assert(Broken != rule::r10,
-                "tarn: [R10] thread_cached was combined with a store that has only one chunk (static_array_store, buffer_store), "
-                "all of whose blocks other threads may keep while one finds none; use mutex_locking or lock_free");
+  static_assert(
+      Broken != rule::r9,
+      "tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look "
+      "into one that was returned; use keep_chunks, or mutex_locking");
+  static_assert(
+      Broken != rule::r10,
+      "tarn: [R10] thread_cached was combined with a store that has only one chunk (static_array_store, buffer_store), "
+      "all of whose blocks other threads may keep while one finds none; use mutex_locking or lock_free");
   static_assert(Broken != rule::r11,
                 "tarn: [R11] lock_free was combined with a reuse policy, which would have nothing to do, since the stack holds "
                 "the free blocks; drop the reuse policy, or use thread_cached or mutex_locking");
-  static_assert(Broken != rule::r12,
-                "tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back to "
-                "who waits (no_locking, grouped_locking without a mutex, thread_cached, lock_free); use mutex_locking");
-  static_assert(Broken != rule::r13,
-                "tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store), to "
-                "which no other pool's memory can go; use retry_with, or fall_back_to<heap_store>");
-  static_assert(Broken != rule::r14,
-                "tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in when it leaves "
-                "the front; drop the reuse policy, or use hardened");
+  static_assert(
+      Broken != rule::r12,
+      "tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back to "
+      "who waits (no_locking, grouped_locking without a mutex, thread_cached, lock_free); use mutex_locking");
+  static_assert(
+      Broken != rule::r13,
+      "tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store), to "
+      "which no other pool's memory can go; use retry_with, or fall_back_to<heap_store>");
+  static_assert(
+      Broken != rule::r14,
+      "tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in when it leaves "
+      "the front; drop the reuse policy, or use hardened");
 };
 
 }  // namespace tarn::detail

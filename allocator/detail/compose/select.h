@@ -1,4 +1,5 @@
-// From the policies a user named, in any order, to the nine policies of a pool: explicit, then implied by another, then default.
+// From the policies a user named, in any order, to the nine policies of a pool: explicit, then implied by another, then
+// default.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 

@@ -1,5 +1,6 @@
-// The chunk of a pool whose blocks are an array in its store, where no axis keeps anything for each chunk: it has nothing to fetch, to lay
-// out or to give back, and all of it but `carved` is a constant. The members of `chunks`, as far as such a pool uses them.
+// The chunk of a pool whose blocks are an array in its store, where no axis keeps anything for each chunk: it has nothing to
+// fetch, to lay out or to give back, and all of it but `carved` is a constant. The members of `chunks`, as far as such a pool
+// uses them.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_ARRAY_CHUNK_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_ARRAY_CHUNK_H_
 

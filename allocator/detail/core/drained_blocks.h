@@ -1,5 +1,5 @@
-// Free blocks that were taken out of the list, for walks that want to know which they are: in a list of their own, or counted for
-// each chunk.
+// Free blocks that were taken out of the list, for walks that want to know which they are: in a list of their own, or counted
+// for each chunk.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
 
@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/sorted_links.h"
@@ -52,6 +53,17 @@ struct linked_counter {
   free_link*& first;
   std::size_t& number;
 };
+
+/// Takes back a list of blocks that were drained, the first of which is handed out last.
+template <class State>
+void restore(State& s, free_link* links) noexcept {
+  while (links != nullptr) {
+    free_link* const next = links->next;
+    memory_tools::close(links, sizeof(free_link));
+    s.list.restore(s.chunks, s.chunks.geometry().block_with(links));
+    links = next;
+  }
+}
 
 /// All of them, sorted by address, and put back at the end whatever happens. Each chunk's `idle` says meanwhile how many of its
 /// blocks were carved before.

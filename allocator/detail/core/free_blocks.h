@@ -1,5 +1,5 @@
-// What concerns the free list and the chunks together: which chunks are empty, a list made anew, walks that want to know which blocks are
-// free. All with the core guard held, over a pool's state, of which it uses `list` and `chunks`.
+// What concerns the free list and the chunks together: which chunks are empty, a list made anew, walks that want to know which
+// blocks are free. All with the core guard held, over a pool's state, of which it uses `list` and `chunks`.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 
@@ -12,19 +12,8 @@
 
 namespace tarn::detail {
 
-/// Takes back a list of blocks that were drained, the first of which is handed out last.
-template <class State>
-void restore(State& s, free_link* links) noexcept {
-  while (links != nullptr) {
-    free_link* const next = links->next;
-    memory_tools::close(links, sizeof(free_link));
-    s.list.restore(s.chunks, s.chunks.geometry().block_with(links));
-    links = next;
-  }
-}
-
-/// Takes empty chunks out until `keep` are left. Returns them as a list linked by `next`. O(1) for a chunk that goes, and the map's
-/// O(log chunks).
+/// Takes empty chunks out until `keep` are left. Returns them as a list linked by `next`. O(1) for a chunk that goes, and the
+/// map's O(log chunks).
 template <class State>
 typename State::chunk* unlink_surplus(State& s, std::size_t keep) noexcept {
   typename State::chunk* leaving = nullptr;
@@ -35,9 +24,9 @@ typename State::chunk* unlink_surplus(State& s, std::size_t keep) noexcept {
   return leaving;
 }
 
-/// As unlink_empty(), where the list doesn't see empty chunks: the free blocks of every chunk are counted. Each is looked at once, and
-/// linked to those of its chunk: a second walk through all of them would cost as many cache misses again. Those of chunks that leave
-/// are forgotten. O(free blocks × log chunks).
+/// As unlink_empty(), where the list doesn't see empty chunks: the free blocks of every chunk are counted. Each is looked at
+/// once, and linked to those of its chunk: a second walk through all of them would cost as many cache misses again. Those of
+/// chunks that leave are forgotten. O(free blocks × log chunks).
 template <class State>
 typename State::chunk* unlink_counted(State& s) noexcept {
   using chunk = typename State::chunk;
@@ -81,7 +70,8 @@ typename State::chunk* unlink_all(State& s) noexcept {
   return all;
 }
 
-/// Makes the list anew, of what the checking policy knows as free, where the list holds all of that. Else what it lost stays lost.
+/// Makes the list anew, of what the checking policy knows as free, where the list holds all of that. Else what it lost stays
+/// lost.
 template <class State>
 void mend(State& s) noexcept {
   s.chunks.trust_again();
@@ -95,9 +85,9 @@ void mend(State& s) noexcept {
   }
 }
 
-/// Calls visit(block) for every block in use, by ascending address. It may give that block back and take others, which are visited or
-/// not; it may give no other block back, and no chunk. The free blocks lie aside meanwhile, sorted by address, so that what is not among
-/// them is in use: O(free blocks × log free blocks + blocks), and no memory.
+/// Calls visit(block) for every block in use, by ascending address. It may give that block back and take others, which are
+/// visited or not; it may give no other block back, and no chunk. The free blocks lie aside meanwhile, sorted by address, so
+/// that what is not among them is in use: O(free blocks × log free blocks + blocks), and no memory.
 template <class State, class Visit>
 void each_live(State& s, Visit visit) {
   const blocks_aside<State> free(s);

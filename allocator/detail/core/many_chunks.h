@@ -1,5 +1,5 @@
-// The chunks of a pool: which there are, carving, from a block to its chunk, what growth and retention say. Written for one thread: it
-// never locks, calls a store or runs user code. The caller holds the core guard.
+// The chunks of a pool: which there are, carving, from a block to its chunk, what growth and retention say. Written for one
+// thread: it never locks, calls a store or runs user code. The caller holds the core guard.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_
 
@@ -75,8 +75,8 @@ class many_chunks : public suspicions<Traits> {
 
   // ---- carving -----------------------------------------------------------------------------------------------------------
 
-  /// The next up to `n` blocks that were never handed out, ascending. Returns how many. Only their addresses are made: a chunk of a
-  /// million blocks costs what one block costs.
+  /// The next up to `n` blocks that were never handed out, ascending. Returns how many. Only their addresses are made: a chunk
+  /// of a million blocks costs what one block costs.
   std::size_t carve(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
     while (got != n && untouched_ != nullptr) {

@@ -1,5 +1,5 @@
-// What a list came across that looks wrong, until the caller of the list can deal with it: an invalid link in a free block, and what left
-// a front and is no block. Nothing where no checking policy asks.
+// What a list came across that looks wrong, until the caller of the list can deal with it: an invalid link in a free block, and
+// what left a front and is no block. Nothing where no checking policy asks.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_SUSPICIONS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_SUSPICIONS_H_
 

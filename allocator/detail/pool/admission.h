@@ -7,6 +7,7 @@
 
 #include "tarn/allocator/detail/pool/block_steps.h"
 #include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/call_frame.h"
 #include "tarn/policies/detail/protocol.h"
@@ -75,6 +76,12 @@ struct admission {
     incident one;
     one.note(bytes == 0 ? misuse_kind::array_delete : misuse_kind::wrong_size, block).size = bytes;
     report(s, one);
+  }
+
+  static void note_site(State& s, const void* block, call_site where) noexcept {
+    if (!admits_caller(s)) return;
+    [[maybe_unused]] const auto guard = core_guard(s);
+    s.checking.note_site(s.chunks, block, where);
   }
 
   /// The pool ends: what is still in use is reported.

@@ -1,5 +1,5 @@
-// One block out, one block in, where the checking policy can refuse a call: the checks run before anything is touched, and a misuse is
-// reported when nothing is held any more.
+// One block out, one block in, where the checking policy can refuse a call: the checks run before anything is touched, and a
+// misuse is reported when nothing is held any more.
 //
 //   take   [hit: pop, verdict, count]     no free block came: take_carefully
 //   put    [hit: verdict, count, push]    refused: looked at once more to describe it, reported
@@ -83,7 +83,8 @@ struct checked_path : admission<State> {
     return block;
   }
 
-  /// Looked at once more, to tell what is wrong. Meanwhile another thread may have been handed the block, so that it looks right.
+  /// Looked at once more, to tell what is wrong. Meanwhile another thread may have been handed the block, so that it looks
+  /// right.
   TARN_COLD static outcome refuse(State& s, void* block) noexcept {
     incident one;
     {
@@ -96,8 +97,8 @@ struct checked_path : admission<State> {
     return outcome::refused;
   }
 
-  /// A block that the checking policy knows as free; `block`, which came from the list, if it is one. What is none, because somebody
-  /// wrote into the pool's memory, is dropped, and the list made anew.
+  /// A block that the checking policy knows as free; `block`, which came from the list, if it is one. What is none, because
+  /// somebody wrote into the pool's memory, is dropped, and the list made anew.
   static void* take_carefully(State& s, void* block, incident& one) noexcept {
     [[maybe_unused]] const auto guard = hit_guard(s);
     for (;; block = nullptr) {

@@ -80,8 +80,8 @@ void return_all(State& s) noexcept {
   s.locking.end();
 }
 
-/// The empty chunks go that the retention policy doesn't keep. Where another thread is at the store they stay until the next time: a free
-/// doesn't wait for it.
+/// The empty chunks go that the retention policy doesn't keep. Where another thread is at the store they stay until the next
+/// time: a free doesn't wait for it.
 template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {
   if constexpr (State::traits::retention::traits.returns_chunks) {

@@ -26,11 +26,17 @@ std::size_t capacity_of(const State& s) noexcept {
   return s.chunks.capacity();
 }
 
-/// Blocks that a bounded store, still untouched, will give.
+/// Also those that a bounded store, still untouched, will give.
 template <class State>
-std::size_t capacity_of_store(const State& s) noexcept {
-  const auto& g = s.chunks.geometry();
-  return State::traits::layout::blocks_in(s.supply.room(g), s.chunks.next(0, 0).at_most, g);
+std::size_t most_capacity_of(const State& s) noexcept {
+  if constexpr (State::traits::in_place) {
+    return s.chunks.capacity();
+  } else {
+    [[maybe_unused]] const auto growing = s.locking.growth_guard();
+    const auto& g = s.chunks.geometry();
+    const std::size_t blocks = capacity_of(s);
+    return blocks != 0 ? blocks : State::traits::layout::blocks_in(s.supply.room(g), s.chunks.next(0, 0).at_most, g);
+  }
 }
 
 /// Whether a region overlaps no chunk, where somebody looks. One that does is left alone: it may be another's.
@@ -58,8 +64,8 @@ typename State::chunk* make_chunk(State& s, supplied got) noexcept {
   return s.chunks.make(got.region, State::traits::layout::blocks_in(got.region.bytes, got.at_most, s.chunks.geometry()));
 }
 
-/// A fresh chunk that is no part of the pool yet, or null: growth or the store refused, and nothing has changed. `last` and `more`:
-/// blocks in the newest and in all chunks that were fetched before and not adopted.
+/// A fresh chunk that is no part of the pool yet, or null: growth or the store refused, and nothing has changed. `last` and
+/// `more`: blocks in the newest and in all chunks that were fetched before and not adopted.
 template <class State>
 typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more, attempt_at<State>& one) noexcept {
   const chunk_request request = [&] {
@@ -79,8 +85,8 @@ typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more,
   }
 }
 
-/// Gives the chunk map and the locking policy what they lack to adopt a list of fresh chunks or, null, to go on. Returns whether the
-/// store could.
+/// Gives the chunk map and the locking policy what they lack to adopt a list of fresh chunks or, null, to go on. Returns
+/// whether the store could.
 template <class State>
 bool top_up(State& s, const typename State::chunk* fresh) noexcept {
   const auto lacking_in_map = [&] {

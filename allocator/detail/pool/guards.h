@@ -1,5 +1,5 @@
-// A pool's guards as those hold them who may call a store or a checking policy: where a policy asks for that, they also say that this
-// thread is in a call of the pool, or at its store.
+// A pool's guards as those hold them who may call a store or a checking policy: where a policy asks for that, they also say
+// that this thread is in a call of the pool, or at its store.
 //
 // Order: growth guard, then core guard. A store is called under the growth guard only.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_GUARDS_H_

@@ -66,8 +66,8 @@ struct inspector {
   }
   static constexpr bool admits(rejected&, void*) noexcept { return true; }
 
-  /// Whether a block of the pool is about to be given to the global operator delete: as an object of so many bytes, or, 0, as an
-  /// array. It was reported then. Only where misuse is looked for.
+  /// Whether a block of the pool is about to be given to the global operator delete: as an object of so many bytes, or, 0, as
+  /// an array. It was reported then. Only where misuse is looked for.
   template <class Traits>
   static bool is_misused([[maybe_unused]] pool_members<Traits>& pool, [[maybe_unused]] void* block,
                          [[maybe_unused]] std::size_t bytes) noexcept {

@@ -15,8 +15,8 @@ namespace tarn::detail {
 /// A list of regions, linked through a record in front of each.
 class metadata_memory {
  public:
-  /// At least `bytes`, aligned to a cache line, or null where the store refuses, or what it gives isn't sound(region, alignment).
-  /// `second`: it is the second of two.
+  /// At least `bytes`, aligned to a cache line, or null where the store refuses, or what it gives isn't sound(region,
+  /// alignment). `second`: it is the second of two.
   template <class Source, class Sound>
   memory fetch(Source& from, std::size_t bytes, Sound sound, bool second = false) noexcept {
     if (bytes > size_limit - cache_line) return {};

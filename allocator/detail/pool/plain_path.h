@@ -38,10 +38,10 @@ struct plain_path {
   static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
 
   TARN_STEP static outcome put(State& s, void* block) noexcept {
-    memory_tools::take_back(block);
+    if constexpr (memory_tools::active) memory_tools::take_back(block);
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     s.statistics.on_deallocate(1);
-    close_block(s, block);
+    if constexpr (memory_tools::active) close_block(s, block);
     const outcome answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : make_room_if(s, answer);
   }
@@ -70,7 +70,7 @@ struct plain_path {
  private:
   TARN_STEP static void* handed_out(State& s, void* block) noexcept {
     if (block != nullptr) [[likely]] {
-      open_block(s, block);
+      if constexpr (memory_tools::active) open_block(s, block);
       s.statistics.on_allocate(1);
     }
     return block;

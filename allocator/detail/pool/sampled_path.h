@@ -41,6 +41,14 @@ struct sampled_path {
     s.checking.drop_sampled();
   }
 
+  /// For a handler of SIGSEGV: whether a sampled block is near the address, and what became of it.
+  static bool explain_fault(const State& s, const void* address, misuse& what) noexcept {
+    if (!s.checking.describe_fault(address, what)) return false;
+    what.pool = &s;
+    what.block_size = s.chunks.geometry().block_size();
+    return true;
+  }
+
  private:
   TARN_COLD static void* take_due(State& s) noexcept {
     [[maybe_unused]] const auto guard = core_guard(s);

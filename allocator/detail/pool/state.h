@@ -54,8 +54,8 @@ struct pool_state : hot_state<Traits> {
   pool_state(const pool_state&) = delete;
   pool_state& operator=(const pool_state&) = delete;
 
-  /// Whether a hit holds no lock. Only then may room be made in a step of its own: between two locks another thread would push into a
-  /// list that is full.
+  /// Whether a hit holds no lock. Only then may room be made in a step of its own: between two locks another thread would push
+  /// into a list that is full.
   static constexpr bool hits_unguarded = std::is_same_v<decltype(std::declval<const locking_state&>().hit_guard()), no_guard>;
   /// Nothing keeps threads apart.
   static constexpr bool is_confined = std::is_same_v<decltype(std::declval<const locking_state&>().core_guard()), no_guard>;

@@ -1,5 +1,7 @@
-// Where a pool's memory comes from: its store, and the second store that an exhaustion policy may bring. It takes a request and gives a
-// region; it knows no chunk, list or lock, and calls nobody back. All with the growth guard held, but for retry() and freed().
+// Where a pool's memory comes from: its store, and the second store that an exhaustion policy may bring. It takes a request and
+// gives a region; it knows no chunk, list or lock, and calls nobody back. What calls a store or needs its growth guard says so:
+// fetch, give_back and fetch_own are called with it held, or by who alone uses the pool; retry, freed and asked_through with
+// nothing held.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_SUPPLY_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_SUPPLY_H_
 
@@ -60,7 +62,8 @@ class supply {
 
   template <class Values>
   constexpr explicit supply(const Values& values) noexcept
-      : source_(values.template get<typename Traits::store>()), exhaustion_(values.template get<typename Traits::exhaustion>()) {}
+      : source_(values.template get<typename Traits::store>()),
+        exhaustion_(values.template get<typename Traits::exhaustion>()) {}
 
   /// What is kept for one operation that found nothing.
   struct attempt {
@@ -95,7 +98,8 @@ class supply {
     if ((second_.blocks -= blocks) == 0) second_.newest = 0;
     exhaustion_.release(region, Traits::chunk_alignment(g));
   }
-  /// What growth of the second store goes by. Fresh chunks that aren't adopted go back, and then what it was before holds again.
+  /// What growth of the second store goes by. Fresh chunks that aren't adopted go back, and then what it was before holds
+  /// again.
   auto second() const noexcept { return second_; }
   template <class Counts>
   void restore_second(Counts before) noexcept {

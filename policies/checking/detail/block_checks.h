@@ -1,5 +1,5 @@
-// The checks of single blocks, for the policies that make them: where a block lies, whether it is in use, and what stands around
-// and in it. All that is decided before anything is touched; a call that is refused leaves everything as it was.
+// The checks of single blocks, for the policies that make them: where a block lies, whether it is in use, and what stands
+// around and in it. All that is decided before anything is touched; a call that is refused leaves everything as it was.
 //
 //   given back:    null? · chunk (range) · slot (stride) · in use? · guard bytes      then: record, fill
 //   handed out:    chunk · slot · free? · fill, guard bytes                           then: record, guard bytes
@@ -12,7 +12,8 @@
 #include <type_traits>
 
 #include "tarn/policies/checking/call_site.h"
-#include "tarn/policies/checking/detail/block_records.h"
+#include "tarn/policies/checking/detail/block_damage.h"
+#include "tarn/policies/checking/detail/block_place.h"
 #include "tarn/policies/checking/detail/guard_bytes.h"
 #include "tarn/policies/checking/detail/pool_names.h"
 #include "tarn/policies/checking/misuse.h"
@@ -30,12 +31,7 @@ class block_checks {
   using record = typename Spec::record;
   using chunks_type = typename Traits::chunks;
   using chunk = typename Traits::chunk;
-
-  /// A chunk and one of its slots. Null if the address lies in no chunk.
-  struct place {
-    chunk* c = nullptr;
-    std::size_t slot = 0;
-  };
+  using place = block_place<Traits, record>;
 
  public:
   constexpr explicit block_checks(const Spec& spec) noexcept : name_(spec.name) {}
@@ -44,25 +40,25 @@ class block_checks {
   // ---- with the core guarded ---------------------------------------------------------------------------------------------
 
   outcome on_deallocate(chunks_type& chunks, void* block) noexcept {
-    const place at = find(chunks, block);
-    if (at.c == nullptr || !records(*at.c).in_use(at.slot)) [[unlikely]] return outcome::refused;
+    const place at = place::of(chunks, block);
+    if (!at.in_use()) [[unlikely]] return outcome::refused;
     if constexpr (Spec::guards) {
       if (!words_around(chunks, block).stand(kept())) [[unlikely]] return outcome::refused;
     }
-    records(*at.c).get(at.slot).give(sequence_);
+    at.records().get(at.slot).give(sequence_);
     if constexpr (Spec::traits.fills) free_fill::write(static_cast<std::byte*>(block), chunks.geometry().payload());
     return outcome::done;
   }
   void describe_deallocate(chunks_type& chunks, void* block, incident& one) noexcept {
-    const place at = find(chunks, block);
-    if (at.c == nullptr || !records(*at.c).in_use(at.slot)) return note_no_block(chunks, at, block, one);
-    if constexpr (Spec::guards) look_around(chunks, at, block, one);
+    const place at = place::of(chunks, block);
+    if (!at.in_use()) return note_no_block(chunks, at, block, one);
+    if constexpr (Spec::guards) note_damage_around(chunks, at, block, kept(), one);
   }
 
   outcome on_allocate(chunks_type& chunks, void* block) noexcept {
-    const place at = find(chunks, block);
+    const place at = place::of(chunks, block);
     if (at.c == nullptr || at.slot >= at.c->carved) [[unlikely]] return outcome::refused;
-    record& known = records(*at.c).get(at.slot);
+    record& known = at.records().get(at.slot);
     if (known.in_use()) [[unlikely]] return outcome::refused;
     if constexpr (Spec::guards) {
       if (!known.was_handed_out()) words_around(chunks, block).write(kept());
@@ -75,33 +71,35 @@ class block_checks {
     return outcome::done;
   }
   void describe_allocate(chunks_type& chunks, void* block, incident& one) noexcept {
-    const place at = find(chunks, block);
-    if (at.c == nullptr || at.slot >= at.c->carved || records(*at.c).in_use(at.slot)) return on_astray(chunks, block, one);
+    const place at = place::of(chunks, block);
+    if (at.c == nullptr || at.slot >= at.c->carved || at.in_use()) return on_astray(chunks, block, one);
     if constexpr (Spec::guards) {
-      look_around(chunks, at, block, one);
-      if constexpr (Spec::traits.fills) look_inside(chunks, at, block, one);
+      note_damage_around(chunks, at, block, kept(), one);
+      if constexpr (Spec::traits.fills) note_damage_inside(chunks, at, block, one);
     }
-    records(*at.c).get(at.slot).take(sequence_);
+    at.records().get(at.slot).take(sequence_);
   }
 
   /// Which use of the block this is; 0: it isn't in use, or no block.
   static std::uint64_t generation_of(chunks_type& chunks, const void* block) noexcept
     requires(Spec::traits.has_generations)
   {
-    const place at = find(chunks, block);
-    return at.c != nullptr && records(*at.c).in_use(at.slot) ? records(*at.c).find(at.slot)->generation() : 0;
+    const place at = place::of(chunks, block);
+    return at.in_use() ? at.records().find(at.slot)->generation() : 0;
   }
 
   /// A block that is in use was asked for there. Any other address is left alone.
   void note_site(chunks_type& chunks, const void* block, call_site where) noexcept
     requires(Spec::traits.has_sites)
   {
-    const place at = find(chunks, block);
-    if (at.c != nullptr && records(*at.c).in_use(at.slot)) records(*at.c).get(at.slot).site = where;
+    const place at = place::of(chunks, block);
+    if (at.in_use()) at.records().get(at.slot).site = where;
   }
 
   /// The free list holds an address that is no free block.
-  void on_astray(chunks_type&, const void* address, incident& one) noexcept { one.note(misuse_kind::corrupt_free_list, address); }
+  void on_astray(chunks_type&, const void* address, incident& one) noexcept {
+    one.note(misuse_kind::corrupt_free_list, address);
+  }
 
   // ---- with nothing held ---------------------------------------------------------------------------------------------------
 
@@ -136,10 +134,10 @@ class block_checks {
     std::size_t n = 0;
     const record* first = nullptr;
     chunks.each([&](chunk& c) {
-      for (std::size_t i = 0; i != records(c).ready(); ++i) {
-        if (!records(c).in_use(i)) continue;
-        if (n == 0) first = records(c).find(i);
-        if (n < leaks.size()) leaks[n] = block_at(chunks, c, i);
+      for (place at{&c, 0}; at.slot != at.records().ready(); ++at.slot) {
+        if (!at.records().in_use(at.slot)) continue;
+        if (n == 0) first = at.records().find(at.slot);
+        if (n < leaks.size()) leaks[n] = at.block(chunks);
         ++n;
       }
     });
@@ -157,31 +155,18 @@ class block_checks {
     requires(Spec::traits.can_verify)
   {
     chunks.each([&](chunk& c) {
-      for (std::size_t i = 0; i != records(c).ready() && !one.seen(); ++i) {
-        std::byte* const block = block_at(chunks, c, i);
-        if (address_of(block) <= address_of(from) || !records(c).get(i).was_handed_out()) continue;
+      for (place at{&c, 0}; at.slot != at.records().ready() && !one.seen(); ++at.slot) {
+        std::byte* const block = at.block(chunks);
+        if (address_of(block) <= address_of(from) || !at.records().get(at.slot).was_handed_out()) continue;
         from = block;
-        const place at{&c, i};
-        look_around(chunks, at, block, one);
-        if (!records(c).in_use(i)) look_inside(chunks, at, block, one);
+        note_damage_around(chunks, at, block, kept(), one);
+        if (!at.records().in_use(at.slot)) note_damage_inside(chunks, at, block, one);
       }
     });
     return one.seen();
   }
 
  private:
-  static block_records<record>& records(chunk& c) noexcept { return c; }
-  static std::byte* block_at(chunks_type& chunks, const chunk& c, std::size_t slot) noexcept {
-    return c.first + chunks.geometry().distance(slot) + chunks.geometry().offset();
-  }
-
-  /// The chunk and the slot, or size_max where no block starts there.
-  static place find(chunks_type& chunks, const void* block) noexcept {
-    chunk* const c = chunks.find(block);
-    if (c == nullptr) [[unlikely]] return {};
-    return {c, chunks.geometry().slot_at(address_of(block) - address_of(c->first) - chunks.geometry().offset())};
-  }
-
   TARN_COLD void note_no_block(chunks_type& chunks, place at, void* address, incident& one) noexcept {
     if (at.c == nullptr) {
       one.note(ended_ ? misuse_kind::ended_pool : misuse_kind::foreign_pointer, address);
@@ -192,48 +177,18 @@ class block_checks {
       what.kind = misuse_kind::interior_pointer;
       at.slot = chunks.geometry().slot_around(address_of(address) - address_of(at.c->first));
     }
-    tell(chunks, at, what);
+    at.tell(chunks, what);
   }
-  void tell(chunks_type& chunks, const place& at, misuse& what) noexcept {
-    what.number = at.slot;
-    what.chunk = at.c->first;
-    what.block = block_at(chunks, *at.c, at.slot);
-    if (const record* const known = records(*at.c).find(at.slot)) known->tell(what);
-  }
-
-  // ---- bytes ---------------------------------------------------------------------------------------------------------------
 
   std::uintptr_t kept() const noexcept { return address_of(pool_); }
-  static guard_words words_around(chunks_type& chunks, const void* block) noexcept { return {block, chunks.geometry().payload()}; }
+  static guard_words words_around(chunks_type& chunks, const void* block) noexcept {
+    return {block, chunks.geometry().payload()};
+  }
   bool is_as_left(chunks_type& chunks, const void* block) const noexcept {
     if (!words_around(chunks, block).stand(kept())) [[unlikely]] return false;
-    if constexpr (Spec::traits.fills) return free_fill::stands(static_cast<const std::byte*>(block), chunks.geometry().payload());
+    if constexpr (Spec::traits.fills)
+      return free_fill::stands(static_cast<const std::byte*>(block), chunks.geometry().payload());
     return true;
-  }
-
-  /// Damage is noted, and mended, so that it is told once.
-  void look_around(chunks_type& chunks, const place& at, void* block, incident& one) noexcept {
-    const guard_words words = words_around(chunks, block);
-    const auto size = static_cast<std::ptrdiff_t>(chunks.geometry().payload());
-    if (const damage front = words.in_front(kept()))
-      note_damage(chunks, at, misuse_kind::write_in_front, front, -static_cast<std::ptrdiff_t>(guard_words::bytes), one);
-    if (const damage behind = words.behind()) note_damage(chunks, at, misuse_kind::write_past_end, behind, size, one);
-    if (!words.stand(kept())) words.write(kept());
-  }
-  void look_inside(chunks_type& chunks, const place& at, void* block, incident& one) noexcept {
-    auto* const start = static_cast<std::byte*>(block);
-    const std::size_t size = chunks.geometry().payload();
-    [[maybe_unused]] const memory_tools::window look(start, size);
-    if (const damage inside = free_fill::find(start, size)) note_damage(chunks, at, misuse_kind::write_after_free, inside, 0, one);
-    free_fill::write(start, size);
-  }
-  TARN_COLD void note_damage(chunks_type& chunks, const place& at, misuse_kind kind, const damage& found, std::ptrdiff_t from,
-                             incident& one) noexcept {
-    misuse& what = one.note(kind, block_at(chunks, *at.c, at.slot));
-    what.offset = from + static_cast<std::ptrdiff_t>(found.first);
-    what.damaged = found.bytes;
-    what.value = found.value;
-    tell(chunks, at, what);
   }
 
   /// Whether the guard bytes of another checked pool stand in front of the address.

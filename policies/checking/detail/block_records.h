@@ -13,9 +13,9 @@
 
 namespace tarn::detail {
 
-/// In use or not: a byte, which also says whether the block was ever handed out. A bit would be an eighth of that, but each call would
-/// wait for the word that the one before wrote: 3.1 ns a pair more than without checks, instead of 2.7 (64-byte blocks of a static
-/// array, g++ 12, Xeon with AMX); in churn the two are even.
+/// In use or not: a byte, which also says whether the block was ever handed out. A bit would be an eighth of that, but each
+/// call would wait for the word that the one before wrote: 3.1 ns a pair more than without checks, instead of 2.7 (64-byte
+/// blocks of a static array, g++ 12, Xeon with AMX); in churn the two are even.
 struct live_mark {
   bool in_use() const noexcept { return state == used; }
   bool was_handed_out() const noexcept { return state != never_used; }

@@ -35,8 +35,8 @@ TARN_COLD damage find_damage(const std::byte* bytes, std::size_t n, Expected exp
   return found;
 }
 
-/// 16 bytes in front of a block and 16 behind it, made from its address and what is kept in front of it, so that no copy of others
-/// passes.
+/// 16 bytes in front of a block and 16 behind it, made from its address and what is kept in front of it, so that no copy of
+/// others passes.
 class guard_words {
  public:
   static constexpr std::size_t bytes = 16;

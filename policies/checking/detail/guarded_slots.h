@@ -17,9 +17,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 
+#include "tarn/policies/checking/detail/slot_canary.h"
+#include "tarn/policies/checking/detail/slot_record.h"
 #include "tarn/policies/checking/detail/slot_view.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/atomic_word.h"
@@ -55,10 +56,9 @@ class guarded_slots {
     const open_pages pages = around(block, bytes);
     if (!system_pages::allow(pages.start, pages.bytes())) return nullptr;
     memory_tools::open(pages.start, pages.bytes());  // the caller may have closed what lay there before
-    std::memset(pages.start, canary, static_cast<std::size_t>(block - pages.start));
-    std::memset(block + bytes, canary, static_cast<std::size_t>(pages.end - (block + bytes)));
+    slot_canary::write(pages, block, bytes);
 
-    record& r = records_[first_];
+    slot_record& r = records_[first_];
     first_ = r.next;
     ++takes_;
     r.block.store(block, memory_order_relaxed);
@@ -75,14 +75,14 @@ class guarded_slots {
     const std::size_t distance = address_of(block) - base_.load(memory_order_relaxed);
     if (!owns(block) || distance % stride() < page_) return {foreign};
     const auto slot = static_cast<std::uint32_t>(distance / stride());
-    record& r = records_[slot];
+    slot_record& r = records_[slot];
     std::byte* const start = r.block.load(memory_order_relaxed);
     if (start == nullptr) return {foreign};
     if (start != block) return {interior};
     if (!r.live.load(memory_order_relaxed)) return {double_free};
     const std::size_t bytes = r.bytes.load(memory_order_relaxed);
     const open_pages pages = around(start, bytes);
-    const slot_verdict verdict = look_around(pages, start, bytes);
+    const slot_verdict verdict = slot_canary::look(pages, start, bytes);
 
     r.given.set(by);
     r.live.store(false, memory_order_release);
@@ -138,43 +138,14 @@ class guarded_slots {
   }
 
  private:
-  static constexpr std::uint32_t none = UINT32_MAX;
-  static constexpr int canary = 0xCA;
-
-  struct event_cell {
-    atomic_word<std::uint64_t> sequence = 0;
-    atomic_word<std::uint64_t> thread = 0;
-
-    void set(slot_event e) noexcept {
-      sequence.store(e.sequence, memory_order_relaxed);
-      thread.store(e.thread, memory_order_relaxed);
-    }
-    slot_event get() const noexcept {
-      return {sequence.load(memory_order_relaxed), thread.load(memory_order_relaxed)};
-    }
-  };
-  /// Atomic what find() reads.
-  struct record {
-    atomic_word<std::byte*> block = nullptr;  // the last one; null: none yet
-    atomic_word<std::size_t> bytes = 0;
-    atomic_word<bool> live = false;
-    std::uint32_t next = none;  // free slot
-    event_cell taken;
-    event_cell given;
-  };
-  /// The pages on which a block lies. No others of its slot are accessible, should the slot have more.
-  struct open_pages {
-    std::byte* start;
-    std::byte* end;
-    std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - start); }
-  };
+  static constexpr std::uint32_t none = slot_record::none;
 
   open_pages around(std::byte* block, std::size_t bytes) const noexcept {
     const std::size_t before = address_of(block) & (page_ - 1);
     return {block - before, block - before + round_up(before + bytes, page_)};
   }
   std::size_t stride() const noexcept { return page_ + slot_bytes_; }
-  std::size_t record_bytes(std::size_t page) const noexcept { return round_up(slots_ * sizeof(record), page); }
+  std::size_t record_bytes(std::size_t page) const noexcept { return round_up(slots_ * sizeof(slot_record), page); }
   std::byte* slot_start(std::uint32_t slot) const noexcept {
     return reinterpret_cast<std::byte*>(records_) + record_bytes(page_) + slot * stride() + page_;
   }
@@ -190,7 +161,7 @@ class guarded_slots {
   }
 
   slot_view view(std::uint32_t slot, const void* address) const noexcept {
-    const record& r = records_[slot];
+    const slot_record& r = records_[slot];
     slot_view v;
     v.live = r.live.load(memory_order_acquire);
     std::byte* const block = r.block.load(memory_order_relaxed);
@@ -209,29 +180,6 @@ class guarded_slots {
     return v;
   }
 
-  /// Looks for bytes in a block's pages that aren't the canary any more.
-  static slot_verdict look_around(open_pages pages, const std::byte* block, std::size_t bytes) noexcept {
-    const std::byte* const behind = block + bytes;
-    slot_verdict v;
-    const auto look = [&](const std::byte* p) {
-      if (*p == std::byte{canary}) return;
-      if (v.damaged++ != 0) return;
-      v.offset = p - block;
-      v.value = *p;
-    };
-    if (!intact(behind, pages.end))
-      for (const std::byte* p = behind; p != pages.end; ++p) look(p);
-    else if (!intact(pages.start, block))
-      for (const std::byte* p = block; p != pages.start;) look(--p);
-    if (v.damaged != 0) v.is = slot_verdict::kind::damaged;
-    return v;
-  }
-  /// All bytes are the canary: the first is, and each is as the one before it.
-  static bool intact(const std::byte* from, const std::byte* to) noexcept {
-    return from == to ||
-           (*from == std::byte{canary} && std::memcmp(from, from + 1, static_cast<std::size_t>(to - from) - 1) == 0);
-  }
-
   TARN_COLD bool open(std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t page = system_pages::page_bytes();
     const std::size_t slot_bytes = room(bytes, alignment, page);
@@ -244,9 +192,9 @@ class guarded_slots {
       system_pages::release(start, front + extent);
       return false;
     }
-    records_ = reinterpret_cast<record*>(start + page);
+    records_ = reinterpret_cast<slot_record*>(start + page);
     for (std::uint32_t slot = 0; slot != slots_; ++slot) {
-      record* const r = ::new (static_cast<void*>(records_ + slot)) record;
+      slot_record* const r = ::new (static_cast<void*>(records_ + slot)) slot_record;
       r->next = slot + 1 != slots_ ? slot + 1 : none;
     }
     page_ = page;
@@ -263,7 +211,7 @@ class guarded_slots {
   atomic_word<std::size_t> extent_ = 0;   // bytes, from the first guard to the end of the last; 0: nothing is reserved
   std::size_t page_ = 0;                  // bytes
   std::size_t slot_bytes_ = 0;
-  record* records_ = nullptr;
+  slot_record* records_ = nullptr;
   std::uint64_t takes_ = 0;
   std::uint32_t slots_;
   std::uint32_t first_ = none;  // free slot, free for the longest

@@ -89,63 +89,69 @@ inline bool is_aligned(const misuse& what) noexcept {
   return what.alignment == 0 || reinterpret_cast<std::uintptr_t>(what.address) % what.alignment == 0;
 }
 
-/// What the kind has to say, behind the block.
+inline void write_offset(line_writer& line, std::ptrdiff_t from) noexcept {
+  line << (from < 0 ? "-" : "+") << static_cast<std::uint64_t>(from < 0 ? -from : from);
+}
+
+// What a kind has to say, behind the block.
+
+inline void write_interior(line_writer& line, const misuse& what) noexcept {
+  if (what.block == nullptr) return;
+  line << ": the block starts "
+       << static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(what.address) -
+                                     reinterpret_cast<std::uintptr_t>(what.block))
+       << " bytes earlier, at " << what.block;
+}
+inline void write_damage(line_writer& line, const misuse& what) noexcept {
+  line << ": " << std::uint64_t{what.damaged} << (what.damaged == 1 ? " byte" : " bytes") << " from ";
+  write_offset(line, what.offset);
+  (line << ", value ").hex(what.value);
+}
+inline void write_wrong_size(line_writer& line, const misuse& what) noexcept {
+  line << ": given back as " << std::uint64_t{what.size} << " bytes";
+  if (what.alignment > 1) line << " aligned to " << std::uint64_t{what.alignment};
+  line << "; is the destructor of a base class not virtual?";
+}
+inline void write_leak(line_writer& line, const misuse& what) noexcept {
+  line << ": " << std::uint64_t{what.leaked} << (what.leaked == 1 ? " block, " : " blocks, ")
+       << std::uint64_t{what.leaked * what.block_size} << " bytes" << (what.leaks.empty() ? "" : ":");
+  for (const void* const block : what.leaks) line << " " << block;
+  if (!what.leaks.empty() && what.leaks.size() < what.leaked) line << " ...";
+  if (what.allocated != 0 && what.leaked != 1) line << "; the first";
+}
+inline void write_broken_store(line_writer& line, const misuse& what) noexcept {
+  line << ": it gave " << std::uint64_t{what.size} << " bytes at " << what.address;
+  if (is_aligned(what)) line << ", which are in a chunk already";
+  else line << ", which are not aligned to " << std::uint64_t{what.alignment};
+}
+inline void write_page_fault(line_writer& line, const misuse& what) noexcept {
+  line << ": access at ";
+  write_offset(line, what.offset);
+  if (what.freed != 0) line << ", after it was given back";
+  else line << (what.offset < 0 ? ", in front of it" : ", past its end");
+}
+
 inline void write_details(line_writer& line, const misuse& what) noexcept {
-  const auto bytes_from = [&](std::ptrdiff_t from) {
-    line << (from < 0 ? "-" : "+") << static_cast<std::uint64_t>(from < 0 ? -from : from);
-  };
   switch (what.kind) {
-    case misuse_kind::interior_pointer:
-      if (what.block != nullptr) {
-        line << ": the block starts "
-             << static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(what.address) -
-                                           reinterpret_cast<std::uintptr_t>(what.block))
-             << " bytes earlier, at " << what.block;
-      }
-      break;
+    case misuse_kind::interior_pointer: return write_interior(line, what);
     case misuse_kind::other_pool:
       line << " of ";
-      write_pool(line, what.other_name, what.other_pool);
-      break;
+      return write_pool(line, what.other_name, what.other_pool);
     case misuse_kind::write_past_end:
     case misuse_kind::write_in_front:
-    case misuse_kind::write_after_free:
-      line << ": " << std::uint64_t{what.damaged} << (what.damaged == 1 ? " byte" : " bytes") << " from ";
-      bytes_from(what.offset);
-      (line << ", value ").hex(what.value);
-      break;
-    case misuse_kind::wrong_size:
-      line << ": given back as " << std::uint64_t{what.size} << " bytes";
-      if (what.alignment > 1) line << " aligned to " << std::uint64_t{what.alignment};
-      line << "; is the destructor of a base class not virtual?";
-      break;
-    case misuse_kind::array_delete: line << ": it is one object; write delete, without []"; break;
+    case misuse_kind::write_after_free: return write_damage(line, what);
+    case misuse_kind::wrong_size: return write_wrong_size(line, what);
+    case misuse_kind::array_delete: line << ": it is one object; write delete, without []"; return;
     case misuse_kind::wrong_thread:
       line << ": owner thread " << what.owner << ", called by thread " << what.thread;
-      break;
-    case misuse_kind::leak:
-      line << ": " << std::uint64_t{what.leaked} << (what.leaked == 1 ? " block, " : " blocks, ")
-           << std::uint64_t{what.leaked * what.block_size} << " bytes" << (what.leaks.empty() ? "" : ":");
-      for (const void* const block : what.leaks) line << " " << block;
-      if (!what.leaks.empty() && what.leaks.size() < what.leaked) line << " ...";
-      if (what.allocated != 0 && what.leaked != 1) line << "; the first";
-      break;
-    case misuse_kind::broken_store:
-      line << ": it gave " << std::uint64_t{what.size} << " bytes at " << what.address
-           << (detail::is_aligned(what) ? ", which are in a chunk already"
-                                        : ", which are not aligned to ");
-      if (!detail::is_aligned(what)) line << std::uint64_t{what.alignment};
-      break;
+      return;
+    case misuse_kind::leak: return write_leak(line, what);
+    case misuse_kind::broken_store: return write_broken_store(line, what);
     case misuse_kind::reentry:
       line << ": thread " << what.thread << " is in a call of it already; a signal handler, or the pool's own store, uses it";
-      break;
-    case misuse_kind::page_fault:
-      line << ": access at ";
-      bytes_from(what.offset);
-      if (what.freed != 0) line << ", after it was given back";
-      else line << (what.offset < 0 ? ", in front of it" : ", past its end");
-      break;
-    default: break;
+      return;
+    case misuse_kind::page_fault: return write_page_fault(line, what);
+    default: return;
   }
 }
 
@@ -154,8 +160,8 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
 inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) noexcept {
   if (bytes == 0) return 0;
   detail::line_writer line(text, bytes);
-  line << "tarn" << ": " << detail::name_of(what.kind) << ": pool \"" << what.pool_name << "\" <" << std::uint64_t{what.block_size}
-       << " bytes>@" << what.pool;
+  line << "tarn" << ": " << detail::name_of(what.kind) << ": pool \"" << what.pool_name << "\" <"
+       << std::uint64_t{what.block_size} << " bytes>@" << what.pool;
   const bool has_block = what.address != nullptr && what.kind != misuse_kind::broken_store;
   if (has_block) line << " block " << what.address;
   if (has_block && what.number != misuse::unknown)

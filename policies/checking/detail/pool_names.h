@@ -54,7 +54,8 @@ class pool_names {
 TARN_ONE_IN_PROCESS inline constinit pool_names named_pools;
 
 /// Copies bytes from an address that need not be anything. Returns whether it could.
-inline bool read_anywhere([[maybe_unused]] const void* from, [[maybe_unused]] void* to, [[maybe_unused]] std::size_t bytes) noexcept {
+inline bool read_anywhere([[maybe_unused]] const void* from, [[maybe_unused]] void* to,
+                          [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__)
   const iovec here{to, bytes};
   const iovec there{const_cast<void*>(from), bytes};

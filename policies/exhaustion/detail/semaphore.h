@@ -1,4 +1,5 @@
-// A counting semaphore that is a constant when new: std::counting_semaphore isn't one everywhere, and brings <chrono> and <thread>.
+// A counting semaphore that is a constant when new: std::counting_semaphore isn't one everywhere, and brings <chrono> and
+// <thread>.
 #ifndef TARN_POLICIES_EXHAUSTION_DETAIL_SEMAPHORE_H_
 #define TARN_POLICIES_EXHAUSTION_DETAIL_SEMAPHORE_H_
 

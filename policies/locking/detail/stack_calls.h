@@ -52,7 +52,8 @@ class stack_calls {
     [[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the list empty finds the rest on the stack
     const std::size_t got = pool.list.pop_batch(pool.chunks, run.data(), run.size());
     if (got == 0) return pop(pool);
-    for (std::size_t i = 0; i != got; ++i) ::new (static_cast<void*>(&link_of(number_of(pool.chunks.geometry(), run[i])))) link(stack::none);
+    for (std::size_t i = 0; i != got; ++i)
+      ::new (static_cast<void*>(&link_of(number_of(pool.chunks.geometry(), run[i])))) link(stack::none);
     push_batch(pool, run.data() + 1, got - 1);
     return run[0];
   }

@@ -58,8 +58,8 @@ class thread_slots {
  public:
   using slot = thread_slot<Atomic>;
 
-  /// The thread's slot among those inside: slot 0, where it has none of them. In one register: clang 19 addresses it through two
-  /// otherwise, and a pair costs 4.2 instead of 1.3 ns.
+  /// The thread's slot among those inside: slot 0, where it has none of them. In one register: clang 19 addresses it through
+  /// two otherwise, and a pair costs 4.2 instead of 1.3 ns.
   TARN_STEP slot& near(const thread_record& me) noexcept {
     return *launder_address(reinterpret_cast<slot*>(reinterpret_cast<std::byte*>(slots_.data()) + me.offset[tier]));
   }

@@ -56,8 +56,8 @@ class block_bitmap {
   }
 
   /// Takes up to `n` free blocks: calls visit(block's number), ascending within a page. It stays with a page until that is used
-  /// up, then goes on with the lowest. Returns how many. Where somebody wrote over the bitmap it may name blocks that aren't free,
-  /// and lose some, but goes nowhere else.
+  /// up, then goes on with the lowest. Returns how many. Where somebody wrote over the bitmap it may name blocks that aren't
+  /// free, and lose some, but goes nowhere else.
   template <class Visit>
   std::size_t take(std::size_t n, Visit visit) noexcept {
     std::size_t got = 0;

@@ -1,0 +1,167 @@
+// What a pool does when a hit isn't enough: every 64th call or so. The order of events:
+//
+//   allocate     take [hit: pop, count]   miss: slow
+//   slow         [hit: pop_slow, count]   miss: cold
+//   cold         [growth: slow again, since another thread may have grown; grow]  failed: retry, with nothing held
+//   deallocate   put [hit: verdict, count, push; crowded: make_room, or after it where a hit holds no lock]  not done: settle
+//   settle       full: [hit: push_slow; crowded: make_room]   surplus: [growth: give back]
+//   refused      reported, with nothing held
+//
+// [x: …] under that guard.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_SLOW_PATH_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_SLOW_PATH_H_
+
+#include <cstddef>
+#include <new>
+#include <span>
+#include <type_traits>
+
+#include "tarn/allocator/detail/pool/block_steps.h"
+#include "tarn/allocator/detail/pool/checked_path.h"
+#include "tarn/allocator/detail/pool/giving_back.h"
+#include "tarn/allocator/detail/pool/growth.h"
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/plain_path.h"
+#include "tarn/allocator/detail/pool/state.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+template <class Traits>
+using path_of =
+    std::conditional_t<Traits::checking::traits.refuses, checked_path<pool_state<Traits>>, plain_path<pool_state<Traits>>>;
+
+template <class Traits>
+struct slow_path {
+  using state = pool_state<Traits>;
+  using path = path_of<Traits>;
+  using attempt = attempt_at<state>;
+
+#if TARN_EXCEPTIONS
+  TARN_NOINLINE static void* allocate(state& s) {
+    void* const block = try_allocate(s);
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+  }
+#endif
+  TARN_NOINLINE static void* try_allocate(state& s) noexcept {
+    void* const block = path::take_slow(s);
+    if (block == nullptr) {
+      if constexpr (Traits::ends_empty) return nullptr;
+      else return try_allocate_cold(s);
+    }
+    if (s.locking.starves()) [[unlikely]] feed(s);
+    tell_of_leaving(s);
+    return block;
+  }
+  TARN_COLD static void* try_allocate_cold(state& s) noexcept {
+    attempt one;
+    typename path::notes seen;
+    void* block = nullptr;
+    if constexpr (Traits::in_place) {
+      while ((block = path::take_slow(s, seen)) == nullptr && retry(s, one)) {
+      }
+    } else {
+      do {
+        be_asked(s);
+        [[maybe_unused]] const auto growing = growth_guard(s);
+        do {
+          top_up(s, nullptr);
+          block = path::take_slow(s, seen);
+        } while (block == nullptr && grow(s, one));
+      } while (block == nullptr && retry(s, one));
+    }
+    path::tell(s, seen);
+    path::tell_of_store(s);
+    return block;
+  }
+
+  /// As many blocks as can be had, from the start of `out`. Returns how many.
+  static std::size_t take_batch(state& s, std::span<void*> out) noexcept {
+    std::size_t got = path::take_batch(s, out);
+    while (got != out.size()) {
+      void* const block = try_allocate(s);
+      if (block == nullptr) break;
+      out[got++] = block;
+      got += path::take_batch(s, out.subspan(got));
+    }
+    return got;
+  }
+
+  static void put_batch(state& s, std::span<void* const> blocks) noexcept {
+    if (path::put_batch(s, blocks) == outcome::surplus) give_surplus_back(s);
+    tell_of_leaving(s);
+    if constexpr (Traits::hears_frees) s.supply.freed(blocks.size());
+  }
+
+  /// Gets chunks until there are at least so many blocks. Returns whether it could.
+  static bool reserve(state& s, std::size_t blocks) noexcept {
+    if (s.chunks.geometry().extent(blocks) > size_limit) return false;
+    attempt one;
+    do {
+      if constexpr (Traits::in_place) {
+        if (blocks <= s.chunks.capacity()) return true;
+      } else {
+        be_asked(s);
+        if (grow_to(s, blocks, one)) return true;
+      }
+    } while (!Traits::hears_frees && retry(s, one));  // it waits for a block, which would bring no chunk
+    path::tell_of_store(s);
+    return false;
+  }
+
+  /// The first argument is whatever deallocate() has in the first register already: the pool that is an object, or the block
+  /// of a static pool. It spares deallocate() a move on every call, with g++ 12 and clang 14 to 19.
+  TARN_NOINLINE static void make_room(const void* first, state& s) noexcept {
+    keep_argument(first);
+    const outcome answer = [&s] {
+      [[maybe_unused]] const auto calling = call_guard(s);
+      return s.locking.make_room(s);
+    }();
+    tell_of_leaving(s);
+    if constexpr (Traits::retention::traits.returns_chunks) {
+      if (answer == outcome::surplus) [[unlikely]] give_surplus_back(s);
+    }
+  }
+  TARN_NOINLINE static void settle(state& s, void* block, outcome answer) noexcept {
+    if (answer == outcome::full) {
+      answer = path::put_slow(s, block);
+      if (s.locking.starves()) [[unlikely]] feed(s);
+    }
+    tell_of_leaving(s);
+    if (answer == outcome::surplus) give_surplus_back(s);
+  }
+
+  static std::size_t trim(state& s) noexcept {
+    const std::size_t bytes = [&s] {
+      [[maybe_unused]] const auto calling = call_guard(s);
+      s.locking.drain(s);
+      [[maybe_unused]] const auto growing = growth_guard(s);
+      return return_empty(s);
+    }();
+    tell_of_leaving(s);
+    return bytes;
+  }
+  static void release(state& s) noexcept {
+    [[maybe_unused]] const auto calling = call_guard(s);
+    [[maybe_unused]] const auto growing = growth_guard(s);
+    return_all(s);
+  }
+  /// The pool ends: everything goes back.
+  static void end(state& s) noexcept {
+    be_left_alone(s);
+    return_all(s);
+    s.supply.end();
+    if constexpr (Traits::in_place) s.chunks.end();
+  }
+
+ private:
+  /// With nothing held: whether to try again.
+  static bool retry(state& s, attempt& one) noexcept { return s.supply.retry(s.chunks.geometry().block_size(), one); }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_SLOW_PATH_H_

@@ -1,0 +1,47 @@
+// Where in its pool a block lies, and so what is known of it.
+#ifndef TARN_POLICIES_CHECKING_DETAIL_BLOCK_PLACE_H_
+#define TARN_POLICIES_CHECKING_DETAIL_BLOCK_PLACE_H_
+
+#include <cstddef>
+
+#include "tarn/policies/checking/detail/block_records.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// \tparam Record  what the chunk's column has of each block
+template <class Traits, class Record>
+struct block_place {
+  using chunks_type = typename Traits::chunks;
+  using chunk = typename Traits::chunk;
+
+  chunk* c = nullptr;    // null: the address lies in no chunk
+  std::size_t slot = 0;  // size_max: no block starts there
+
+  static block_place of(chunks_type& chunks, const void* address) noexcept {
+    chunk* const found = chunks.find(address);
+    if (found == nullptr) [[unlikely]] return {};
+    return {found, chunks.geometry().slot_at(address_of(address) - address_of(found->first) - chunks.geometry().offset())};
+  }
+
+  TARN_STEP bool in_use() const noexcept { return c != nullptr && records().in_use(slot); }
+
+  // Preconditions of the rest: there is a chunk, and for block() and tell() a slot.
+
+  TARN_STEP block_records<Record>& records() const noexcept { return *c; }
+  std::byte* block(chunks_type& chunks) const noexcept {
+    return c->first + chunks.geometry().distance(slot) + chunks.geometry().offset();
+  }
+  void tell(chunks_type& chunks, misuse& what) const noexcept {
+    what.number = slot;
+    what.chunk = c->first;
+    what.block = block(chunks);
+    if (const Record* const known = records().find(slot)) known->tell(what);
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_CHECKING_DETAIL_BLOCK_PLACE_H_

@@ -1,0 +1,106 @@
+// A pool that other pools can ask to trim, as reclaim_list.h has it: who may ask it when, and how it says that a thread is at
+// its store. What a member does in the list is defined there.
+#ifndef TARN_POLICIES_DETAIL_RECLAIM_MEMBER_H_
+#define TARN_POLICIES_DETAIL_RECLAIM_MEMBER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/waiting.h"
+
+namespace tarn::detail {
+
+/// What a pool that was asked gave back. Busy: another thread is at its store.
+struct trimmed {
+  std::size_t bytes = 0;
+  bool busy = false;
+};
+
+class reclaim_list;
+struct reclaim_library;
+
+/// A pool in the list. A constant when new; it has no destructor, so that static pools have none: whatever ends sooner than the
+/// process says leave().
+class reclaim_member {
+ public:
+  using handler = trimmed (*)(void* pool) noexcept;
+
+  constexpr explicit reclaim_member(int priority) noexcept;
+  reclaim_member(const reclaim_member&) = delete;
+  reclaim_member& operator=(const reclaim_member&) = delete;
+
+  /// Before the pool's first chunk, and any other. `confined`: no lock keeps threads apart, so only the one that was here last
+  /// may ask the pool.
+  void enter(void* pool, handler trim, bool confined) noexcept {
+    if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
+    if (!entered_.load(memory_order_acquire)) [[unlikely]]
+      enter_now(pool, trim);
+  }
+  /// Waits for threads that are asking the pool.
+  void leave() noexcept;
+
+  /// Held as long as this thread is at the pool's store, with the guard that says so to other threads.
+  template <class Guard>
+  class at_store {
+   public:
+    template <class Make>
+    at_store(reclaim_member& m, Make make) : guard_(make()), member_(m), before_(m.visitor_.load(memory_order_relaxed)) {
+      if (*this) member_.visitor_.store(this_thread_number(), memory_order_relaxed);
+    }
+    ~at_store() {
+      if (*this) member_.visitor_.store(before_, memory_order_relaxed);
+    }
+    at_store(const at_store&) = delete;
+    at_store& operator=(const at_store&) = delete;
+    /// Whether it is held: a guard may have been only tried.
+    explicit operator bool() const noexcept {
+      if constexpr (requires(const Guard& guard) { static_cast<bool>(guard); }) return static_cast<bool>(guard_);
+      else return true;
+    }
+
+   private:
+    Guard guard_;
+    reclaim_member& member_;
+    std::uint64_t before_;
+  };
+
+ private:
+  friend class reclaim_list;
+  TARN_ONE_IN_LIBRARY void enter_now(void* pool, handler trim) noexcept;
+  /// Its library has ended. A static object ends with it; another may go on, in code of another library.
+  void forget_library() noexcept {
+    if (!is_static_) library_.store(nullptr, memory_order_relaxed);
+  }
+
+  /// Asks the pool, and again for a moment where it is busy: it may be another thread that asks.
+  trimmed ask() noexcept {
+    const std::uint64_t me = this_thread_number();
+    const std::uint64_t owner = owner_.load(memory_order_relaxed);
+    if (visitor_.load(memory_order_relaxed) == me || (owner != 0 && owner != me)) return {};
+    constexpr int patience = 100;
+    for (int tries = 0;; ++tries) {
+      const trimmed answer = trim_(pool_);
+      if (!answer.busy || tries == patience) return answer;
+      yield_thread();
+    }
+  }
+
+  const int priority_;
+  const bool is_static_;
+  atomic_word<bool> entered_ = false;
+  atomic_word<reclaim_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
+  atomic_word<std::uint64_t> owner_ = 0;    // where confined: the thread that was here last
+  atomic_word<std::uint64_t> visitor_ = 0;  // the thread that is at the store
+  // The rest belongs to the list.
+  handler trim_ = nullptr;
+  void* pool_ = nullptr;
+  int asked_by_ = 0;  // threads that are asking it now: it stays so long
+  reclaim_member* next_ = nullptr;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_RECLAIM_MEMBER_H_

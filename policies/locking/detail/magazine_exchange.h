@@ -1,0 +1,230 @@
+// What thread_cached exchanges: magazines of blocks between a slot for each thread, a depot behind them, and behind that the
+// pool's list.
+//
+//   slots_[id]   top, bottom, limit | current magazine | spare magazine, empty or full
+//   depot        full magazines, empty ones            under the core guard
+//   list         other free blocks, blocks never used  under the core guard
+//
+// Who holds number `id` of the domain, and nobody else, uses slot `id`: the thread that took it, or a scavenger that took the
+// number of a thread that ended. A thread that ends hands nothing over: whoever has its number next has its slots as they
+// are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the list.
+//
+// A thread without a number (it is ending, or there are 1023 others) or of another domain takes the core guard each time.
+#ifndef TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_EXCHANGE_H_
+#define TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_EXCHANGE_H_
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/locking/detail/magazine.h"
+#include "tarn/policies/locking/detail/thread_ids.h"
+#include "tarn/policies/locking/detail/thread_slots.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// \tparam Threads  slots inside the pool; others come from the store for further threads
+/// \tparam Largest  the largest size of magazine
+/// \tparam Guards   hot(), growth() and end(), as for direct_calls
+template <class Guards, class Process, unsigned Threads, std::size_t Largest>
+class magazine_exchange {
+  template <class T>
+  using atomic = typename Process::template atomic<T>;
+  using ids = std::remove_reference_t<decltype(Process::ids())>;
+  using slots = thread_slots<Process::template atomic, ids, Threads>;
+
+ public:
+  auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
+
+ protected:
+  using slot = typename slots::slot;
+
+  // ---- slots ---------------------------------------------------------------------------------------------------------
+
+  /// The caller's slot, with a magazine in it; or null.
+  slot* mine() noexcept {
+    const thread_record& me = Process::self();
+    if (me.domain == nullptr && !Process::enrol()) return nullptr;
+    const void* owner = domain_.load(memory_order_relaxed);
+    if (owner == nullptr && domain_.compare_exchange_strong(owner, me.domain, memory_order_relaxed)) owner = me.domain;
+    if (owner != me.domain) return nullptr;
+
+    slot* s = slots_.find(me.id);
+    if (s != nullptr && s->is_used()) return s;
+    [[maybe_unused]] const auto lock = core_guard();
+    if (s == nullptr) s = slots_.make_group(me.id, depot_);
+    magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
+    note_shortage();
+    if (first == nullptr) return nullptr;
+    s->use(first, false);
+    s->domain.store(me.domain, memory_order_relaxed);
+    return s;
+  }
+  // ---- exchange ------------------------------------------------------------------------------------------------------
+
+  /// Puts blocks into the empty current magazine, or another. Returns whether there is one now.
+  template <class Pool>
+  bool refill(Pool& pool, slot& s) noexcept {
+    if (s.spare_is_full) {
+      s.exchange();
+      return true;
+    }
+    {
+      [[maybe_unused]] const auto lock = core_guard();
+      if (!depot_.has_full()) {
+        const bool got = carve(pool, s) || (scavenge(pool) && carve(pool, s));
+        note_shortage();
+        return got;
+      }
+      take_full(pool, s);
+    }
+    prefetch_each(*s.current);
+    return true;
+  }
+  /// Of the slot's two empty magazines the larger stays.
+  template <class Pool>
+  void take_full(Pool& pool, slot& s) noexcept {
+    if (s.spare == nullptr || s.spare->size < s.current->size) std::swap(s.spare, s.current);
+    if (s.current != nullptr) depot_.give_empty(s.current);
+    s.use(depot_.take_full(), true);
+    s.used(Largest, pool.chunks.capacity());
+  }
+  /// From the list: free blocks or such that were never used. They are not touched.
+  template <class Pool>
+  bool carve(Pool& pool, slot& s) noexcept {
+    if (s.current->size < s.wanted) {
+      if (magazine* const other = depot_.take_empty(s.wanted)) {
+        const bool larger = other->size > s.current->size;
+        depot_.give_empty(larger ? s.current : other);
+        if (larger) s.use(other, false);
+      }
+    }
+    const std::size_t got = pool.list.pop_batch(pool.chunks, s.bottom, magazine::capacity(s.current->size));
+    s.limit = s.current->limit();  // unload() may have lowered it
+    for (std::size_t i = 0; i != got / 2; ++i)
+      std::swap(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
+    s.top = s.bottom + got;
+    if (got != 0) s.used(Largest, pool.chunks.capacity());
+    return got != 0;
+  }
+
+  /// Makes room in the full current magazine, or puts an empty one in its place. Returns whether it could: not where there is
+  /// no memory for another.
+  template <class Pool>
+  bool make_space(Pool& pool, slot& s) noexcept {
+    if (s.spare != nullptr && !s.spare_is_full) {
+      s.exchange();
+      return true;
+    }
+    if (s.spare != nullptr) write_each(*s.spare, pool.chunks.geometry());
+    [[maybe_unused]] const auto lock = core_guard();
+    magazine* const fresh = depot_.take_empty(s.wanted);
+    note_shortage();
+    if (fresh == nullptr) return false;
+    if (s.spare != nullptr) depot_.give_full(s.spare);
+    s.spare = s.current;
+    s.spare_is_full = true;
+    s.use(fresh, false);
+    s.used(Largest, pool.chunks.capacity());
+    return true;
+  }
+
+  /// Where chunks go back by themselves: whatever lies in front of the list keeps them here. So a few full magazines in the
+  /// depot must do; and where nearly all memory lies idle, none, and few blocks in the caller's.
+  template <class Pool>
+  outcome unload(Pool& pool, slot& s) noexcept {
+    constexpr std::size_t enough = 4;
+    [[maybe_unused]] const auto lock = core_guard();
+    const std::size_t few = pool.list.front_capacity(pool.chunks);
+    outcome answer = outcome::done;
+    const auto give = [&](void** blocks, std::size_t n) {
+      if (pool.list.push_batch(pool.chunks, blocks, n) == outcome::surplus) answer = outcome::surplus;
+    };
+    if (few < magazine::capacity(s.current->size)) {
+      give(s.bottom, static_cast<std::size_t>(s.top - s.bottom));
+      s.top = s.bottom;
+      while (magazine* const m = depot_.take_full()) {
+        give(m->bottom(), magazine::capacity(m->size));
+        depot_.give_empty(m);
+      }
+    } else if (s.limit != s.current->limit()) {  // it was lowered, and isn't full
+      s.limit = s.current->limit();
+      return answer;
+    } else if (depot_.full() < enough) {
+      return answer;
+    }
+    if (s.spare_is_full) give(s.spare->bottom(), magazine::capacity(s.spare->size));
+    s.spare_is_full = false;
+    s.limit = s.bottom + smaller(few, magazine::capacity(s.current->size));
+    return answer;
+  }
+
+  /// Without a slot, or without room in it.
+  template <class Pool>
+  outcome push_locked(Pool& pool, void* block) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    return pool.list.push_batch(pool.chunks, &block, 1);
+  }
+  template <class Pool>
+  void* pop_locked(Pool& pool) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    void* block = nullptr;
+    if (pool.list.pop_batch(pool.chunks, &block, 1) == 0 && (unload_full(pool) || scavenge(pool)))
+      pool.list.pop_batch(pool.chunks, &block, 1);
+    return block;
+  }
+
+  // ---- under the core guard ------------------------------------------------------------------------------------------
+
+  /// A full magazine of the depot. Returns whether there was one.
+  template <class Pool>
+  bool unload_full(Pool& pool) noexcept {
+    magazine* const m = depot_.take_full();
+    if (m == nullptr) return false;
+    pool.list.push_batch(pool.chunks, m->bottom(), magazine::capacity(m->size));
+    depot_.give_empty(m);
+    return true;
+  }
+  template <class Pool>
+  void empty(Pool& pool, slot& s) noexcept {
+    if (!s.is_used()) return;
+    pool.list.push_batch(pool.chunks, s.bottom, static_cast<std::size_t>(s.top - s.bottom));
+    s.top = s.bottom;
+    if (s.spare_is_full) pool.list.push_batch(pool.chunks, s.spare->bottom(), magazine::capacity(s.spare->size));
+    s.spare_is_full = false;
+  }
+  /// Takes over the slots of threads that ended. Returns whether there was a block in one.
+  template <class Pool>
+  bool scavenge(Pool& pool) noexcept {
+    ids& numbers = Process::ids();
+    if (domain_.load(memory_order_relaxed) != &numbers) return false;  // of a library that may be gone
+    bool found = false;
+    slots_.each([&](unsigned id, slot& s) {
+      if (s.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
+      found |= s.top != s.bottom || s.spare_is_full;
+      empty(pool, s);
+      if (s.is_used()) depot_.give_empty(s.current);
+      if (s.spare != nullptr) depot_.give_empty(s.spare);
+      slots::renew(s);
+      numbers.give_back(id);
+    });
+    return found;
+  }
+  void note_shortage() noexcept {
+    if (depot_.shortage() != 0) starves_.store(true, memory_order_relaxed);
+  }
+
+  slots slots_;  // first: the hot path finds the caller's by its offset alone
+  depot depot_;
+  TARN_NO_UNIQUE_ADDRESS Guards guards_;
+  atomic<const void*> domain_ = nullptr;  // whose numbers the slots are kept under: those of the first thread here
+  atomic<bool> starves_ = false;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_EXCHANGE_H_
