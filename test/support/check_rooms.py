@@ -84,8 +84,12 @@ def main():
         with open(header, encoding="utf-8") as file:
             return file.read()
 
+    sys.path.insert(0, "docs")
+    import draw_rooms  # which imports this file
+
     found = glob.glob("policies/**/*.h", recursive=True) + glob.glob("allocator/**/*.h", recursive=True)
-    return compilers.report(cases([header for header in sorted(found) if "_virtual_includes" not in header], read))
+    picture = [(draw_rooms.PICTURE, draw_rooms.difference)]
+    return compilers.report(cases([header for header in sorted(found) if "_virtual_includes" not in header], read) + picture)
 
 
 if __name__ == "__main__":
