@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn::detail {
 

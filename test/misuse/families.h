@@ -80,15 +80,19 @@ class subject_of final : public subject {
       }
     }
   }
-  std::uint64_t* bitmap_word(void* block, std::uint64_t& bit) noexcept override {
-    using layout = typename pool_traits::layout;
-    auto& chunks = detail::inspector::drained(*pool_).chunks;
-    const auto& c = *chunks.find(block);
-    std::byte* const column = static_cast<std::byte*>(c.region.start) + layout::record_bytes() +
-                              layout::template column_bytes<typename layout::locking_column>(c.blocks, chunks.geometry());
-    const std::size_t i = slot_of(c.first, block);
-    bit = std::uint64_t{1} << i % 64;
-    return reinterpret_cast<std::uint64_t*>(column) + i / 64;
+  std::uint64_t* bitmap_word([[maybe_unused]] void* block, [[maybe_unused]] std::uint64_t& bit) noexcept override {
+    if constexpr (parts::reuse::traits.sees_empty_chunks) {
+      using layout = typename pool_traits::layout;
+      auto& chunks = detail::inspector::drained(*pool_).chunks;
+      const auto& c = *chunks.find(block);
+      std::byte* const column = static_cast<std::byte*>(c.region.start) + layout::record_bytes() +
+                                layout::template column_bytes<typename layout::locking_column>(c.blocks, chunks.geometry());
+      const std::size_t i = slot_of(c.first, block);
+      bit = std::uint64_t{1} << i % 64;
+      return reinterpret_cast<std::uint64_t*>(column) + i / 64;
+    } else {
+      return nullptr;
+    }
   }
 
   std::unique_ptr<subject> another(const char* name) const override { return std::make_unique<subject_of>(name); }

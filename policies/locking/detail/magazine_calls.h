@@ -17,20 +17,6 @@ template <class Guards, class Process, unsigned Threads, std::size_t Largest>
 class magazine_calls : public magazine_exchange<Guards, Process, Threads, Largest> {
   using exchange = magazine_exchange<Guards, Process, Threads, Largest>;
   using typename exchange::slot;
-  using exchange::depot_;
-  using exchange::domain_;
-  using exchange::guards_;
-  using exchange::slots_;
-  using exchange::starves_;
-  using exchange::empty;
-  using exchange::make_space;
-  using exchange::mine;
-  using exchange::pop_locked;
-  using exchange::push_locked;
-  using exchange::refill;
-  using exchange::scavenge;
-  using exchange::unload;
-  using exchange::unload_full;
 
  public:
   using exchange::core_guard;
@@ -150,6 +136,22 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   static void adopt(Pool& pool, Chunk& fresh) noexcept {
     pool.chunks.adopt(fresh, pool.list);
   }
+
+ private:
+  using exchange::depot_;
+  using exchange::domain_;
+  using exchange::empty;
+  using exchange::guards_;
+  using exchange::make_space;
+  using exchange::mine;
+  using exchange::pop_locked;
+  using exchange::push_locked;
+  using exchange::refill;
+  using exchange::scavenge;
+  using exchange::slots_;
+  using exchange::starves_;
+  using exchange::unload;
+  using exchange::unload_full;
 };
 
 }  // namespace tarn::detail
