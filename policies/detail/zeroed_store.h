@@ -7,14 +7,13 @@
 #include <cstring>
 
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/store/traits.h"
 
 namespace tarn::detail {
 
 template <class Store>
 struct zeroed_store : Store {
-  static constexpr store_traits traits = [] {
-    store_traits all = Store::traits;
+  static constexpr auto traits = [] {
+    auto all = Store::traits;
     all.in_place = false;  // nobody would zero it
     return all;
   }();
