@@ -45,7 +45,6 @@ class fall_back_to {
         "tarn: [X3] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
         "or fall_back_to<heap_store, fixed_growth<Blocks>>");
   };
-  static constexpr bool store_is_sized_by_geometry = requires { requires Store::sized_by_geometry; };
   static constexpr exhaustion_traits traits = [] {
     exhaustion_traits t{.extra_chunks = 1, .has_end = true};
     if constexpr (arguments_hold) {

@@ -78,7 +78,9 @@ struct admission {
     report(s, one);
   }
 
-  static void note_site(State& s, const void* block, call_site where) noexcept {
+  static void note_site(State& s, const void* block, call_site where) noexcept
+    requires(traits::has_sites)
+  {
     if (!admits_caller(s)) return;
     [[maybe_unused]] const auto guard = core_guard(s);
     s.checking.note_site(s.chunks, block, where);
