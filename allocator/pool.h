@@ -36,8 +36,13 @@ constexpr auto choose_body() noexcept {
     return std::type_identity<rejected>{};
   } else {
     using identity = std::conditional_t<std::is_void_v<Identity> || Locking::traits.needs_identity, Identity, some_static_pool>;
-    return std::type_identity<pool_members<
-        pool_traits<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>>{};
+    using traits = pool_traits<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+    if constexpr (members_hold<traits>) {
+      return std::type_identity<pool_members<traits>>{};
+    } else {
+      [[maybe_unused]] member_complaint<traits, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> c;
+      return std::type_identity<rejected>{};
+    }
   }
 }
 

@@ -26,6 +26,10 @@ concept one_of = (std::same_as<T, Ts> || ...);
 /// A trait promises a member, and a member its trait: what a policy has and doesn't say would be ignored in silence.
 template <bool Promised, bool There>
 concept as_promised = Promised == There;
+
+/// What it says of itself is one constant object of its axis.
+template <class P, class Traits>
+concept says = requires { requires std::same_as<decltype(P::traits), const Traits>; };
 }  // namespace detail
 
 /// A type that decides one axis.

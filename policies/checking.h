@@ -17,9 +17,50 @@
 #include "tarn/policies/checking/sampled_guard_pages.h"
 #include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/stand_in.h"
 
 namespace tarn {
+
+namespace detail {
+template <class P, class Traits>
+concept checking_members =
+    requires {
+      requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>;
+      typename P::template part<Traits>;
+    } &&
+    (!P::traits.refuses ||
+     requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, void* block, incident& one,
+              misuse& what) {
+       { part.on_allocate(chunks, block) } noexcept -> std::same_as<outcome>;
+       { part.on_deallocate(chunks, block) } noexcept -> std::same_as<outcome>;
+       { part.describe_allocate(chunks, block, one) } noexcept -> std::same_as<void>;
+       { part.describe_deallocate(chunks, block, one) } noexcept -> std::same_as<void>;
+       { part.report(what) } noexcept -> std::same_as<void>;
+     }) &&
+    as_promised<P::traits.knows_pool,
+                requires(typename P::template part<Traits>& part) {
+                  { part.belongs_to(&part) } noexcept -> std::same_as<void>;
+                }> &&
+    as_promised<P::traits.sees_end,
+                requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, incident& one,
+                         std::span<const void*> leaks) {
+                  { part.on_end(chunks, one, leaks) } noexcept -> std::same_as<void>;
+                }> &&
+    as_promised<P::traits.has_generations,
+                requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, const void* block) {
+                  { part.generation_of(chunks, block) } noexcept -> std::same_as<std::uint64_t>;
+                }> &&
+    as_promised<P::traits.has_sites,
+                requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, const void* block,
+                         call_site where) {
+                  { part.note_site(chunks, block, where) } noexcept -> std::same_as<void>;
+                }> &&
+    as_promised<P::traits.can_verify,
+                requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, const void*& from,
+                         incident& one) {
+                  { part.next_damaged(chunks, from, one) } noexcept -> std::same_as<bool>;
+                }> &&
+    std::constructible_from<typename P::template part<Traits>, const P&>;
+}  // namespace detail
 
 /// Everything that the pool uses of a checking policy beside its traits.
 /// The machinery is `part<Traits>`, made from the policy.
@@ -38,48 +79,9 @@ namespace tarn {
 ///   on_end(chunks, incident, span)
 ///                                 the pool ends
 ///   hand_over()                   another thread goes on with the pool
-template <class P>
-concept checking_policy =
-    policy_on<P, axis::checking> &&
-    requires {
-      requires std::same_as<decltype(P::traits), const checking_traits>;
-      requires detail::column<typename P::template per_chunk<detail::stand_in>>;
-      typename P::template part<detail::stand_in>;
-    } &&
-    (!P::traits.refuses ||
-     requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks, void* block,
-              detail::incident& one, misuse& what) {
-       { part.on_allocate(chunks, block) } noexcept -> std::same_as<detail::outcome>;
-       { part.on_deallocate(chunks, block) } noexcept -> std::same_as<detail::outcome>;
-       { part.describe_allocate(chunks, block, one) } noexcept -> std::same_as<void>;
-       { part.describe_deallocate(chunks, block, one) } noexcept -> std::same_as<void>;
-       { part.report(what) } noexcept -> std::same_as<void>;
-     }) &&
-    detail::as_promised<P::traits.knows_pool,
-                        requires(typename P::template part<detail::stand_in>& part) {
-                          { part.belongs_to(&part) } noexcept -> std::same_as<void>;
-                        }> &&
-    detail::as_promised<P::traits.sees_end,
-                        requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
-                                 detail::incident& one, std::span<const void*> leaks) {
-                          { part.on_end(chunks, one, leaks) } noexcept -> std::same_as<void>;
-                        }> &&
-    detail::as_promised<P::traits.has_generations,
-                        requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
-                                 const void* block) {
-                          { part.generation_of(chunks, block) } noexcept -> std::same_as<std::uint64_t>;
-                        }> &&
-    detail::as_promised<P::traits.has_sites,
-                        requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
-                                 const void* block, call_site where) {
-                          { part.note_site(chunks, block, where) } noexcept -> std::same_as<void>;
-                        }> &&
-    detail::as_promised<P::traits.can_verify,
-                        requires(typename P::template part<detail::stand_in>& part, detail::stand_in::chunks& chunks,
-                                 const void*& from, detail::incident& one) {
-                          { part.next_damaged(chunks, from, one) } noexcept -> std::same_as<bool>;
-                        }> &&
-    std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
+template <class P, class Traits = void>
+concept checking_policy = policy_on<P, axis::checking> && detail::says<P, checking_traits> &&
+                          (std::is_void_v<Traits> || detail::checking_members<P, Traits>);
 
 }  // namespace tarn
 

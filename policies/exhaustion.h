@@ -8,7 +8,6 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim_list.h"
-#include "tarn/policies/detail/stand_in.h"
 #include "tarn/policies/exhaustion/fall_back_to.h"
 #include "tarn/policies/exhaustion/reclaim_and_retry.h"
 #include "tarn/policies/exhaustion/report_exhaustion.h"
@@ -23,6 +22,27 @@ template <class Part>
 concept retries_with_attempt = requires(Part& part, std::size_t bytes, typename Part::attempt& one) {
   { part.retry(bytes, one) } noexcept -> std::same_as<bool>;
 };
+
+template <class P, class Traits>
+concept exhaustion_members =
+    requires { typename P::template part<Traits>; } &&
+    requires(typename P::template part<Traits>& part, memory region, std::size_t n) {
+      { part.next_chunk(n, n, n) } noexcept -> std::same_as<chunk_request>;
+      { part.acquire(n, n) } noexcept -> std::same_as<memory>;
+      { part.release(region, n) } noexcept -> std::same_as<void>;
+    } &&
+    as_promised<!P::traits.keeps_attempt,
+                requires(typename P::template part<Traits>& part, std::size_t bytes) {
+                  { part.retry(bytes) } noexcept -> std::same_as<bool>;
+                }> &&
+    as_promised<P::traits.keeps_attempt, retries_with_attempt<typename P::template part<Traits>>> &&
+    as_promised<P::traits.hears_frees, requires(typename P::template part<Traits>& part, std::size_t blocks) {
+      { part.freed(blocks) } noexcept -> std::same_as<void>;
+    }> && as_promised<P::traits.reclaims, requires(typename P::template part<Traits>& part) {
+      { part.member() } noexcept -> std::same_as<reclaim_member&>;
+    }> && as_promised<P::traits.has_end, requires(typename P::template part<Traits>& part) {
+      { part.end() } noexcept -> std::same_as<void>;
+    }> && std::constructible_from<typename P::template part<Traits>, const P&>;
 }  // namespace detail
 
 /// Everything that the pool uses of an exhaustion policy beside its traits.
@@ -33,30 +53,9 @@ concept retries_with_attempt = requires(Part& part, std::size_t bytes, typename 
 ///   member()                        where the policy's `reclaims` is true: what others ask the pool through. It is retried
 ///                                   only after the store refused, not growth
 ///   next_chunk, acquire, release    growth and store of the second kind, under the growth guard like the first
-template <class P>
-concept exhaustion_policy =
-    policy_on<P, axis::exhaustion> &&
-    requires {
-      requires std::same_as<decltype(P::traits), const exhaustion_traits>;
-      typename P::template part<detail::stand_in>;
-    } &&
-    requires(typename P::template part<detail::stand_in>& part, detail::memory region, std::size_t n) {
-      { part.next_chunk(n, n, n) } noexcept -> std::same_as<detail::chunk_request>;
-      { part.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
-      { part.release(region, n) } noexcept -> std::same_as<void>;
-    } &&
-    detail::as_promised<!P::traits.keeps_attempt,
-                        requires(typename P::template part<detail::stand_in>& part, std::size_t bytes) {
-                          { part.retry(bytes) } noexcept -> std::same_as<bool>;
-                        }> &&
-    detail::as_promised<P::traits.keeps_attempt, detail::retries_with_attempt<typename P::template part<detail::stand_in>>> &&
-    detail::as_promised<P::traits.hears_frees, requires(typename P::template part<detail::stand_in>& part, std::size_t blocks) {
-      { part.freed(blocks) } noexcept -> std::same_as<void>;
-    }> && detail::as_promised<P::traits.reclaims, requires(typename P::template part<detail::stand_in>& part) {
-      { part.member() } noexcept -> std::same_as<detail::reclaim_member&>;
-    }> && detail::as_promised<P::traits.has_end, requires(typename P::template part<detail::stand_in>& part) {
-      { part.end() } noexcept -> std::same_as<void>;
-    }> && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
+template <class P, class Traits = void>
+concept exhaustion_policy = policy_on<P, axis::exhaustion> && detail::says<P, exhaustion_traits> &&
+                            (std::is_void_v<Traits> || detail::exhaustion_members<P, Traits>);
 
 }  // namespace tarn
 

@@ -7,7 +7,6 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/stand_in.h"
 #include "tarn/policies/locking/grouped_locking.h"
 #include "tarn/policies/locking/lock_free.h"
 #include "tarn/policies/locking/mutex_locking.h"
@@ -18,6 +17,43 @@
 #include "tarn/policies/locking/traits.h"
 
 namespace tarn {
+
+namespace detail {
+template <class P, class Traits>
+concept locking_members =
+    requires {
+      typename P::template cell<std::size_t>;
+      requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>;
+      typename P::template state<Traits>;
+    } &&
+    requires(typename P::template state<Traits>& state, typename Traits::pool& pool, void* block, void** out, void* const* in,
+             std::size_t n) {
+      { state.pop(pool) } noexcept -> std::same_as<void*>;
+      { state.pop_slow(pool) } noexcept -> std::same_as<void*>;
+      { state.push(pool, block) } noexcept -> std::same_as<outcome>;
+      { state.push_slow(pool, block) } noexcept -> std::same_as<outcome>;
+      { state.make_room(pool) } noexcept -> std::same_as<outcome>;
+      { state.pop_batch(pool, out, n) } noexcept -> std::same_as<std::size_t>;
+      { state.push_batch(pool, in, n) } noexcept -> std::same_as<outcome>;
+      { state.drain(pool) } noexcept -> std::same_as<void>;
+      { state.drain_all(pool) } noexcept -> std::same_as<void>;
+      { state.drop_all() } noexcept -> std::same_as<void>;
+      { state.end() } noexcept -> std::same_as<void>;
+      { state.supply(pool, memory{}) } noexcept -> std::same_as<void>;
+    } &&
+    requires(typename P::template state<Traits>& state, typename Traits::pool& pool, typename Traits::chunk& chunk) {
+      { state.adopt(pool, chunk) } noexcept -> std::same_as<void>;
+      { state.shortage(pool, &chunk) } noexcept -> std::same_as<std::size_t>;
+      { state.starves() } noexcept -> std::same_as<bool>;
+      { state.expect(std::size_t{}) } noexcept -> std::same_as<void>;
+    } && requires(const typename P::template state<Traits>& state) {  // of a pool that is only looked at
+      state.hit_guard();
+      state.core_guard();
+      state.growth_guard();
+    } && as_promised<P::traits.can_try, requires(const typename P::template state<Traits>& state) {
+      static_cast<bool>(state.try_growth_guard());
+    }> && as_promised<P::traits.has_owner, requires { P::owner(); }>;
+}  // namespace detail
 
 /// Everything that the pool uses of a locking policy beside its traits.
 /// The machinery is `state<Traits>`, which is handed the pool: its members `list` and `chunks`, written for one thread.
@@ -44,44 +80,9 @@ namespace tarn {
 ///   end()                         nothing outside the pool may refer to it any more: it ends, or is as new
 /// It may say more:
 ///   implies                       the reuse policy that it goes with
-template <class P>
-concept locking_policy =
-    policy_on<P, axis::locking> &&
-    requires {
-      requires std::same_as<decltype(P::traits), const locking_traits>;
-      typename P::template cell<std::size_t>;
-      requires detail::column<typename P::template per_chunk<detail::stand_in>>;
-      typename P::template state<detail::stand_in>;
-    } &&
-    requires(typename P::template state<detail::stand_in>& state, detail::stand_in::pool& pool, void* block, void** out,
-             void* const* in, std::size_t n) {
-      { state.pop(pool) } noexcept -> std::same_as<void*>;
-      { state.pop_slow(pool) } noexcept -> std::same_as<void*>;
-      { state.push(pool, block) } noexcept -> std::same_as<detail::outcome>;
-      { state.push_slow(pool, block) } noexcept -> std::same_as<detail::outcome>;
-      { state.make_room(pool) } noexcept -> std::same_as<detail::outcome>;
-      { state.pop_batch(pool, out, n) } noexcept -> std::same_as<std::size_t>;
-      { state.push_batch(pool, in, n) } noexcept -> std::same_as<detail::outcome>;
-      { state.drain(pool) } noexcept -> std::same_as<void>;
-      { state.drain_all(pool) } noexcept -> std::same_as<void>;
-      { state.drop_all() } noexcept -> std::same_as<void>;
-      { state.end() } noexcept -> std::same_as<void>;
-      { state.supply(pool, detail::memory{}) } noexcept -> std::same_as<void>;
-    } &&
-    requires(typename P::template state<detail::stand_in>& state, detail::stand_in::pool& pool,
-             detail::stand_in::chunk& chunk) {
-      { state.adopt(pool, chunk) } noexcept -> std::same_as<void>;
-      { state.shortage(pool, &chunk) } noexcept -> std::same_as<std::size_t>;
-      { state.starves() } noexcept -> std::same_as<bool>;
-      { state.expect(std::size_t{}) } noexcept -> std::same_as<void>;
-    } &&
-    requires(const typename P::template state<detail::stand_in>& state) {  // of a pool that is only looked at
-      state.hit_guard();
-      state.core_guard();
-      state.growth_guard();
-    } && detail::as_promised<P::traits.can_try, requires(const typename P::template state<detail::stand_in>& state) {
-      static_cast<bool>(state.try_growth_guard());
-    }> && detail::as_promised<P::traits.has_owner, requires { P::owner(); }>;
+template <class P, class Traits = void>
+concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_traits> &&
+                         (std::is_void_v<Traits> || detail::locking_members<P, Traits>);
 
 /// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator.
 /// Where blocks may not wait in threads, as over a bounded store, mutex_locking<thread_aware_mutex> stands for it.

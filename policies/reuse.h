@@ -7,13 +7,42 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/stand_in.h"
 #include "tarn/policies/reuse/batch_reuse.h"
 #include "tarn/policies/reuse/lifo_reuse.h"
 #include "tarn/policies/reuse/page_local_reuse.h"
 #include "tarn/policies/reuse/traits.h"
 
 namespace tarn {
+
+namespace detail {
+/// Takes blocks out of a list that is drained.
+struct taker {
+  void operator()(void*) const noexcept {}
+};
+
+template <class P, class Traits>
+concept reuse_members =
+    requires {
+      requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>;
+      typename P::template list<Traits>;
+    } &&
+    requires(typename P::template list<Traits>& list, typename Traits::chunks& chunks, void* block, void** out, void* const* in,
+             std::size_t n) {
+      { list.pop(chunks) } noexcept -> std::same_as<void*>;
+      { list.pop_slow(chunks) } noexcept -> std::same_as<void*>;
+      { list.push(chunks, block) } noexcept -> std::same_as<outcome>;
+      { list.make_room(chunks) } noexcept -> std::same_as<outcome>;
+      { list.pop_batch(chunks, out, n) } noexcept -> std::same_as<std::size_t>;
+      { list.push_batch(chunks, in, n) } noexcept -> std::same_as<outcome>;
+      { list.drain(chunks, taker{}) } noexcept -> std::same_as<void>;
+    } &&
+    requires(typename P::template list<Traits>& list, typename Traits::chunk& chunk) {
+      { list.adopted(chunk) } noexcept -> std::same_as<void>;
+      { list.forget() } noexcept -> std::same_as<void>;
+    } && requires(typename P::template list<Traits>& list, typename Traits::chunks& chunks, void* block) {
+      { list.restore(chunks, block) } noexcept -> std::same_as<void>;
+    } && std::default_initializable<typename P::template list<Traits>>;
+}  // namespace detail
 
 /// Everything that the pool uses of a reuse policy beside its traits.
 /// The machinery is `list<Traits>`, called with the core guard held.
@@ -32,26 +61,9 @@ namespace tarn {
 ///   empty_chunks()               how many there are
 ///   take_empty()                 one of them, which leaves
 ///   front_capacity(chunks)       blocks that may wait in one place in front of it, so that chunks can become empty
-template <class P>
-concept reuse_policy = policy_on<P, axis::reuse> && requires {
-  requires std::same_as<decltype(P::traits), const reuse_traits>;
-  requires detail::column<typename P::template per_chunk<detail::stand_in>>;
-  typename P::template list<detail::stand_in>;
-} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::chunks& chunks, void* block, void** out,
-              void* const* in, std::size_t n) {
-  { list.pop(chunks) } noexcept -> std::same_as<void*>;
-  { list.pop_slow(chunks) } noexcept -> std::same_as<void*>;
-  { list.push(chunks, block) } noexcept -> std::same_as<detail::outcome>;
-  { list.make_room(chunks) } noexcept -> std::same_as<detail::outcome>;
-  { list.pop_batch(chunks, out, n) } noexcept -> std::same_as<std::size_t>;
-  { list.push_batch(chunks, in, n) } noexcept -> std::same_as<detail::outcome>;
-  { list.drain(chunks, detail::taker{}) } noexcept -> std::same_as<void>;
-} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::chunk& chunk) {
-  { list.adopted(chunk) } noexcept -> std::same_as<void>;
-  { list.forget() } noexcept -> std::same_as<void>;
-} && requires(typename P::template list<detail::stand_in>& list, detail::stand_in::chunks& chunks, void* block) {
-  { list.restore(chunks, block) } noexcept -> std::same_as<void>;
-} && std::default_initializable<typename P::template list<detail::stand_in>>;
+template <class P, class Traits = void>
+concept reuse_policy =
+    policy_on<P, axis::reuse> && detail::says<P, reuse_traits> && (std::is_void_v<Traits> || detail::reuse_members<P, Traits>);
 
 }  // namespace tarn
 

@@ -6,12 +6,26 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/stand_in.h"
 #include "tarn/policies/statistics/counting_statistics.h"
 #include "tarn/policies/statistics/no_statistics.h"
 #include "tarn/policies/statistics/traits.h"
 
 namespace tarn {
+
+namespace detail {
+template <class P, class Traits>
+concept statistics_members =
+    requires { typename P::template part<Traits>; } && requires(typename P::template part<Traits>& part, std::size_t n) {
+      { part.on_allocate(n) } noexcept -> std::same_as<void>;
+      { part.on_deallocate(n) } noexcept -> std::same_as<void>;
+      { part.on_chunk(n) } noexcept -> std::same_as<void>;
+      { part.off_chunk(n) } noexcept -> std::same_as<void>;
+    } && as_promised<P::traits.counts, requires(const typename P::template part<Traits>& part) {
+      { part.read() } noexcept;
+    }> && as_promised<P::traits.hears_release, requires(typename P::template part<Traits>& part) {
+      { part.on_release() } noexcept -> std::same_as<void>;
+    }> && std::constructible_from<typename P::template part<Traits>, const P&>;
+}  // namespace detail
 
 /// Everything that the pool uses of a statistics policy beside its traits.
 /// The machinery is `part<Traits>`, made from the policy; its counters are cells of the locking policy, so that they are atomic
@@ -22,21 +36,9 @@ namespace tarn {
 /// It may say more:
 ///   on_release()                                  every block ends, also those in use; called with the core guard, before the
 ///                                                 chunks go
-template <class P>
-concept statistics_policy =
-    policy_on<P, axis::statistics> && requires {
-      requires std::same_as<decltype(P::traits), const statistics_traits>;
-      typename P::template part<detail::stand_in>;
-    } && requires(typename P::template part<detail::stand_in>& part, std::size_t n) {
-      { part.on_allocate(n) } noexcept -> std::same_as<void>;
-      { part.on_deallocate(n) } noexcept -> std::same_as<void>;
-      { part.on_chunk(n) } noexcept -> std::same_as<void>;
-      { part.off_chunk(n) } noexcept -> std::same_as<void>;
-    } && detail::as_promised<P::traits.counts, requires(const typename P::template part<detail::stand_in>& part) {
-      { part.read() } noexcept;
-    }> && detail::as_promised<P::traits.hears_release, requires(typename P::template part<detail::stand_in>& part) {
-      { part.on_release() } noexcept -> std::same_as<void>;
-    }> && std::constructible_from<typename P::template part<detail::stand_in>, const P&>;
+template <class P, class Traits = void>
+concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, statistics_traits> &&
+                            (std::is_void_v<Traits> || detail::statistics_members<P, Traits>);
 
 }  // namespace tarn
 

@@ -8,7 +8,6 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/declared.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/stand_in.h"
 #include "tarn/policies/store/buffer_store.h"
 #include "tarn/policies/store/heap_store.h"
 #include "tarn/policies/store/page_store.h"
@@ -27,11 +26,28 @@ struct detail::home<P> {
 };
 
 namespace detail {
-template <class P>
-concept store_with_array = requires(typename P::template array<stand_in>& array) {
+template <class P, class Traits>
+concept store_with_array = requires(typename P::template array<Traits>& array) {
   { array.start() } noexcept -> std::same_as<std::byte*>;
   { array.end() } noexcept -> std::same_as<void>;
 };
+
+template <class P, class Traits>
+concept store_members = requires { typename P::template source<Traits>; } &&
+                        requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
+                          { source.acquire(n, n) } noexcept -> std::same_as<memory>;
+                          { source.release(region, n) } noexcept -> std::same_as<void>;
+                        } &&
+                        as_promised<P::traits.bounded,
+                                    requires(const typename P::template source<Traits>& source, std::size_t n) {
+                                      { source.room(n) } noexcept -> std::same_as<std::size_t>;
+                                    }> &&
+                        as_promised<P::traits.in_place, store_with_array<P, Traits>> &&
+                        as_promised<P::traits.has_end, requires(typename P::template source<Traits>& source) {
+                          { source.end() } noexcept -> std::same_as<void>;
+                        }> && as_promised<P::traits.reports_pages, requires(const typename P::template source<Traits>& source) {
+                          source.report();
+                        }> && std::constructible_from<typename P::template source<Traits>, const P&>;
 }  // namespace detail
 
 /// Everything that the pool uses of a store policy beside its traits.
@@ -42,27 +58,9 @@ concept store_with_array = requires(typename P::template array<stand_in>& array)
 ///   release(region, alignment)  takes back a region exactly as it was given
 ///   array<Traits>               where it is in place: the region alone, with start() and end()
 ///   end()                       where there is one: the pool ends, after all regions were given back
-template <class P>
+template <class P, class Traits = void>
 concept store_policy =
-    policy_on<P, axis::store> &&
-    requires {
-      requires std::same_as<decltype(P::traits), const store_traits>;
-      typename P::template source<detail::stand_in>;
-    } &&
-    requires(typename P::template source<detail::stand_in>& source, detail::memory region, std::size_t n) {
-      { source.acquire(n, n) } noexcept -> std::same_as<detail::memory>;
-      { source.release(region, n) } noexcept -> std::same_as<void>;
-    } &&
-    detail::as_promised<P::traits.bounded,
-                        requires(const typename P::template source<detail::stand_in>& source, std::size_t n) {
-                          { source.room(n) } noexcept -> std::same_as<std::size_t>;
-                        }> &&
-    detail::as_promised<P::traits.in_place, detail::store_with_array<P>> &&
-    detail::as_promised<P::traits.has_end, requires(typename P::template source<detail::stand_in>& source) {
-      { source.end() } noexcept -> std::same_as<void>;
-    }> && detail::as_promised<P::traits.reports_pages, requires(const typename P::template source<detail::stand_in>& source) {
-      source.report();
-    }> && std::constructible_from<typename P::template source<detail::stand_in>, const P&>;
+    policy_on<P, axis::store> && detail::says<P, store_traits> && (std::is_void_v<Traits> || detail::store_members<P, Traits>);
 
 }  // namespace tarn
 

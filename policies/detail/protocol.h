@@ -2,6 +2,7 @@
 #ifndef TARN_POLICIES_DETAIL_PROTOCOL_H_
 #define TARN_POLICIES_DETAIL_PROTOCOL_H_
 
+#include <concepts>
 #include <cstddef>
 
 #include "tarn/policies/platform/config.h"
@@ -59,6 +60,13 @@ struct no_column {
   }
   template <class Geometry>
   constexpr void open(std::byte*, std::size_t, const Geometry&) noexcept {}
+};
+
+/// What an axis keeps for each chunk.
+template <class C, class Geometry>
+concept column = std::default_initializable<C> && requires(C& c, std::byte* start, std::size_t n, const Geometry& geometry) {
+  { C::column_bytes(n, geometry) } noexcept -> std::same_as<std::size_t>;
+  { c.open(start, n, geometry) } noexcept -> std::same_as<void>;
 };
 
 }  // namespace tarn::detail

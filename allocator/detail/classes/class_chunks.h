@@ -15,7 +15,6 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/stand_in.h"
 #include "tarn/policies/locking.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
@@ -23,20 +22,18 @@
 
 namespace tarn::detail {
 
+/// What the store of several pools sees of them: nothing, since each has a geometry of its own.
+struct owner_traits {};
+
 struct no_mutex {
   constexpr void lock() noexcept {}
   constexpr void unlock() noexcept {}
   constexpr void leave() noexcept {}
 };
 
-/// Whether pools with this locking policy serve one thread at a time.
-template <class Locking>
-inline constexpr bool single_threaded =
-    std::same_as<decltype(std::declval<const typename Locking::template state<stand_in>&>().growth_guard()), no_guard>;
-
 /// What protects what all classes share. A fork waits for it; it leaves that list when everything is released.
 template <class Locking>
-using owner_mutex = std::conditional_t<single_threaded<Locking>, no_mutex, fork_mutex>;
+using owner_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_mutex>;
 
 /// The store policy of a class's pool: its owner's chunks.
 template <class Chunks>
@@ -89,7 +86,7 @@ class direct_chunks {
   void release_all() noexcept { mutex_.leave(); }
 
  private:
-  TARN_NO_UNIQUE_ADDRESS typename Store::template source<stand_in> source_;
+  TARN_NO_UNIQUE_ADDRESS typename Store::template source<owner_traits> source_;
   TARN_NO_UNIQUE_ADDRESS owner_mutex<Locking> mutex_;
 };
 
@@ -101,7 +98,7 @@ class tagged_chunks {
   // region must each be aligned to it. More than a cache line, so that the pool doesn't colour them.
   static constexpr std::size_t granule_alignment = Store::traits.bounded ? 2 * cache_line : Granule;
   using granules = pool<static_size<Granule, granule_alignment>,
-                        std::conditional_t<single_threaded<Locking>, no_locking, mutex_locking<thread_aware_mutex>>, Growth,
+                        std::conditional_t<Locking::traits.one_thread, no_locking, mutex_locking<thread_aware_mutex>>, Growth,
                         Store, lifo_reuse<>>;
   struct alignas(cache_line) tag {
     std::size_t index;

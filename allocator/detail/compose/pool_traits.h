@@ -18,6 +18,8 @@ struct chunk;
 template <class Traits>
 struct chunk_layout;
 template <class Traits>
+struct pool_state;
+template <class Traits>
 class many_chunks;
 template <class Traits>
 class array_chunk;
@@ -47,6 +49,7 @@ struct pool_traits {
 
   using geometry = detail::geometry<Size, shape_for<Reuse, Checking>()>;
   using layout = detail::chunk_layout<pool_traits>;
+  using pool = pool_state<pool_traits>;
   template <class T>
   using cell = typename Locking::template cell<T>;
 

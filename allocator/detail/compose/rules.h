@@ -32,33 +32,41 @@ concept shapes_hold =
     store_policy<Store> && reuse_policy<Reuse> && retention_policy<Retention> && exhaustion_policy<Exhaustion> &&
     checking_policy<Checking> && statistics_policy<Statistics>;
 
-template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
+/// Whether each has, in this pool, what the pool uses. Only asked of what no rule refused. No concept: g++ 12 crashes on one.
+template <class Traits>
+inline constexpr bool members_hold =
+    locking_policy<typename Traits::locking, Traits> && store_policy<typename Traits::store, Traits> &&
+    reuse_policy<typename Traits::reuse, Traits> && exhaustion_policy<typename Traits::exhaustion, Traits> &&
+    checking_policy<typename Traits::checking, Traits> && statistics_policy<typename Traits::statistics, Traits>;
+
+/// \tparam Traits  void where the policies aren't yet known to go together
+template <class Traits, class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion,
+          class Checking, class Statistics>
 struct member_complaint {
   static_assert(size_policy<Size>,
                 "tarn: [P1] this size policy lacks something that the pool uses; the notes name it, policies/size.h lists all");
   static_assert(
-      locking_policy<Locking>,
+      locking_policy<Locking, Traits>,
       "tarn: [P2] this locking policy lacks something that the pool uses; the notes name it, policies/locking.h lists all");
   static_assert(
       growth_policy<Growth>,
       "tarn: [P3] this growth policy lacks something that the pool uses; the notes name it, policies/growth.h lists all");
   static_assert(
-      store_policy<Store>,
+      store_policy<Store, Traits>,
       "tarn: [P4] this store policy lacks something that the pool uses; the notes name it, policies/store.h lists all");
   static_assert(
-      reuse_policy<Reuse>,
+      reuse_policy<Reuse, Traits>,
       "tarn: [P5] this reuse policy lacks something that the pool uses; the notes name it, policies/reuse.h lists all");
   static_assert(
       retention_policy<Retention>,
       "tarn: [P6] this retention policy lacks something that the pool uses; the notes name it, policies/retention.h lists all");
-  static_assert(exhaustion_policy<Exhaustion>,
+  static_assert(exhaustion_policy<Exhaustion, Traits>,
                 "tarn: [P7] this exhaustion policy lacks something that the pool uses; the notes name it, "
                 "policies/exhaustion.h lists all");
   static_assert(
-      checking_policy<Checking>,
+      checking_policy<Checking, Traits>,
       "tarn: [P8] this checking policy lacks something that the pool uses; the notes name it, policies/checking.h lists all");
-  static_assert(statistics_policy<Statistics>,
+  static_assert(statistics_policy<Statistics, Traits>,
                 "tarn: [P9] this statistics policy lacks something that the pool uses; the notes name it, "
                 "policies/statistics.h lists all");
 };
@@ -66,7 +74,7 @@ struct member_complaint {
 /// Arguments first: a policy whose arguments are refused isn't looked into.
 template <class... Ps>
 using shape_complaint =
-    std::conditional_t<(arguments_hold<Ps> && ...), member_complaint<Ps...>, arguments_complaint<Ps...>>;
+    std::conditional_t<(arguments_hold<Ps> && ...), member_complaint<void, Ps...>, arguments_complaint<Ps...>>;
 
 // ---- relations -----------------------------------------------------------------------------------------------------------
 
