@@ -1,5 +1,6 @@
 // Any size from 1 to 512 with any power-of-two alignment up to 4096, over each store: every block aligned, blocks disjoint and
-// inside their chunk, chunks aligned, capacities exact. The regions of static_array_store are in array_regions_test.cc.
+// inside their chunk, chunks aligned, capacities exact. The regions of static_array_store are in array_regions_test.cc, in
+// test/policies/store.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 // What the tests of page_store share: all combinations of its options.
-#ifndef TARN_TEST_ALLOCATOR_PAGE_STORES_H_
-#define TARN_TEST_ALLOCATOR_PAGE_STORES_H_
+#ifndef TARN_TEST_POLICIES_STORE_PAGE_STORES_H_
+#define TARN_TEST_POLICIES_STORE_PAGE_STORES_H_
 
 #include <cstddef>
 #include <cstdio>
 #include <tuple>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/test/allocator/processes.h"
+#include "tarn/test/policies/store/processes.h"
 
 namespace tarn::test {
 
@@ -32,4 +32,4 @@ inline bool may_lock(std::size_t bytes) {
 
 }  // namespace tarn::test
 
-#endif  // TARN_TEST_ALLOCATOR_PAGE_STORES_H_
+#endif  // TARN_TEST_POLICIES_STORE_PAGE_STORES_H_

@@ -16,7 +16,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/platform/process_map.h"
-#include "tarn/test/allocator/page_stores.h"
+#include "tarn/test/policies/store/page_stores.h"
 #include "tarn/test/support/check.h"
 
 namespace tarn::test {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/test/allocator/page_stores.h"
+#include "tarn/test/policies/store/page_stores.h"
 
 namespace tarn::test {
 namespace {

@@ -1,5 +1,6 @@
 // static_array_store is sized at compile time: the region of each layout, sizes 1 to 512 and alignments 1 to 4096, is made and
-// measured there. Apart from layout_test.cc, because it takes a minute to compile; compiled once, by one compiler.
+// measured there. Apart from layout_test.cc, in test/allocator, because it takes a minute to compile; compiled once, by one
+// compiler.
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>

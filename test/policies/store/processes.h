@@ -1,6 +1,6 @@
 // What the system says of this process, asked without a heap; and children whose system calls fail.
-#ifndef TARN_TEST_ALLOCATOR_PROCESSES_H_
-#define TARN_TEST_ALLOCATOR_PROCESSES_H_
+#ifndef TARN_TEST_POLICIES_STORE_PROCESSES_H_
+#define TARN_TEST_POLICIES_STORE_PROCESSES_H_
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -141,4 +141,4 @@ inline bool refuse_calls(std::initializer_list<long> calls, int error) {
 
 }  // namespace tarn::test
 
-#endif  // TARN_TEST_ALLOCATOR_PROCESSES_H_
+#endif  // TARN_TEST_POLICIES_STORE_PROCESSES_H_

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/test/allocator/page_stores.h"
+#include "tarn/test/policies/store/page_stores.h"
 
 namespace tarn::test {
 namespace {
