@@ -205,11 +205,17 @@ def files_of(root):
     return found
 
 
-def main():
+def tree():
+    """The root of the tree that this lies in, and its files."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     paths = files_of(root)
     if not all(any(path.startswith(folder) for path in paths) for folder in LIBRARY):
         sys.exit(f"{root} isn't tarn's tree")
+    return root, paths
+
+
+def main():
+    root, paths = tree()
 
     def read(path):
         with open(os.path.join(root, path), encoding="utf-8") as file:

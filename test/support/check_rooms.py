@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Checks that every header lies in a room, and that rooms include only what the table allows. A case is a room.
+"""Checks that every header lies in a room, that rooms include only what the table allows, and that test/ mirrors the rooms. A
+case is a room, or all tests.
 
 docs/design.md says what happens in each room; here stands who may look into which.
 """
 
 import glob
+import os
 import re
 import sys
 
+import check_lengths
 import compilers
 
 # {room: (the files that lie in it, the rooms whose headers they may include beside their own)}. In a pattern, <axis> is the
@@ -79,6 +82,20 @@ def cases(headers, read):
     return named + ([case(None, by_room[None])] if None in by_room else [])
 
 
+def tests(paths):
+    """A case for the files of a tree: what lies below test/policies and test/allocator has the folder of a room."""
+    rooms = {os.path.dirname(path) for path in paths if room_of(path)[0]}
+    folders = sorted({os.path.dirname(path) for path in paths if re.match("test/(policies|allocator)/", path)})
+
+    def run():
+        if not folders:
+            return "there are no tests below test/policies and test/allocator"
+        return "\n".join(f"{folder} mirrors no room: no header lies in {folder[len('test/'):]}" for folder in folders
+                         if folder[len("test/"):] not in rooms) or None
+
+    return f"tests: {len(folders)} folders", run
+
+
 def main():
     def read(header):
         with open(header, encoding="utf-8") as file:
@@ -89,7 +106,8 @@ def main():
 
     found = glob.glob("policies/**/*.h", recursive=True) + glob.glob("allocator/**/*.h", recursive=True)
     picture = [(draw_rooms.PICTURE, draw_rooms.difference)]
-    return compilers.report(cases([header for header in sorted(found) if "_virtual_includes" not in header], read) + picture)
+    headers = [header for header in sorted(found) if "_virtual_includes" not in header]
+    return compilers.report(cases(headers, read) + [tests(check_lengths.tree()[1])] + picture)
 
 
 if __name__ == "__main__":

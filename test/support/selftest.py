@@ -318,7 +318,7 @@ def headers():
 
 
 def rooms():
-    """What check_rooms.py says of a tree of two headers."""
+    """What check_rooms.py says of small trees."""
 
     def one(name, header, includes, wanted):
         def run():
@@ -327,6 +327,12 @@ def rooms():
             return expect(wanted, "".join(line for line in said if line))
 
         return f"rooms: {name}", run
+
+    def mirror(name, tests, wanted):
+        """What it says of these tests beside a product, a policy and a room inside."""
+        library = ["allocator/pool.h", "policies/reuse/a.h", "policies/reuse/detail/b.h", "policies/detail/BUILD",
+                   "allocator/detail/core/chunk.h"]
+        return f"rooms: {name}", lambda: expect(wanted, check_rooms.tests(library + tests)[1]())
 
     return [
         one("a policy uses its axis' detail", "policies/reuse/a.h", ["policies/reuse/detail/b.h", "policies/detail/c.h"], ""),
@@ -344,6 +350,18 @@ def rooms():
             "policies/reuse/a.h includes policies/locking/detail/b.h, which belongs to another axis"),
         one("detail uses another axis' detail", "policies/reuse/detail/a.h", ["policies/locking/detail/b.h"],
             "policies/reuse/detail/a.h (policies/<axis>/detail) includes policies/locking/detail/b.h (policies/<axis>/detail)"),
+        mirror("tests of a product, of an axis, and of a room inside",
+               ["test/allocator/a_test.cc", "test/policies/reuse/a_test.cc", "test/allocator/detail/core/a_test.cc"], None),
+        mirror("tests that are of no room", ["test/stress/a_test.cc", "test/allocator/a_test.cc"], None),
+        mirror("tests of an axis that isn't there", ["test/policies/attic/a_test.cc"],
+               "test/policies/attic mirrors no room: no header lies in policies/attic"),
+        mirror("tests of a room that isn't there", ["test/allocator/detail/pool/BUILD", "test/allocator/detail/core/a_test.cc"],
+               "test/allocator/detail/pool mirrors no room: no header lies in allocator/detail/pool"),
+        mirror("tests of a folder without headers", ["test/policies/detail/a_test.cc"],
+               "test/policies/detail mirrors no room: no header lies in policies/detail"),
+        mirror("tests below a room", ["test/policies/reuse/large/a_test.cc"],
+               "test/policies/reuse/large mirrors no room: no header lies in policies/reuse/large"),
+        mirror("a tree without tests", ["test/stress/a_test.cc"], "there are no tests below test/policies and test/allocator"),
     ]
 
 
