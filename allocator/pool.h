@@ -40,7 +40,8 @@ constexpr auto choose_body() noexcept {
     if constexpr (members_hold<traits>) {
       return std::type_identity<pool_members<traits>>{};
     } else {
-      [[maybe_unused]] member_complaint<traits, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> c;
+      [[maybe_unused]] member_complaint<traits, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>
+          c;
       return std::type_identity<rejected>{};
     }
   }

@@ -30,6 +30,10 @@ concept as_promised = Promised == There;
 /// What it says of itself is one constant object of its axis.
 template <class P, class Traits>
 concept says = requires { requires std::same_as<decltype(P::traits), const Traits>; };
+
+/// Names a template without making anything of it: `typename template_name<P::template source>`.
+template <template <class> class>
+struct template_name;
 }  // namespace detail
 
 /// A type that decides one axis.

@@ -23,10 +23,7 @@ namespace tarn {
 namespace detail {
 template <class P, class Traits>
 concept checking_members =
-    requires {
-      requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>;
-      typename P::template part<Traits>;
-    } &&
+    requires { requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>; } &&
     (!P::traits.refuses ||
      requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, void* block, incident& one,
               misuse& what) {
@@ -80,8 +77,10 @@ concept checking_members =
 ///                                 the pool ends
 ///   hand_over()                   another thread goes on with the pool
 template <class P, class Traits = void>
-concept checking_policy = policy_on<P, axis::checking> && detail::says<P, checking_traits> &&
-                          (std::is_void_v<Traits> || detail::checking_members<P, Traits>);
+concept checking_policy = policy_on<P, axis::checking> && detail::says<P, checking_traits> && requires {
+  typename detail::template_name<P::template per_chunk>;
+  typename detail::template_name<P::template part>;
+} && (std::is_void_v<Traits> || detail::checking_members<P, Traits>);
 
 }  // namespace tarn
 

@@ -25,7 +25,6 @@ concept retries_with_attempt = requires(Part& part, std::size_t bytes, typename 
 
 template <class P, class Traits>
 concept exhaustion_members =
-    requires { typename P::template part<Traits>; } &&
     requires(typename P::template part<Traits>& part, memory region, std::size_t n) {
       { part.next_chunk(n, n, n) } noexcept -> std::same_as<chunk_request>;
       { part.acquire(n, n) } noexcept -> std::same_as<memory>;
@@ -54,8 +53,9 @@ concept exhaustion_members =
 ///                                   only after the store refused, not growth
 ///   next_chunk, acquire, release    growth and store of the second kind, under the growth guard like the first
 template <class P, class Traits = void>
-concept exhaustion_policy = policy_on<P, axis::exhaustion> && detail::says<P, exhaustion_traits> &&
-                            (std::is_void_v<Traits> || detail::exhaustion_members<P, Traits>);
+concept exhaustion_policy = policy_on<P, axis::exhaustion> && detail::says<P, exhaustion_traits> && requires {
+  typename detail::template_name<P::template part>;
+} && (std::is_void_v<Traits> || detail::exhaustion_members<P, Traits>);
 
 }  // namespace tarn
 

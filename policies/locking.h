@@ -21,11 +21,7 @@ namespace tarn {
 namespace detail {
 template <class P, class Traits>
 concept locking_members =
-    requires {
-      typename P::template cell<std::size_t>;
-      requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>;
-      typename P::template state<Traits>;
-    } &&
+    requires { requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>; } &&
     requires(typename P::template state<Traits>& state, typename Traits::pool& pool, void* block, void** out, void* const* in,
              std::size_t n) {
       { state.pop(pool) } noexcept -> std::same_as<void*>;
@@ -81,8 +77,11 @@ concept locking_members =
 /// It may say more:
 ///   implies                       the reuse policy that it goes with
 template <class P, class Traits = void>
-concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_traits> &&
-                         (std::is_void_v<Traits> || detail::locking_members<P, Traits>);
+concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_traits> && requires {
+  typename detail::template_name<P::template cell>;
+  typename detail::template_name<P::template per_chunk>;
+  typename detail::template_name<P::template state>;
+} && (std::is_void_v<Traits> || detail::locking_members<P, Traits>);
 
 /// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator.
 /// Where blocks may not wait in threads, as over a bounded store, mutex_locking<thread_aware_mutex> stands for it.

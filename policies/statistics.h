@@ -14,17 +14,16 @@ namespace tarn {
 
 namespace detail {
 template <class P, class Traits>
-concept statistics_members =
-    requires { typename P::template part<Traits>; } && requires(typename P::template part<Traits>& part, std::size_t n) {
-      { part.on_allocate(n) } noexcept -> std::same_as<void>;
-      { part.on_deallocate(n) } noexcept -> std::same_as<void>;
-      { part.on_chunk(n) } noexcept -> std::same_as<void>;
-      { part.off_chunk(n) } noexcept -> std::same_as<void>;
-    } && as_promised<P::traits.counts, requires(const typename P::template part<Traits>& part) {
-      { part.read() } noexcept;
-    }> && as_promised<P::traits.hears_release, requires(typename P::template part<Traits>& part) {
-      { part.on_release() } noexcept -> std::same_as<void>;
-    }> && std::constructible_from<typename P::template part<Traits>, const P&>;
+concept statistics_members = requires(typename P::template part<Traits>& part, std::size_t n) {
+  { part.on_allocate(n) } noexcept -> std::same_as<void>;
+  { part.on_deallocate(n) } noexcept -> std::same_as<void>;
+  { part.on_chunk(n) } noexcept -> std::same_as<void>;
+  { part.off_chunk(n) } noexcept -> std::same_as<void>;
+} && as_promised<P::traits.counts, requires(const typename P::template part<Traits>& part) {
+                               { part.read() } noexcept;
+                             }> && as_promised<P::traits.hears_release, requires(typename P::template part<Traits>& part) {
+                               { part.on_release() } noexcept -> std::same_as<void>;
+                             }> && std::constructible_from<typename P::template part<Traits>, const P&>;
 }  // namespace detail
 
 /// Everything that the pool uses of a statistics policy beside its traits.
@@ -37,8 +36,9 @@ concept statistics_members =
 ///   on_release()                                  every block ends, also those in use; called with the core guard, before the
 ///                                                 chunks go
 template <class P, class Traits = void>
-concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, statistics_traits> &&
-                            (std::is_void_v<Traits> || detail::statistics_members<P, Traits>);
+concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, statistics_traits> && requires {
+  typename detail::template_name<P::template part>;
+} && (std::is_void_v<Traits> || detail::statistics_members<P, Traits>);
 
 }  // namespace tarn
 

@@ -33,21 +33,21 @@ concept store_with_array = requires(typename P::template array<Traits>& array) {
 };
 
 template <class P, class Traits>
-concept store_members = requires { typename P::template source<Traits>; } &&
-                        requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
-                          { source.acquire(n, n) } noexcept -> std::same_as<memory>;
-                          { source.release(region, n) } noexcept -> std::same_as<void>;
-                        } &&
-                        as_promised<P::traits.bounded,
-                                    requires(const typename P::template source<Traits>& source, std::size_t n) {
-                                      { source.room(n) } noexcept -> std::same_as<std::size_t>;
-                                    }> &&
-                        as_promised<P::traits.in_place, store_with_array<P, Traits>> &&
-                        as_promised<P::traits.has_end, requires(typename P::template source<Traits>& source) {
-                          { source.end() } noexcept -> std::same_as<void>;
-                        }> && as_promised<P::traits.reports_pages, requires(const typename P::template source<Traits>& source) {
-                          source.report();
-                        }> && std::constructible_from<typename P::template source<Traits>, const P&>;
+concept store_members =
+    requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
+      { source.acquire(n, n) } noexcept -> std::same_as<memory>;
+      { source.release(region, n) } noexcept -> std::same_as<void>;
+    } &&
+    as_promised<P::traits.bounded,
+                requires(const typename P::template source<Traits>& source, std::size_t n) {
+                  { source.room(n) } noexcept -> std::same_as<std::size_t>;
+                }> &&
+    as_promised<P::traits.in_place, store_with_array<P, Traits>> &&
+    as_promised<P::traits.has_end, requires(typename P::template source<Traits>& source) {
+      { source.end() } noexcept -> std::same_as<void>;
+    }> && as_promised<P::traits.reports_pages, requires(const typename P::template source<Traits>& source) {
+      source.report();
+    }> && std::constructible_from<typename P::template source<Traits>, const P&>;
 }  // namespace detail
 
 /// Everything that the pool uses of a store policy beside its traits.
@@ -59,8 +59,9 @@ concept store_members = requires { typename P::template source<Traits>; } &&
 ///   array<Traits>               where it is in place: the region alone, with start() and end()
 ///   end()                       where there is one: the pool ends, after all regions were given back
 template <class P, class Traits = void>
-concept store_policy =
-    policy_on<P, axis::store> && detail::says<P, store_traits> && (std::is_void_v<Traits> || detail::store_members<P, Traits>);
+concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits> && requires {
+  typename detail::template_name<P::template source>;
+} && (std::is_void_v<Traits> || detail::store_members<P, Traits>);
 
 }  // namespace tarn
 

@@ -8,7 +8,8 @@
 #include <cstddef>
 
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/stand_in.h"
+#include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/size/static_size.h"
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/process.h"
 #include "tarn/test/schedule/scheduled.h"
@@ -30,7 +31,7 @@ class heap {
     capacity_ = blocks;
     for (std::size_t i = blocks; i != 0; --i) free_[size_++] = &memory_[i - 1];
   }
-  detail::stand_in::geometry geometry() const noexcept { return {}; }
+  detail::geometry<static_size<64>, detail::block_shape{16, 8}> geometry() const noexcept { return {}; }
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t pop_batch(heap&, void** out, std::size_t n) noexcept {
     check();

@@ -9,7 +9,8 @@
 #include <new>
 
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/stand_in.h"
+#include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/size/static_size.h"
 #include "tarn/policies/locking/detail/block_numbers.h"
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/scheduled.h"
@@ -19,7 +20,7 @@ namespace tarn::test {
 
 template <bool OneChunk>
 struct stack_traits {
-  using geometry = detail::stand_in::geometry;
+  using geometry = detail::geometry<static_size<64>, detail::block_shape{16, 8}>;
   struct chunk : detail::numbered_column<scheduled_atomic> {
     watched<std::byte*> first = nullptr;
     watched<std::size_t> blocks = 0;
@@ -39,7 +40,7 @@ class carver {
     guard_ = &guard;
     at_most_ = at_most;
   }
-  detail::stand_in::geometry geometry() const noexcept { return {}; }
+  typename Traits::geometry geometry() const noexcept { return {}; }
   void adopt(chunk& c, carver&) noexcept {
     check();
     c.next = first_;
@@ -195,7 +196,7 @@ class stack_world {
   alignas(4096) static inline std::array<std::byte, most_chunks * chunk_bytes> memory_;
   alignas(64) static inline std::array<std::byte, 16 * 1024> tables_;
   alignas(64) static inline std::array<std::byte, most * sizeof(link)> links_;
-  static constexpr detail::stand_in::geometry geometry_ = {};
+  static constexpr detail::geometry<static_size<64>, detail::block_shape{16, 8}> geometry_ = {};
 
   carver<traits> carver_;
   struct {

@@ -1,5 +1,5 @@
 // The concepts of the axes. For each axis an archetype: a policy with just the members that the concept asks for, of which
-// one can be left out. The concept accepts it whole and refuses it for each member that lacks; and a pool of nothing but
+// one can be left out. A pool accepts it whole and refuses it for each member that lacks; and a pool of nothing but
 // archetypes works, so the concepts ask for everything that the pool uses.
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
@@ -16,24 +16,38 @@
 
 namespace tarn {
 
-// Every policy has what the concept of its axis asks for. Not beside the concepts: it would instantiate all policies for every
-// user.
-static_assert(size_policy<static_size<64>> && size_policy<size_of<long>> && size_policy<dynamic_size>);
+/// Whether a pool takes it: it says that it is a policy, and has what the pool uses.
+template <class... Nine>
+using traits_with = detail::pool_traits<void, Nine...>;
+template <class P>
+constexpr bool pool_takes() {
+  if constexpr (!detail::arguments_hold<P> || !policy<P>) {
+    return false;
+  } else if constexpr (size_policy<P> || growth_policy<P> || retention_policy<P>) {
+    return true;
+  } else if constexpr (locking_policy<P> || store_policy<P> || reuse_policy<P> || exhaustion_policy<P> || checking_policy<P> ||
+                       statistics_policy<P>) {
+    return detail::members_hold<typename detail::selected<traits_with, static_size<64>, P>::type>;
+  } else {
+    return false;
+  }
+}
+
+// Every policy has what the pool uses of its axis.
+static_assert(pool_takes<static_size<64>>() && pool_takes<size_of<long>>() && pool_takes<dynamic_size>());
 static_assert(size_class_policy<geometric_classes<>> && size_class_policy<listed_classes<24, 40>>);
-static_assert(locking_policy<no_locking> && locking_policy<mutex_locking<>> && locking_policy<shared_locking> &&
-              locking_policy<grouped_locking<struct group>> && locking_policy<grouped_locking<struct group, std::mutex>> &&
-              locking_policy<thread_cached<>> && locking_policy<lock_free>);
-static_assert(growth_policy<fixed_growth<32>> && growth_policy<geometric_growth<>> && growth_policy<no_growth<32>>);
-static_assert(store_policy<heap_store> && store_policy<page_store<>> && store_policy<static_array_store<8>> &&
-              store_policy<buffer_store> && store_policy<resource_store>);
-static_assert(reuse_policy<lifo_reuse<>> && reuse_policy<batch_reuse<>> && reuse_policy<page_local_reuse<>>);
-static_assert(retention_policy<keep_chunks> && retention_policy<return_empty_chunks<>>);
-static_assert(exhaustion_policy<report_exhaustion> && exhaustion_policy<wait_for_block<>> &&
-              exhaustion_policy<reclaim_and_retry<>>);
-static_assert(checking_policy<no_checking> && checking_policy<hardened> && checking_policy<checked> &&
-              checking_policy<deferred_checking> && checking_policy<sampled_guard_pages<>> &&
-              checking_policy<sampled_guard_pages<5000, hardened>>);
-static_assert(statistics_policy<no_statistics> && statistics_policy<counting_statistics>);
+static_assert(pool_takes<no_locking>() && pool_takes<mutex_locking<>>() && pool_takes<shared_locking>() &&
+              pool_takes<grouped_locking<struct group>>() && pool_takes<grouped_locking<struct group, std::mutex>>() &&
+              pool_takes<thread_cached<>>() && pool_takes<lock_free>());
+static_assert(pool_takes<fixed_growth<32>>() && pool_takes<geometric_growth<>>() && pool_takes<no_growth<32>>());
+static_assert(pool_takes<heap_store>() && pool_takes<page_store<>>() && pool_takes<static_array_store<8>>() &&
+              pool_takes<buffer_store>() && pool_takes<resource_store>());
+static_assert(pool_takes<lifo_reuse<>>() && pool_takes<batch_reuse<>>() && pool_takes<page_local_reuse<>>());
+static_assert(pool_takes<keep_chunks>() && pool_takes<return_empty_chunks<>>());
+static_assert(pool_takes<report_exhaustion>() && pool_takes<wait_for_block<>>() && pool_takes<reclaim_and_retry<>>());
+static_assert(pool_takes<no_checking>() && pool_takes<hardened>() && pool_takes<checked>() && pool_takes<deferred_checking>() &&
+              pool_takes<sampled_guard_pages<>>() && pool_takes<sampled_guard_pages<5000, hardened>>());
+static_assert(pool_takes<no_statistics>() && pool_takes<counting_statistics>());
 
 }  // namespace tarn
 
@@ -450,9 +464,9 @@ void check(Refused refused, std::integer_sequence<int, Members...>) {
 BOOST_AUTO_TEST_SUITE(archetypes)
 
 #define AXIS(name, members)                                                                                     \
-  BOOST_AUTO_TEST_CASE(of_##name##_is_accepted_whole) { static_assert(tarn::name##_policy<name##_archetype<none>>); } \
+  BOOST_AUTO_TEST_CASE(of_##name##_is_accepted_whole) { static_assert(tarn::pool_takes<name##_archetype<none>>()); } \
   BOOST_AUTO_TEST_CASE(of_##name##_is_refused_for_each_member_that_lacks) {                                     \
-    check([]<int M>() { return !tarn::name##_policy<name##_archetype<M>>; }, std::make_integer_sequence<int, members>{}); \
+    check([]<int M>() { return !tarn::pool_takes<name##_archetype<M>>(); }, std::make_integer_sequence<int, members>{}); \
   }
 
 AXIS(size, 3)
@@ -581,12 +595,12 @@ struct growth_with_value : tarn::fixed_growth<32> {
 static_assert(!tarn::store_policy<wrong_axis> && !tarn::growth_policy<wrong_axis>);
 static_assert(!tarn::growth_policy<throwing_growth> && !tarn::growth_policy<mutable_growth>);
 static_assert(!tarn::growth_policy<growth_with_value>);
-static_assert(!tarn::locking_policy<deaf_locking> && !tarn::store_policy<bottomless>);
-static_assert(!tarn::store_policy<wrong_result> && !tarn::size_policy<size_of_int>);
-static_assert(tarn::checking_policy<checking_that_answers<outcome>> && !tarn::checking_policy<checking_that_answers<bool>>);
-static_assert(!tarn::checking_policy<forgetful>);
-static_assert(!tarn::store_policy<unpromised_end> && !tarn::store_policy<promised_end> && !tarn::store_policy<unpromised_room>);
-static_assert(!tarn::statistics_policy<deaf_counter> && !tarn::locking_policy<impatient> && !tarn::store_policy<other_traits>);
+static_assert(!tarn::pool_takes<deaf_locking>() && !tarn::pool_takes<bottomless>());
+static_assert(!tarn::pool_takes<wrong_result>() && !tarn::size_policy<size_of_int>);
+static_assert(tarn::pool_takes<checking_that_answers<outcome>>() && !tarn::pool_takes<checking_that_answers<bool>>());
+static_assert(!tarn::pool_takes<forgetful>());
+static_assert(!tarn::pool_takes<unpromised_end>() && !tarn::pool_takes<promised_end>() && !tarn::pool_takes<unpromised_room>());
+static_assert(!tarn::pool_takes<deaf_counter>() && !tarn::pool_takes<impatient>() && !tarn::store_policy<other_traits>);
 static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
 static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
 

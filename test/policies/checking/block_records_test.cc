@@ -10,7 +10,8 @@
 
 #include "tarn/policies/checking/detail/block_records.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/stand_in.h"
+#include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/size/static_size.h"
 #include "tarn/test/support/check.h"
 
 namespace {
@@ -19,7 +20,7 @@ using tarn::detail::block_records;
 using tarn::detail::generation_mark;
 using tarn::detail::life_record;
 using tarn::detail::live_mark;
-constexpr tarn::detail::stand_in::geometry geometry;
+constexpr tarn::detail::geometry<tarn::static_size<64>, tarn::detail::block_shape{16, 8}> geometry;
 constexpr std::byte nobodys{0xEE};
 
 /// A column of `blocks` records, and some bytes behind it.

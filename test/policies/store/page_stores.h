@@ -14,8 +14,9 @@ namespace tarn::test {
 inline constexpr std::size_t KiB = 1024;
 inline constexpr std::size_t MiB = 1024 * 1024;
 
+struct no_pool {};
 template <class Store>
-using source_of = typename Store::template source<detail::stand_in>;
+using source_of = typename Store::template source<no_pool>;
 
 using stores = std::tuple<page_store<>, page_store<huge_pages>, page_store<guard_pages>, page_store<locked_pages>,
                           page_store<guard_pages, huge_pages>, page_store<huge_pages, locked_pages>,

@@ -11,7 +11,7 @@
 
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/policies/detail/geometry.h"
-#include "tarn/policies/detail/stand_in.h"
+#include "tarn/policies/size/static_size.h"
 #include "tarn/test/support/check.h"
 
 namespace {
@@ -23,7 +23,7 @@ struct chunk {
   chunk* right = nullptr;
   chunk* next = nullptr;
 };
-using geometry = tarn::detail::geometry<tarn::detail::stand_in_size, tarn::detail::block_shape{}>;  // 64 bytes
+using geometry = tarn::detail::geometry<tarn::static_size<64>, tarn::detail::block_shape{}>;
 using chunk_tree = tarn::detail::chunk_tree<chunk, geometry>;
 
 std::size_t depth(const chunk* c) { return c == nullptr ? 0 : 1 + std::max(depth(c->left), depth(c->right)); }
