@@ -42,7 +42,7 @@ concept store_members =
                 requires(const typename P::template source<Traits>& source, std::size_t n) {
                   { source.room(n) } noexcept -> std::same_as<std::size_t>;
                 }> &&
-    as_promised<P::traits.in_place, store_with_array<P, Traits>> &&
+    (!P::traits.in_place || store_with_array<P, Traits>) &&  // a store over another may inherit an array that it doesn't use
     as_promised<P::traits.has_end, requires(typename P::template source<Traits>& source) {
       { source.end() } noexcept -> std::same_as<void>;
     }> && as_promised<P::traits.reports_pages, requires(const typename P::template source<Traits>& source) {

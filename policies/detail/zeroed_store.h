@@ -12,13 +12,7 @@ namespace tarn::detail {
 
 template <class Store>
 struct zeroed_store : Store {
-  static constexpr auto traits = [] {
-    auto all = Store::traits;
-    all.in_place = false;  // nobody would zero it
-    return all;
-  }();
-  template <class Traits>
-  using array = void;
+  static constexpr store_traits traits = Store::traits.wrapped();  // an array in the pool would be zeroed by nobody
 
   constexpr zeroed_store()
     requires std::default_initializable<Store>

@@ -15,6 +15,13 @@ struct store_traits {
   bool zeroed = false;             // what it gives is all zero
   bool reports_pages = false;      // report(): what became of its pages
   bool has_end = false;            // end(): the pool ends, after all regions were given back
+
+  /// What a store over this one says: the same, but that each region goes through it.
+  constexpr store_traits wrapped() const noexcept {
+    store_traits all = *this;
+    all.in_place = false;
+    return all;
+  }
 };
 
 }  // namespace tarn

@@ -69,6 +69,8 @@ struct pool_traits {
       !Locking::traits.keeps_memory && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list &&
       !Retention::traits.returns_chunks && !Exhaustion::traits.reclaims && !Checking::traits.refuses &&
       !Checking::traits.samples && !Checking::traits.checks_leaving && !Statistics::traits.counts;
+  /// Whether the store's machinery is part of the pool.
+  static constexpr bool has_source = !in_place;
   /// Whether whoever finds nothing goes without.
   static constexpr bool ends_empty = in_place && !Exhaustion::traits.retries;
   using chunks = std::conditional_t<in_place, array_chunk<pool_traits>, many_chunks<pool_traits>>;

@@ -106,14 +106,12 @@ class pool_members {
 
   /// Takes many blocks back; `blocks` is read only. Precondition: as for deallocate(), for each, and no block twice.
   void deallocate_batch(std::span<void* const> blocks) noexcept {
-    for (constexpr std::size_t group = 64; !blocks.empty();) {  // so that no lock is held for long
-      const auto some = blocks.first(smaller(group, blocks.size()));
-      blocks = blocks.subspan(some.size());
-      if constexpr (refuses || Traits::samples) {
+    for (std::size_t n = 0; !blocks.empty(); blocks = blocks.subspan(n)) {
+      const auto some = blocks.first(n = smaller(64, blocks.size()));  // so that no lock is held for long
+      if constexpr (refuses || Traits::samples)
         for (std::size_t i = some.size(); i-- != 0;) deallocate(some[i]);  // the first of the batch is handed out first
-      } else {
+      else
         slow::put_batch(state_, some);
-      }
     }
   }
 
@@ -150,9 +148,7 @@ class pool_members {
   void release() noexcept
     requires(Traits::may_return_chunks)
   {
-    if (!path::admits_caller(state_)) return;
-    if constexpr (Traits::samples) sampled::drop(state_);
-    slow::release(state_);
+    if (path::admits_caller(state_)) slow::release(state_);
   }
 
   // ---- questions -----------------------------------------------------------------------------------------------------------
@@ -200,8 +196,15 @@ class pool_members {
     return state_.statistics.read();
   }
 
-  /// Returns what became of the pages that the store asked for: a page_report. It reads a file of the system, in about 5 ms for
-  /// each GiB of small pages.
+  /// Returns the source of the pool's chunks: the machinery of the store policy, with what it reports of itself. Precondition,
+  /// for what changes when chunks come and go: no other thread gets or gives back one meanwhile.
+  const auto& store() const noexcept
+    requires(Traits::has_source)
+  {
+    return state_.supply.store();
+  }
+
+  /// Returns what became of the pages that the store asked for: a page_report. Reads a file of the system: 5 ms for each GiB.
   auto pages() const noexcept
     requires(Traits::reports_pages)
   {
@@ -210,7 +213,7 @@ class pool_members {
   }
 
   // ---- checking ------------------------------------------------------------------------------------------------------------
-  /// Looks at every block, in use or free, and reports each that was written where it should not. Returns how many. O(bytes).
+  /// Looks at every block, in use or free; reports each that was written where it should not be. Returns how many. O(bytes).
   std::size_t verify() noexcept
     requires(Traits::can_verify)
   {
@@ -234,10 +237,7 @@ class pool_members {
  protected:
   /// What the destructor of a pool that is an object does.
   void close() noexcept {
-    path::end(state_);
-    if constexpr (Traits::samples) sampled::drop(state_);
-    if constexpr (Traits::checks_leaving) trim();  // so that all that is in a front leaves it
-    slow::end(state_);
+    slow::close(state_);
     if constexpr (refuses) keep_stores(this);  // who looks into a pool that has ended finds that it has
   }
 

@@ -22,6 +22,7 @@
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/plain_path.h"
+#include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/state.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
@@ -145,12 +146,17 @@ struct slow_path {
     return bytes;
   }
   static void release(state& s) noexcept {
+    if constexpr (Traits::samples) sampled_path<state>::drop(s);
     [[maybe_unused]] const auto calling = call_guard(s);
     [[maybe_unused]] const auto growing = growth_guard(s);
     return_all(s);
   }
   /// The pool ends: everything goes back.
-  static void end(state& s) noexcept {
+  static void close(state& s) noexcept {
+    path::end(s);
+    if constexpr (Traits::samples) sampled_path<state>::drop(s);
+    if constexpr (Traits::checks_leaving)
+      if (path::admits_caller(s)) trim(s);  // so that all that is in a front leaves it
     be_left_alone(s);
     return_all(s);
     s.supply.end();

@@ -140,6 +140,7 @@ class supply {
     return exhaustion_.member();
   }
   auto pages() const noexcept { return source_.report(); }
+  const source& store() const noexcept { return source_; }
   /// Bytes that a bounded store, still untouched, will give.
   std::size_t room(const geometry_type& g) const noexcept { return source_.room(Traits::chunk_alignment(g)); }
 
