@@ -1,4 +1,4 @@
-// Axis checking: which misuse of the pool is found.
+// Axis checking: which misuse of the pool is detected.
 #ifndef TARN_POLICIES_CHECKING_H_
 #define TARN_POLICIES_CHECKING_H_
 

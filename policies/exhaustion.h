@@ -1,4 +1,4 @@
-// Axis exhaustion: what happens when the store gives no further chunk.
+// Axis exhaustion: what happens when the pool gets no further chunk.
 #ifndef TARN_POLICIES_EXHAUSTION_H_
 #define TARN_POLICIES_EXHAUSTION_H_
 

@@ -1,4 +1,4 @@
-// Axis growth: how many blocks the next chunk holds. Growth speaks of blocks; bytes appear where the store is asked.
+// Axis growth: how many blocks the next chunk holds. Growth counts in blocks; stores count in bytes.
 #ifndef TARN_POLICIES_GROWTH_H_
 #define TARN_POLICIES_GROWTH_H_
 

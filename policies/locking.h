@@ -1,4 +1,4 @@
-// Axis locking: who may use the pool at once. A locking policy has the calls to the free list, which is written for one thread.
+// Axis locking: which threads may use the pool at the same time. A locking policy calls the free list, which is single-threaded.
 #ifndef TARN_POLICIES_LOCKING_H_
 #define TARN_POLICIES_LOCKING_H_
 

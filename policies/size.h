@@ -1,4 +1,4 @@
-// Axis size: how large a block is, and how it is aligned. Every pool names one of these.
+// Axis size: how large a block is, and how it is aligned. Every pool names one of these policies.
 #ifndef TARN_POLICIES_SIZE_H_
 #define TARN_POLICIES_SIZE_H_
 

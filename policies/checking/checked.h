@@ -1,10 +1,11 @@
-// decides    all that hardened finds, and writes around a block and into a free one, use by a second thread where nothing is
-//            locked, use out of the pool's own call, and blocks still in use when the pool ends. Reports say which operation,
-//            of which thread, handed the block out and took it back
-// costs      32 bytes for each block in front of its chunk, and 40 and more around it; 5 to 15 ns a pair for small blocks, and
-//            the time to write and read all of a large one. Under thread_cached and lock_free each call takes the pool's mutex
-// conflicts  none
-// use when   the program is tested: in debug builds
+// decides    all that hardened detects, plus writes outside a block and into a free one, use by a second thread where nothing
+//            is locked, reentrant calls, and blocks still in use when the pool ends. Reports say which operation of which
+//            thread allocated and freed the block
+// costs      32 bytes for each block at the front of its chunk, and 40 or more around it; 5 to 15 ns a pair for small blocks,
+//            and the time to write and read all of a large one. Under thread_cached and lock_free each call takes the pool's
+//            mutex
+// conflicts  recycling_pool
+// use when   the program is being tested: debug builds
 #ifndef TARN_POLICIES_CHECKING_CHECKED_H_
 #define TARN_POLICIES_CHECKING_CHECKED_H_
 

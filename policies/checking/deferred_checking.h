@@ -1,9 +1,8 @@
-// decides    a block is checked when it leaves the front for its chunk's bitmap: double, foreign and interior are found then,
-//            and what should not be there is dropped. Not at the call that was wrong but later, at the latest in trim() and at
-//            the end
+// decides    a block is checked when it leaves the front for its chunk's bitmap: double frees, foreign and interior pointers
+//            are detected then, and dropped. Not at the wrong call but later, at the latest in trim() and when the pool ends
 // costs      nothing on the hot path; about half a nanosecond for each block that leaves the front
 // conflicts  reuse policies other than page_local_reuse
-// use when   hardened costs too much. What is handed out again before it leaves the front isn't looked at
+// use when   hardened costs too much. A block that is handed out again before it leaves the front isn't checked
 #ifndef TARN_POLICIES_CHECKING_DEFERRED_CHECKING_H_
 #define TARN_POLICIES_CHECKING_DEFERRED_CHECKING_H_
 

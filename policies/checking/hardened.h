@@ -1,8 +1,8 @@
-// decides    a block that can't be given back is refused at the call, before anything is touched, and reported: double,
-//            foreign, interior, wrong pool, wrong size. What lies in free blocks is encoded, and looked at before it is
-//            followed
-// costs      a byte for each block, in front of its chunk, and in pools of many chunks a table of them; 1 to 4 ns a pair over
-//            few chunks. Under thread_cached and lock_free each call takes the pool's mutex
+// decides    a pointer that can't be freed is refused at the call, before anything is touched, and reported: double free,
+//            foreign or interior pointer, another pool's block, wrong size. Links in free blocks are encoded, and checked
+//            before they are followed
+// costs      a byte for each block, at the front of its chunk, and in pools of many chunks a table of them; 1 to 4 ns a pair
+//            over few chunks. Under thread_cached and lock_free each call takes the pool's mutex
 // conflicts  none
 // use when   the program runs where a corrupted heap costs more than a few nanoseconds: in release builds
 #ifndef TARN_POLICIES_CHECKING_HARDENED_H_

@@ -1,10 +1,10 @@
-// What checking policies report: a misuse of a pool, and who is told.
+// What checking policies report: a misuse of a pool, and its handler.
 //
 //   tarn: double free: pool "orders" <64 bytes>@0x5581a0 block 0x5581c0 (#3 of chunk 0x558100), allocated seq 7 thread 1; freed
 //   seq 9 thread 2
 //
-// The default handler writes that line to the standard error output and aborts, except for a leak. One that returns is allowed:
-// the call was a no-op then, and the pool is as it was.
+// The default handler writes that line to standard error and aborts, except for a leak. A handler may return: then the call was
+// a no-op, and the pool is unchanged.
 #ifndef TARN_POLICIES_CHECKING_MISUSE_H_
 #define TARN_POLICIES_CHECKING_MISUSE_H_
 
@@ -39,8 +39,7 @@ enum class misuse_kind : unsigned char {
   page_fault,          // an access that faulted, to a block on pages of its own: see explain_fault()
 };
 
-/// A misuse, as far as it is known. What isn't is null, 0 or `unknown`. What it points to is good for as long as the handler
-/// runs.
+/// A misuse. Members that aren't known are null, 0 or `unknown`. What it points to is valid while the handler runs.
 struct misuse {
   static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
 
@@ -71,8 +70,8 @@ struct misuse {
   std::span<const void* const> leaks = {};  // the first of them
 };
 
-/// Told of every misuse, with no lock held, but for a reentry. It may use pools, also this one, which refuses that after a
-/// reentry; it may be called by several threads at once.
+/// Called for every misuse, with no lock held, except for a reentry. It may use pools, including this one, which refuses that
+/// after a reentry; several threads may call it at once.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
 /// Writes the line, without a newline, and a null character. Returns its length, cut to bytes - 1.
@@ -125,7 +124,7 @@ class incident {
 TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now.load(memory_order_acquire)(what); }
 }  // namespace detail
 
-/// Sets the handler of the process; null: the default. Returns the one before.
+/// Sets the handler of the process; null: the default. Returns the previous one.
 inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
   return detail::misuse_handler_now.exchange(handler != nullptr ? handler : print_and_abort, detail::memory_order_acq_rel);
 }

@@ -1,7 +1,7 @@
 // decides    nothing is checked: misuse is undefined behaviour, as with operator delete
 // costs      nothing
 // conflicts  none
-// use when   the program is known to be right, and every instruction counts (the default)
+// use when   the program is known to be correct, and every instruction counts (the default)
 #ifndef TARN_POLICIES_CHECKING_NO_CHECKING_H_
 #define TARN_POLICIES_CHECKING_NO_CHECKING_H_
 

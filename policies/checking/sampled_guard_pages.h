@@ -1,10 +1,10 @@
-// decides    one block in N, at random, lies on pages of its own between pages that can't be accessed, and can't be accessed
-//            either once it is given back: a write over an end, and any use after the free, faults on that very instruction.
-//            The other blocks are checked as another policy does
+// decides    one block in N, at random, lies on its own pages between inaccessible pages, and becomes inaccessible once it is
+//            freed: a write past an end, and any use after free, faults at that instruction. The other blocks are checked by
+//            another policy
 // costs      a countdown for each block; for one in N two system calls, 1.4 us in all. 140 KiB of addresses for each pool, of
 //            which up to 68 KiB become memory
-// conflicts  recycling_pool; blocks of batches aren't sampled
-// use when   a program runs in many processes or for long, and what hardened can't see must be found there
+// conflicts  recycling_pool; blocks from batch calls aren't sampled
+// use when   a program runs in many processes or for a long time, and must detect there what hardened can't
 #ifndef TARN_POLICIES_CHECKING_SAMPLED_GUARD_PAGES_H_
 #define TARN_POLICIES_CHECKING_SAMPLED_GUARD_PAGES_H_
 

@@ -1,5 +1,5 @@
-// Which pools the calling thread is inside of. A pool that is used out of its own call, by a signal handler that interrupted it
-// or by its own store, would wait for itself, or meet state that is half made.
+// Which pools the calling thread is inside of. A reentrant call, by a signal handler that interrupted the pool or by its own
+// store, would deadlock or see inconsistent state.
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 

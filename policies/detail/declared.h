@@ -1,5 +1,5 @@
-// Policies that need a header of the standard library which pool.h spares its users are declared in their axis' header, each
-// with a home<>: the one error of who names it and hasn't included where it stands.
+// Policies that need a standard header which pool.h doesn't include are only declared in their axis's header, each with a home<>:
+// the one error that a user gets who names the policy without including its own header.
 #ifndef TARN_POLICIES_DETAIL_DECLARED_H_
 #define TARN_POLICIES_DETAIL_DECLARED_H_
 

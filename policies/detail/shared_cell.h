@@ -1,4 +1,4 @@
-// A number that hooks change outside every lock. Each change is atomic, in no order with other numbers.
+// A number that hooks change outside all locks. Each change is atomic and relaxed.
 #ifndef TARN_POLICIES_DETAIL_SHARED_CELL_H_
 #define TARN_POLICIES_DETAIL_SHARED_CELL_H_
 

@@ -1,4 +1,4 @@
-// Puts blocks that were never handed out into an order that can't be foretold from their addresses.
+// Puts blocks that were never handed out into an order that can't be predicted from their addresses.
 #ifndef TARN_POLICIES_DETAIL_SHUFFLER_H_
 #define TARN_POLICIES_DETAIL_SHUFFLER_H_
 

@@ -1,8 +1,8 @@
-// decides    a pool whose store gives no further chunk, or whose growth policy wants none, goes on with chunks from another
+// decides    a pool whose store gives no further chunk, or whose growth policy wants none, continues with chunks from another
 //            store
 // costs      nothing until then; a chunk's record says where it goes back to
 // conflicts  none
-// use when   memory of the first choice is small: an array inside the pool, huge pages, fast memory; and nothing may fail
+// use when   the preferred memory is small (an array inside the pool, huge pages, fast memory), and nothing may fail
 #ifndef TARN_POLICIES_EXHAUSTION_FALL_BACK_TO_H_
 #define TARN_POLICIES_EXHAUSTION_FALL_BACK_TO_H_
 

@@ -1,4 +1,4 @@
-// decides    a pool that can't get another chunk says so: allocate() throws std::bad_alloc, try_allocate() returns null
+// decides    a pool that can't get another chunk reports it: allocate() throws std::bad_alloc, try_allocate() returns null
 // costs      nothing
 // conflicts  none
 // use when   the caller knows best what to do (the default)

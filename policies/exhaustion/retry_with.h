@@ -1,8 +1,8 @@
-// decides    a pool that can't get another chunk calls a handler, with no lock held. It may free blocks of the pool, or memory
-//            of the program; as long as it answers true the pool looks again
+// decides    a pool that can't get another chunk calls a handler, with no lock held. The handler may free blocks of the pool,
+//            or memory of the program; as long as it returns true, the pool tries again
 // costs      nothing until then
 // conflicts  none; a static pool's handler must be a constant without a destructor
-// use when   something can be given up for memory: a cache, a reserve, the oldest entries
+// use when   something can be given up to free memory: a cache, a reserve, the oldest entries
 #ifndef TARN_POLICIES_EXHAUSTION_RETRY_WITH_H_
 #define TARN_POLICIES_EXHAUSTION_RETRY_WITH_H_
 

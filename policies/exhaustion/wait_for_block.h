@@ -1,9 +1,9 @@
-// decides    a thread that finds no block, and no further chunk, sleeps until another thread gives a block back, or the time is
-//            over
-// costs      a load and a branch for each block given back
-// conflicts  locking policies under which nobody can give one back meanwhile (no_locking), or where it stays with the thread
-//            that did (thread_cached); lock_free
-// use when   the number of blocks is the limit that is meant: buffers of a device, jobs in flight
+// decides    a thread that finds no block and gets no further chunk sleeps until another thread frees a block, or the time is
+//            up
+// costs      a load and a branch for each block freed
+// conflicts  locking policies under which no other thread can free a block meanwhile (no_locking), or under which it stays with
+//            the thread that freed it (thread_cached); lock_free
+// use when   the number of blocks is the intended limit: buffers of a device, jobs in flight
 #ifndef TARN_POLICIES_EXHAUSTION_WAIT_FOR_BLOCK_H_
 #define TARN_POLICIES_EXHAUSTION_WAIT_FOR_BLOCK_H_
 

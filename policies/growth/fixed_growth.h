@@ -1,7 +1,7 @@
 // decides    every chunk holds the same number of blocks, up to an optional cap on the total, in blocks or bytes
-// costs      a call of the store for every Blocks blocks
+// costs      a call to the store for every Blocks blocks
 // conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
-// use when   memory must grow in even, foreseeable steps
+// use when   memory must grow in even, predictable steps
 #ifndef TARN_POLICIES_GROWTH_FIXED_GROWTH_H_
 #define TARN_POLICIES_GROWTH_FIXED_GROWTH_H_
 

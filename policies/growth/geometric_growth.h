@@ -1,7 +1,7 @@
 // decides    each chunk holds Factor times the blocks of the one before, from First up to Max: 64, 128, 256, … 4096, 4096 …
-// costs      a few calls of the store in all; at most as much again as is used, untouched
+// costs      a few calls to the store in all; at most as much unused memory, untouched, as is used
 // conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
-// use when   nothing is known of the number of blocks (the default)
+// use when   nothing is known about the number of blocks (the default)
 #ifndef TARN_POLICIES_GROWTH_GEOMETRIC_GROWTH_H_
 #define TARN_POLICIES_GROWTH_GEOMETRIC_GROWTH_H_
 

@@ -1,5 +1,5 @@
-// What policies of the axis growth say of themselves, each in one object, `traits`. A trait promises what its comment names;
-// what a policy has and does not say is refused.
+// What policies of the axis growth declare about themselves, each in one object, `traits`. A trait promises the member that its
+// comment names; a member without its trait is refused.
 #ifndef TARN_POLICIES_GROWTH_TRAITS_H_
 #define TARN_POLICIES_GROWTH_TRAITS_H_
 
@@ -9,7 +9,7 @@
 
 namespace tarn {
 
-/// What a growth policy says of itself.
+/// What a growth policy declares about itself.
 struct growth_traits {
   std::size_t max_chunks = unlimited;  // that one pool can come to own
   bool needs_bounded_store = false;    // there is no number in it: only a store that has an end can say how many

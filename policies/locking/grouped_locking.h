@@ -1,6 +1,7 @@
-// decides    the pool belongs to a group, a tag that keeps pools apart. Without a mutex one thread owns the group and nothing
-//            is locked; with one, all pools of the group share a pair of mutexes, which a group_guard holds over many calls
-// costs      nothing without a mutex; with one as mutex_locking, or a look at a thread-local counter while the guard is held
+// decides    the pool belongs to a group, named by a tag. Without a mutex, one thread owns the group and nothing is locked;
+//            with one, all pools of the group share a pair of mutexes, which a group_guard can hold across many calls
+// costs      nothing without a mutex; with one, the same as mutex_locking, or a check of a thread-local counter while the
+//            guard is held
 // conflicts  none
 // use when   a thread or subsystem has pools of its own; or many operations on many pools belong together
 #ifndef TARN_POLICIES_LOCKING_GROUPED_LOCKING_H_

@@ -1,6 +1,7 @@
-// decides    every operation takes the pool's own mutex; growth takes a second one, so that nobody waits for the store
+// decides    every operation takes the pool's own mutex; growth takes a second one, so that other threads don't wait for the
+//            store
 // costs      a lock and an unlock for each operation: 2 ns a pair while the process has one thread, 9 ns with more, some 40 ns
-//            where two threads fight for it (AMD EPYC)
+//            when two threads contend (AMD EPYC)
 // conflicts  none
 // use when   several threads share a pool now and then
 #ifndef TARN_POLICIES_LOCKING_MUTEX_LOCKING_H_
@@ -78,7 +79,7 @@ class mutex_pair : fork_member {
 };
 }  // namespace detail
 
-/// \tparam Mutex  any BasicLockable that is default-constructible; where it has a type `guard`, that locks it
+/// \tparam Mutex  any default-constructible BasicLockable; if it has a type `guard`, that is used to lock it
 template <class Mutex = mutex>
 struct mutex_locking {
   using axis = tarn::axis::locking;

@@ -1,4 +1,4 @@
-// A mutex for critical sections of a few instructions, as a pool's are.
+// A mutex for critical sections of a few instructions, such as those of a pool.
 #ifndef TARN_POLICIES_LOCKING_SPIN_MUTEX_H_
 #define TARN_POLICIES_LOCKING_SPIN_MUTEX_H_
 
@@ -9,8 +9,8 @@
 namespace tarn {
 
 /// One byte, one atomic exchange to lock and a plain store to unlock: an allocation and a free under it take 13 ns, under a
-/// std::mutex 30 (no contention, Xeon with AMX). Who finds it locked tries again a while, then lets other threads run, and
-/// then sleeps between tries, so that a holder of lower priority gets to its end, too. It is not fair.
+/// std::mutex 30 (no contention, Xeon with AMX). A thread that finds it locked spins for a moment, then yields, and then sleeps
+/// between tries, so that a lower-priority holder can finish, too. It is not fair.
 class spin_mutex {
  public:
   constexpr spin_mutex() noexcept = default;

@@ -1,7 +1,7 @@
-// decides    every thread keeps magazines of free blocks of its own, and meets the others only to exchange a whole one
-// costs      13 instructions to take a block and as many to give it back; 1.7 KiB in the pool object, and memory from the
-//            store, about 9 bytes for each free block. Up to two magazines of blocks wait in each thread that used the pool
-// conflicts  bounded stores, whose blocks others' magazines could hold while a thread finds none
+// decides    every thread keeps its own magazines of free blocks, and meets the others only to exchange a whole magazine
+// costs      13 instructions to allocate a block and as many to free it; 1.7 KiB in the pool object, and memory from the
+//            store, about 9 bytes for each free block. Up to two magazines of blocks stay in each thread that used the pool
+// conflicts  bounded stores, whose blocks could lie in other threads' magazines while a thread finds none
 // use when   several threads allocate and free, their own blocks or each other's
 #ifndef TARN_POLICIES_LOCKING_THREAD_CACHED_H_
 #define TARN_POLICIES_LOCKING_THREAD_CACHED_H_
@@ -16,8 +16,8 @@
 
 namespace tarn {
 
-/// \tparam Threads   slots in the pool object, of 64 bytes: 16, 64 or 256. So many threads at once, less one, find theirs
-///                   directly; further ones, up to 1023, through a table in four times the time; more take a lock each time
+/// \tparam Threads   slots in the pool object, of 64 bytes: 16, 64 or 256. Threads - 1 threads at once find theirs directly;
+///                   further ones, up to 1023, through a table, in four times the time; more take a lock each time
 /// \tparam Magazine  blocks in the largest magazine: 14, 30, 62, 126, 254 or 510. A thread begins with 14
 template <std::size_t Threads = 16, std::size_t Magazine = 510>
 struct thread_cached {

@@ -1,4 +1,4 @@
-// What differs between compilers and builds. The only file with compiler conditions; none of them changes a layout.
+// What differs between compilers and builds. None of these conditions changes a layout.
 #ifndef TARN_POLICIES_PLATFORM_CONFIG_H_
 #define TARN_POLICIES_PLATFORM_CONFIG_H_
 

@@ -1,4 +1,4 @@
-// Whether the process has had one thread only, where the C library says so: then a lock may be skipped.
+// Whether the process has had only one thread, if the C library reports that: then a lock may be skipped.
 #ifndef TARN_POLICIES_PLATFORM_SINGLE_THREADED_H_
 #define TARN_POLICIES_PLATFORM_SINGLE_THREADED_H_
 

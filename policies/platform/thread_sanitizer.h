@@ -1,4 +1,4 @@
-// What ThreadSanitizer is told of the library's own mutex: it sees races without, but no locks taken in two orders.
+// Annotations of the library's own mutex for ThreadSanitizer. Without them it sees races, but not lock-order inversions.
 #ifndef TARN_POLICIES_PLATFORM_THREAD_SANITIZER_H_
 #define TARN_POLICIES_PLATFORM_THREAD_SANITIZER_H_
 

@@ -1,5 +1,5 @@
-// Waiting: for a word to change, for a moment, for the clock. On Linux the system wakes who waits for a word (futex); elsewhere
-// he looks again after a while.
+// Waiting: for a word to change, for a moment, for the clock. On Linux the system wakes a thread that waits for a word (futex);
+// elsewhere the thread looks again after a while.
 #ifndef TARN_POLICIES_PLATFORM_WAITING_H_
 #define TARN_POLICIES_PLATFORM_WAITING_H_
 

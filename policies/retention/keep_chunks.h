@@ -1,7 +1,7 @@
-// decides    a chunk never goes back while the pool lives, unless trim() or release() asks
+// decides    a chunk never goes back while the pool lives, unless trim() or release() is called
 // costs      nothing
 // conflicts  none
-// use when   the peak comes again, or memory is not shared with anything (the default)
+// use when   the peak recurs, or memory is not shared with anything (the default)
 #ifndef TARN_POLICIES_RETENTION_KEEP_CHUNKS_H_
 #define TARN_POLICIES_RETENTION_KEEP_CHUNKS_H_
 

@@ -1,7 +1,7 @@
-// decides    a chunk goes back to the store as soon as it is wholly free and High others are, too; Low of them stay then
-// costs      nothing for a block taken or given back; page_local_reuse, which it implies, sees which chunks are empty
-// conflicts  reuse policies that don't see empty chunks; lock_free, whose readers may still look into a chunk
-// use when   a peak isn't typical, and others need the memory
+// decides    a chunk goes back to the store as soon as it and High others are wholly free; Low of them then stay
+// costs      nothing for an allocation or a free; it implies page_local_reuse, which sees which chunks are empty
+// conflicts  reuse policies that don't see empty chunks; lock_free, whose readers may still read a chunk
+// use when   peaks aren't typical, and other code needs the memory
 #ifndef TARN_POLICIES_RETENTION_RETURN_EMPTY_CHUNKS_H_
 #define TARN_POLICIES_RETENTION_RETURN_EMPTY_CHUNKS_H_
 

@@ -1,7 +1,7 @@
 // decides    the newest free blocks are kept in an array of pointers, the others in batches of 64 packed into the free blocks
-// costs      8 instructions to take a block and 7 to give it back; 2 KiB in the pool object. A free doesn't touch the block
+// costs      8 instructions to allocate a block and 7 to free it; 2 KiB in the pool object. A free doesn't touch the block
 // conflicts  static sizes under 16 bytes, which can't hold a batch; smaller run-time sizes take 16
-// use when   nothing speaks for another: it wins or ties nearly every workload (the default for unbounded stores)
+// use when   there is no reason for another: it wins or ties nearly every workload (the default for unbounded stores)
 #ifndef TARN_POLICIES_REUSE_BATCH_REUSE_H_
 #define TARN_POLICIES_REUSE_BATCH_REUSE_H_
 

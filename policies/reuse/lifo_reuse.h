@@ -1,6 +1,6 @@
 // decides    the block freed last is handed out first: one list, linked through the free blocks
-// costs      the smallest of all: 6 instructions to take a block, 4 to give it back, 8 bytes of state. After frees in random
-//            order every allocation waits for memory, since the next block is named inside this one
+// costs      the smallest of all: 6 instructions to allocate a block, 4 to free it, 8 bytes of state. After frees in random
+//            order every allocation waits for memory, since the address of the next block is stored inside this one
 // conflicts  none; blocks under 8 bytes take 8
 // use when   blocks are smaller than 16 bytes, or few: the default for those, and for bounded stores
 #ifndef TARN_POLICIES_REUSE_LIFO_REUSE_H_

@@ -1,9 +1,9 @@
 // decides    the newest free blocks are kept in an array of pointers, the others as bits of a bitmap outside the blocks. Blocks
-//            are taken from the fullest chunk, in it page by page, in each ascending
-// costs      on the hot path what batch_reuse costs. A bit and some for each block, in front of its chunk; 2 KiB in the pool
-//            object; a table of the chunks, from the store. A free doesn't touch the block
+//            are taken from the fullest chunk, page by page, in ascending order within each page
+// costs      on the hot path, the same as batch_reuse. A little more than a bit for each block, at the front of its chunk;
+//            2 KiB in the pool object; a table of the chunks, from the store. A free doesn't touch the block
 // conflicts  none; blocks under 8 bytes take 8
-// use when   memory shall go back while the pool lives, or what was freed in random order is used again and walked through
+// use when   memory must go back while the pool lives, or blocks freed in random order are used again and traversed
 #ifndef TARN_POLICIES_REUSE_PAGE_LOCAL_REUSE_H_
 #define TARN_POLICIES_REUSE_PAGE_LOCAL_REUSE_H_
 

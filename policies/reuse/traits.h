@@ -1,5 +1,5 @@
-// What policies of the axis reuse say of themselves, each in one object, `traits`. A trait promises what its comment names;
-// what a policy has and does not say is refused.
+// What policies of the axis reuse declare about themselves, each in one object, `traits`. A trait promises the member that its
+// comment names; a member without its trait is refused.
 #ifndef TARN_POLICIES_REUSE_TRAITS_H_
 #define TARN_POLICIES_REUSE_TRAITS_H_
 
@@ -9,7 +9,7 @@
 
 namespace tarn {
 
-/// What a reuse policy says of itself.
+/// What a reuse policy declares about itself.
 struct reuse_traits {
   std::size_t min_block = 1;       // bytes that a free block must have for what the list keeps in it
   std::size_t min_alignment = 1;   // of them

@@ -1,8 +1,8 @@
-// decides    blocks of many sizes, by class: Smallest, 2, 3 … 8 times Smallest, then four classes to each doubling, up to
+// decides    blocks of many sizes, by class: Smallest, 2, 3 … 8 times Smallest, then four classes per doubling, up to
 //            Largest
-// costs      a few instructions to find a class; a block is less than Smallest bytes, or a quarter, larger than asked
-// conflicts  pool and whatever has one block size; use size_class_pool
-// use when   sizes are known at run time only (the default of size_class_pool)
+// costs      a few instructions to find a class; a block is less than Smallest bytes, or a quarter, larger than requested
+// conflicts  pool and anything else with one block size; use size_class_pool
+// use when   sizes are known only at run time (the default of size_class_pool)
 #ifndef TARN_POLICIES_SIZE_GEOMETRIC_CLASSES_H_
 #define TARN_POLICIES_SIZE_GEOMETRIC_CLASSES_H_
 

@@ -1,7 +1,7 @@
-// decides    blocks of the sizes that are listed, and no others
+// decides    blocks of the listed sizes, and no others
 // costs      a binary search to find a class
-// conflicts  pool and whatever has one block size; use size_class_pool
-// use when   a program asks for a few sizes that are known, and memory is dear
+// conflicts  pool and anything else with one block size; use size_class_pool
+// use when   a program requests a few known sizes, and memory is scarce
 #ifndef TARN_POLICIES_SIZE_LISTED_CLASSES_H_
 #define TARN_POLICIES_SIZE_LISTED_CLASSES_H_
 

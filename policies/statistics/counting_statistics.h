@@ -1,7 +1,7 @@
 // decides    blocks in use, their peak, allocations, chunks and their bytes are counted
 // costs      five counters in the pool; a pair of calls takes about 2.5 times as long
 // conflicts  none
-// use when   a pool is to be sized, watched or charged for
+// use when   a pool must be sized, monitored or accounted for
 #ifndef TARN_POLICIES_STATISTICS_COUNTING_STATISTICS_H_
 #define TARN_POLICIES_STATISTICS_COUNTING_STATISTICS_H_
 

@@ -1,7 +1,7 @@
 // decides    the pool's one chunk is a span of bytes that the caller owns
-// costs      nothing: no record is kept in the span, so it is all blocks
+// costs      nothing: no record is kept in the span, so it is all blocks (with fall_back_to, it has a record)
 // conflicts  growth policies of several chunks
-// use when   memory is set aside elsewhere: a linker section, shared memory, a buffer on the stack
+// use when   memory is set aside elsewhere: a linker section, a mapping (of one process), a buffer on the stack
 #ifndef TARN_POLICIES_STORE_BUFFER_STORE_H_
 #define TARN_POLICIES_STORE_BUFFER_STORE_H_
 

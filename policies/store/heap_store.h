@@ -1,7 +1,7 @@
 // decides    chunks come from the global operator new and go back to operator delete
 // costs      nothing beyond operator new, once for each chunk
 // conflicts  none
-// use when   there is a heap and nothing speaks against it (the default)
+// use when   there is a heap and no reason not to use it (the default)
 #ifndef TARN_POLICIES_STORE_HEAP_STORE_H_
 #define TARN_POLICIES_STORE_HEAP_STORE_H_
 

@@ -1,8 +1,8 @@
 // decides    chunks are pages of the operating system, mapped for this pool and unmapped when given back
 // costs      a system call for each chunk; its size is rounded up to whole pages, which the pool uses as far as growth allows
 // conflicts  none (systems with mmap only)
-// use when   memory must go back to the system at once; many blocks deserve huge pages; blocks must stay in memory
-//            (locked_pages); whoever runs over a chunk's end must be stopped (guard_pages)
+// use when   memory must go back to the system at once; many blocks justify huge pages; blocks must stay in memory
+//            (locked_pages); code that runs past a chunk's end must be stopped (guard_pages)
 #ifndef TARN_POLICIES_STORE_PAGE_STORE_H_
 #define TARN_POLICIES_STORE_PAGE_STORE_H_
 

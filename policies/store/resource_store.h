@@ -1,7 +1,7 @@
 // decides    chunks come from a std::pmr::memory_resource
 // costs      a virtual call for each chunk
 // conflicts  none
-// use when   the memory's origin is decided by the caller: an arena, a monotonic buffer, a counting resource
+// use when   the caller decides where memory comes from: an arena, a monotonic buffer, a counting resource
 #ifndef TARN_POLICIES_STORE_RESOURCE_STORE_H_
 #define TARN_POLICIES_STORE_RESOURCE_STORE_H_
 

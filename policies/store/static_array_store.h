@@ -1,5 +1,5 @@
 // decides    the pool's one chunk of Blocks blocks lies inside the pool object: no heap at all
-// costs      the pool object is as large as its blocks and two words; 115 bytes of code where nothing else is named (x86-64,
+// costs      the pool object is as large as its blocks and two words; 115 bytes of code if no other policy is named (x86-64,
 //            -Os)
 // conflicts  dynamic_size; growth policies of several chunks
 // use when   there is no heap, or none may be used: firmware, audio, a pool on the stack

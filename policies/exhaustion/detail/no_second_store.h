@@ -1,4 +1,4 @@
-// What an exhaustion policy answers that has no store of its own.
+// The second store of an exhaustion policy that has none: it refuses.
 #ifndef TARN_POLICIES_EXHAUSTION_DETAIL_NO_SECOND_STORE_H_
 #define TARN_POLICIES_EXHAUSTION_DETAIL_NO_SECOND_STORE_H_
 

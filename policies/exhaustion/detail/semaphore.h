@@ -1,4 +1,4 @@
-// A counting semaphore that is a constant when new: std::counting_semaphore isn't one everywhere, and brings <chrono> and
+// A constant-initialised counting semaphore: std::counting_semaphore isn't that everywhere, and includes <chrono> and
 // <thread>.
 #ifndef TARN_POLICIES_EXHAUSTION_DETAIL_SEMAPHORE_H_
 #define TARN_POLICIES_EXHAUSTION_DETAIL_SEMAPHORE_H_
