@@ -2,7 +2,7 @@
 //
 //   tarn::map<tarn::string, int> count;
 //
-// Each is an alias. Comparators, hashers and the underlying containers of adaptors stay open; so does the allocator, as the
+// Each is an alias. You can still choose comparators, hashers and the underlying containers of adaptors; the allocator is the
 // last argument: tarn::list<int, tarn::stl_allocator<int, tarn::no_locking>>.
 #ifndef TARN_ALLOCATOR_CONTAINERS_H_
 #define TARN_ALLOCATOR_CONTAINERS_H_
@@ -100,7 +100,7 @@ using wostringstream = basic_ostringstream<wchar_t>;
 
 }  // namespace tarn
 
-/// The standard hashes only strings with std::allocator; ours hash as they do.
+/// The standard hashes only strings with std::allocator; these strings have the same hash.
 template <class Char, class... Policies>
   requires std::is_default_constructible_v<std::hash<std::basic_string_view<Char>>>
 struct std::hash<std::basic_string<Char, std::char_traits<Char>, tarn::stl_allocator<Char, Policies...>>> {

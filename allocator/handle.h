@@ -1,5 +1,5 @@
-// A handle of an object in a pool: its place, and which use of that place it is. What a stale handle named is gone, and stays
-// gone when the place is used again:
+// A handle to an object in a pool: the object's address and a generation number. A stale handle finds nothing, even when
+// another object lies at that address:
 //
 //   tarn::object_pool<Order, tarn::hardened_with<tarn::generations>> orders;
 //   tarn::handle<Order> h = orders.handle_to(orders.construct(1, 9.5));
@@ -15,8 +15,7 @@ namespace tarn {
 template <class T, class... Policies>
 class object_pool;
 
-/// 16 bytes, copied as a pointer is. Empty when new. Made by object_pool::handle_to(), and of use to that pool only: another
-/// doesn't know it.
+/// 16 bytes, copied like a pointer. Empty by default. Returned by object_pool::handle_to(), and valid only for that pool.
 template <class T>
 class handle {
  public:

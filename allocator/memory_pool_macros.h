@@ -14,11 +14,11 @@
 //   DECLARE_MEMORY_POOL_GROUPED__NOTHROW(Class, Group)
 //   DECLARE_MEMORY_POOL_WITH(Class, policies...)   any composition; the size is the class's
 //   DECLARE_MEMORY_POOL_WITH__NOTHROW(Class, policies...)
-//   PREPARE_MEMORY_POOL(Class, blocks)             gets room for so many objects now; throws std::bad_alloc. A statement
+//   PREPARE_MEMORY_POOL(Class, blocks)             reserves room for that many objects; throws std::bad_alloc. A statement
 //
-// Each leaves access as `public:`, and may be followed by a semicolon. Class::memory_pool() is the pool. What is not one
-// object of that very size goes to the global operators, and is taken back by them: arrays, derived classes of another size
-// or of a stricter alignment. Placement new stays as it was. Derived classes delete through a virtual destructor, as always.
+// Each leaves access as `public:`, and may be followed by a semicolon. Class::memory_pool() is the pool. Anything but one
+// object of exactly that size is allocated and freed by the global operators: arrays, derived classes of another size or of a
+// stricter alignment. Placement new is unchanged. Deleting through a base requires a virtual destructor, as always.
 #ifndef TARN_ALLOCATOR_MEMORY_POOL_MACROS_H_
 #define TARN_ALLOCATOR_MEMORY_POOL_MACROS_H_
 

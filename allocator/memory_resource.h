@@ -2,10 +2,10 @@
 //
 //   pool_resource<Policies...>                  a drop-in for the standard's pool resources
 //   pmr::unsynchronized_pool_resource,
-//   pmr::synchronized_pool_resource             the two of that name
-//   block_resource<Pool>                        blocks of one size from a pool that you have, all else from upstream
+//   pmr::synchronized_pool_resource             replace the standard's of the same names
+//   block_resource<Pool>                        blocks of one size from your own pool, everything else from upstream
 //
-// The way back, a pool over any resource, is the policy resource_store.
+// The reverse, a pool over any resource, is the policy resource_store.
 #ifndef TARN_ALLOCATOR_MEMORY_RESOURCE_H_
 #define TARN_ALLOCATOR_MEMORY_RESOURCE_H_
 
@@ -39,14 +39,14 @@ class optional_growth {
 
 }  // namespace detail
 
-/// A memory resource of pools, one for each size class, with the members and the meaning of the standard's pool resources.
-/// What they leave open:
+/// A memory resource of pools, one for each size class, with the members and semantics of the standard's pool resources.
+/// Implementation-defined there, and here:
 ///
 ///   options()         largest_required_pool_block: the size of a class, at most 64 KiB, 4 KiB if not given. Larger requests,
 ///                     and those aligned beyond 64 bytes, go to upstream one by one. max_blocks_per_chunk: at most 65,536
 ///   allocate()        throws std::bad_alloc where upstream throws, whatever that is
 ///
-/// \tparam Policies  as for size_class_pool, but store and growth, which the constructor's arguments decide; lifo_reuse<>
+/// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide; lifo_reuse<>
 ///                   unless another is named, which takes 0.2 KiB a class and is faster up to 100,000 blocks or so; for a
 ///                   million that are freed in random order, batch_reuse<> is (it takes 2.2 KiB a class)
 template <class... Policies>
@@ -55,7 +55,7 @@ class pool_resource : public std::pmr::memory_resource {
   pool_resource() : pool_resource(std::pmr::pool_options{}, std::pmr::get_default_resource()) {}
   explicit pool_resource(std::pmr::memory_resource* upstream) : pool_resource(std::pmr::pool_options{}, upstream) {}
   explicit pool_resource(const std::pmr::pool_options& options) : pool_resource(options, std::pmr::get_default_resource()) {}
-  /// \param upstream  not null; must outlive the resource. Nothing is asked of it yet
+  /// \param upstream  not null; must outlive the resource. Nothing is requested from it yet
   pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream)
       : upstream_(upstream), options_(normalised(options)), blocks_(values(upstream, options_)) {}
 
@@ -63,7 +63,7 @@ class pool_resource : public std::pmr::memory_resource {
   pool_resource& operator=(const pool_resource&) = delete;
   ~pool_resource() override { release(); }
 
-  /// Gives all memory back to upstream: every block ends, also those in use. Precondition: no other thread uses the resource.
+  /// Gives all memory back to upstream, including blocks in use. Precondition: no other thread uses the resource.
   void release() noexcept { blocks_.release(); }
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
   /// Returns the options in force.
@@ -126,8 +126,8 @@ class pool_resource : public std::pmr::memory_resource {
   body blocks_;
 };
 
-/// Blocks of one size from a pool, and whatever doesn't fit into one from upstream.
-/// \tparam Pool  a pool<...>, a static_pool's body, or whatever has allocate(), deallocate(), block_size(), block_alignment()
+/// Blocks of one size from a pool; requests that don't fit into one go to upstream.
+/// \tparam Pool  a pool<...>, a static_pool's body, or any type with allocate(), deallocate(), block_size(), block_alignment()
 template <class Pool>
 class block_resource : public std::pmr::memory_resource {
  public:

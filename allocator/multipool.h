@@ -1,10 +1,10 @@
-// A pool for each of several types, known when you compile:
+// A pool for each of several types, known at compile time:
 //
 //   tarn::multipool<Wall, Door, Key> things;
 //   Door* d = things.construct<Door>(oak);
 //   things.destroy(d);
 //
-// For sizes that are known at run time only, size_class_pool.h comes along.
+// For sizes that are known only at run time, see size_class_pool.h, which this header includes.
 #ifndef TARN_ALLOCATOR_MULTIPOOL_H_
 #define TARN_ALLOCATOR_MULTIPOOL_H_
 
@@ -76,7 +76,7 @@ struct object_pools<std::tuple<std::type_identity<Ts>...>, Policies> {
 
 }  // namespace detail
 
-/// \tparam Args  object types, each with a pool of its own; and policies, in any order, which all pools have in common
+/// \tparam Args  object types, each with its own pool; and policies, in any order, which all pools share
 template <class... Args>
 class multipool {
   using pools = detail::object_pools<detail::kind_of<false, Args...>, detail::kind_of<true, Args...>>;
@@ -88,18 +88,18 @@ class multipool {
   multipool& operator=(const multipool&) = delete;
 
 #if TARN_EXCEPTIONS
-  /// Makes a T of these arguments. Throws: as object_pool::construct().
+  /// Constructs a T from these arguments. Throws: as object_pool::construct().
   template <class T, class... Arguments>
   [[nodiscard]] T* construct(Arguments&&... arguments) {
     return pool_of<T>().construct(std::forward<Arguments>(arguments)...);
   }
 #endif
-  /// As construct(), but returns null where no block can be had.
+  /// Like construct(), but returns null if there is no block.
   template <class T, class... Arguments>
   [[nodiscard]] T* try_construct(Arguments&&... arguments) {
     return pool_of<T>().try_construct(std::forward<Arguments>(arguments)...);
   }
-  /// Ends an object. Null is left alone. Precondition: it came from this multipool as a T.
+  /// Destroys an object. Null is ignored. Precondition: this multipool constructed it as a T.
   template <class T>
   void destroy(T* object) noexcept {
     pool_of<T>().destroy(object);

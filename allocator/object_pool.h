@@ -4,7 +4,7 @@
 //   Order* o = orders.construct(1, 9.5);       // its constructor's arguments
 //   orders.destroy(o);
 //
-// recycling_pool, for objects that are made once and used again and again, has a header of its own and comes along.
+// recycling_pool, for objects that are constructed once and reused, has its own header, which this one includes.
 #ifndef TARN_ALLOCATOR_OBJECT_POOL_H_
 #define TARN_ALLOCATOR_OBJECT_POOL_H_
 
@@ -47,7 +47,7 @@ struct object_complaint {
 }  // namespace detail
 
 /// A pool of objects of one type. Its destructor destroys the objects that are left.
-/// \tparam T         an object type, no array
+/// \tparam T         an object type, not an array
 /// \tparam Policies  as for pool<...>, without a size
 template <class T, class... Policies>
 class object_pool {
@@ -113,24 +113,24 @@ class object_pool {
   }
 
 #if TARN_EXCEPTIONS
-  /// Makes an object of these arguments.
-  /// Throws: std::bad_alloc where no block can be had, and what the constructor throws; the pool is as it was.
+  /// Constructs an object from these arguments.
+  /// Throws: std::bad_alloc if there is no block, and what the constructor throws; the pool is then unchanged.
   template <class... Args>
   [[nodiscard]] T* construct(Args&&... args) {
     return construct_in(blocks_.allocate(), std::forward<Args>(args)...);
   }
 #endif
-  /// As construct(), but returns null where no block can be had; no constructor runs then.
+  /// Like construct(), but returns null if there is no block; then no constructor runs.
   template <class... Args>
   [[nodiscard]] T* try_construct(Args&&... args) {
     void* const block = blocks_.try_allocate();
     return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
   }
-  /// Returns what makes an object that reports say the calling line of: orders.here().construct(1, 9.5). It costs nothing, and
-  /// does nothing, but with checked_with<sites>.
+  /// Returns a proxy that constructs objects and records the calling line for reports: orders.here().construct(1, 9.5). It
+  /// costs nothing, and does nothing, without checked_with<sites>.
   [[nodiscard]] maker here(call_site where = call_site::current()) noexcept { return maker(*this, where); }
 
-  /// Ends an object. Null is left alone. Precondition: it came from this pool and was not destroyed since.
+  /// Destroys an object. Null is ignored. Precondition: this pool constructed it, and it was not destroyed since.
   void destroy(T* object) noexcept {
     if (object == nullptr) return;
     void* const block = const_cast<std::remove_cv_t<T>*>(object);
@@ -142,21 +142,21 @@ class object_pool {
   // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>)
   // --------------------
 
-  /// Returns a handle of an object of this pool; an empty one for anything else.
+  /// Returns a handle to an object of this pool; an empty one for anything else.
   [[nodiscard]] handle<T> handle_to(T* object) noexcept
     requires(has_generations)
   {
     const std::uint64_t generation = detail::inspector::generation_of(blocks_, object);
     return generation == 0 ? handle<T>() : handle<T>(object, generation);
   }
-  /// Returns the object, or null where it was destroyed, or the handle is empty or another pool's. It stays for as long as no
-  /// other thread destroys it. In O(1).
+  /// Returns the object, or null if it was destroyed, or the handle is empty or another pool's. The object lives until some
+  /// thread destroys it. O(1).
   [[nodiscard]] T* get(handle<T> which) noexcept
     requires(has_generations)
   {
     return which && detail::inspector::generation_of(blocks_, which.place_) == which.generation_ ? which.place_ : nullptr;
   }
-  /// Ends the object. Returns false, and does nothing, where get() returns null.
+  /// Destroys the object. Returns false, and does nothing, if get() returns null.
   bool destroy(handle<T> which) noexcept
     requires(has_generations)
   {
@@ -166,22 +166,22 @@ class object_pool {
   }
 
 #if TARN_EXCEPTIONS
-  /// Makes an object that ends with its owner. The pool must outlive it.
+  /// Constructs an object that its owner destroys. The pool must outlive it.
   template <class... Args>
   [[nodiscard]] unique_ptr make_unique(Args&&... args) {
     return unique_ptr(construct(std::forward<Args>(args)...), deleter(this));
   }
-  /// Makes an object that ends with the last of its owners. The pool must outlive it. What the owners share lies in a pool,
-  /// too: a static one, of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
+  /// Constructs an object that the last of its owners destroys. The pool must outlive it. The reference counts lie in a static
+  /// pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
   template <class... Args>
   [[nodiscard]] std::shared_ptr<T> allocate_shared(Args&&... args) {
     return std::shared_ptr<T>(construct(std::forward<Args>(args)...), deleter(this), stl_allocator<T>());
   }
 #endif
 
-  /// Calls f(object) for every object there is, by ascending address. It may destroy that object, and no other, and construct
-  /// more, which are visited or not; it may not begin another for_each() of this pool. Precondition: no other thread uses the
-  /// pool. Costs the pool nothing until it is called, and then O(blocks + free blocks × log free blocks).
+  /// Calls f(object) for every object, by ascending address. f may destroy that object, and no other, and construct more, which
+  /// may or may not be visited; it must not start another for_each() of this pool. Precondition: no other thread uses the
+  /// pool. O(blocks + free blocks × log free blocks); the pool keeps nothing for it between calls.
   template <class F>
   void for_each(F f) {
     detail::inspector::each_live(blocks_, [&](void* block) { f(*std::launder(static_cast<T*>(block))); });
@@ -190,7 +190,7 @@ class object_pool {
   void clear() noexcept {
     for_each([this](T& object) { destroy(&object); });
   }
-  /// Gives all memory back at once. No destructor runs: objects that need theirs are destroyed before, by clear() for one.
+  /// Gives all memory back at once. No destructor runs: call clear() first if objects need theirs.
   /// Precondition: no other thread uses the pool.
   void release() noexcept { blocks_.release(); }
 

@@ -1,11 +1,11 @@
-// A pool of equal blocks, composed from policies:
+// A pool of blocks of one size, composed from policies:
 //
 //   tarn::pool<tarn::size_of<Order>, tarn::mutex_locking<>, tarn::geometric_growth<64, 4096>> orders;
 //   void* block = orders.allocate();
 //   orders.deallocate(block);
 //
-// pool<Policies...> takes its policies in any order and only those that differ from the default. It is an alias of
-// basic_pool<...>, which names one policy for each axis: equal compositions are one type, however they were written.
+// pool<Policies...> takes policies in any order, and only those that differ from the default. It is an alias of
+// basic_pool<...>, which names one policy for each axis: equal compositions are one type, however they are written.
 #ifndef TARN_ALLOCATOR_POOL_H_
 #define TARN_ALLOCATOR_POOL_H_
 
@@ -22,7 +22,7 @@ namespace tarn {
 
 namespace detail {
 
-/// The body of a composition, or an inert stand-in after its one complaint.
+/// The body of a composition, or an inert replacement after its one error.
 template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion,
           class Checking, class Statistics>
 constexpr auto choose_body() noexcept {
@@ -58,7 +58,7 @@ using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::typ
 ///   reserve, try_reserve, trim, release                                                         chunks
 ///   owns, block_size, block_alignment, capacity, statistics                                     questions
 ///
-/// It is address-stable: no copy, no move. Its destructor gives every chunk back; blocks still in use end with it.
+/// It can't be copied or moved. Its destructor gives every chunk back, including blocks still in use.
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics>
 class basic_pool
@@ -92,7 +92,7 @@ constexpr auto compose() noexcept {
   }
 }
 
-/// The body of a pool that is an object: the same members without a destructor, for owners that say themselves when it ends.
+/// The body of a pool that is an object: the same members without a destructor, for owners that end it themselves.
 template <class Pool>
 struct body_without_end {
   using type = rejected;

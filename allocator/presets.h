@@ -1,6 +1,5 @@
-// Named compositions: each a type that is right for one situation, and a showcase of what a composition looks like. A preset
-// is an alias and nothing else: write the composition out where you need another. T is the type of the objects: a block has
-// sizeof(T) bytes, aligned to alignof(T).
+// Named compositions, one for each situation, which also serve as examples. A preset is only an alias: write the composition
+// out if you need another. T is the type of the objects: a block has sizeof(T) bytes, aligned to alignof(T).
 //
 //   tarn::presets::shared<Order> orders;
 #ifndef TARN_ALLOCATOR_PRESETS_H_
@@ -18,11 +17,11 @@ namespace tarn::presets {
 
 // ---- by who uses it -----------------------------------------------------------------------------------------------------
 
-/// One thread at a time uses the pool, and nothing is known of the number of objects.
+/// One thread at a time uses the pool, and nothing is known about the number of objects.
 template <class T>
 using local = pool<size_of<T>>;
 
-/// Several threads take blocks and give them back, their own or each other's.
+/// Several threads allocate blocks and free them, their own or each other's.
 template <class T>
 using shared = pool<size_of<T>, thread_cached<>>;
 
@@ -30,11 +29,11 @@ using shared = pool<size_of<T>, thread_cached<>>;
 template <class T>
 using locked = pool<size_of<T>, mutex_locking<>>;
 
-/// A thread that may never wait, or a signal handler, gives back blocks that others take.
+/// A thread that must never wait, or a signal handler, frees blocks that others allocate.
 template <class T>
 using returned_without_waiting = pool<size_of<T>, lock_free>;
 
-/// The pool is one of those that belong to the thread or subsystem named Group; another group's pool is another type.
+/// The pool belongs to the thread or subsystem named Group; another group's pool is another type.
 template <class T, class Group>
 using grouped = pool<size_of<T>, grouped_locking<Group>>;
 
@@ -60,11 +59,11 @@ using capped = pool<size_of<T>, geometric_growth<natural, natural, 2, Blocks>>;
 template <class T, std::size_t Blocks>
 using bounded = pool<size_of<T>, no_growth<Blocks>>;
 
-/// Few blocks, taken and given back in turn: the shortest code and the smallest pool object.
+/// Few blocks, allocated and freed in turn: the shortest code and the smallest pool object.
 template <class T>
 using compact = pool<size_of<T>, lifo_reuse<>>;
 
-/// Objects that grow cold before they die, and whose destructors write into them.
+/// Objects whose destructors write into them when they are no longer in the cache.
 template <class T>
 using cold = pool<size_of<T>, batch_reuse<prefetch::on_free>>;
 
@@ -86,21 +85,21 @@ using over_resource = pool<size_of<T>, resource_store>;
 template <class T>
 using mapped = pool<size_of<T>, page_store<>>;
 
-/// A peak isn't typical, and others need the memory: chunks leave the process by themselves as they become empty.
+/// A peak isn't typical, and others need the memory: chunks leave the process automatically as they become empty.
 template <class T>
 using returning = pool<size_of<T>, return_empty_chunks<>, page_store<>>;
 
-/// The same for a load that thins out at random: chunks of 16 KiB at most, so that some become empty all the same. A call of
-/// the system for each of them.
+/// The same if blocks are freed at random: chunks of 16 KiB at most, so that some still become empty. A system call for each of
+/// them.
 template <class T>
 using lean = pool<size_of<T>, return_empty_chunks<>, page_store<>,
                   geometric_growth<natural, detail::larger(1, 15 * 1024 / sizeof(T))>>;
 
-/// Several pools share a memory that is short: the one that runs dry asks the others for what they don't use.
+/// Several pools share scarce memory: one that is exhausted asks the others for what they don't use.
 template <class T>
 using reclaiming = pool<size_of<T>, mutex_locking<>, reclaim_and_retry<>>;
 
-/// The block size is known at run time only: the constructor takes dynamic_size{bytes, alignment}.
+/// The block size is known only at run time: the constructor takes dynamic_size{bytes, alignment}.
 using sized_at_run_time = pool<dynamic_size>;
 
 // ---- for the whole process ------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-// A pool of objects that are made once and then used again and again:
+// A pool of objects that are constructed once and then reused:
 //
 //   tarn::recycling_pool<Grid, tarn::static_array_store<16>> grids;
-//   Grid* g = grids.acquire();       // null: all 16 are out
+//   Grid* g = grids.acquire();       // null: all 16 are in use
 //   grids.release(g);                // g->reset()
 //
 // A slot of the pool is larger than the object, which stays alive while the slot is free:

@@ -2,8 +2,8 @@
 //
 //   std::size_t bytes = tarn::reclaim_all();
 //
-// A pool is among them from its first chunk on until it ends; pools of classes and static pools until the process ends, or
-// their library is unloaded. Libraries built with hidden visibility have registers of their own.
+// A pool is registered from its first chunk on until it is destroyed; pools of classes and static pools until the process ends,
+// or their library is unloaded. Libraries built with hidden visibility have their own registries.
 #ifndef TARN_ALLOCATOR_REGISTRY_H_
 #define TARN_ALLOCATOR_REGISTRY_H_
 
@@ -14,9 +14,8 @@
 namespace tarn {
 
 /// Asks every registered pool to trim, those of a low priority first. Returns the bytes that went back to their stores. It
-/// waits for no pool: one at whose store another thread is stays as it is, and so does one without a lock that another thread
-/// used last. It may be called from anywhere, also by several threads at once; stores and locking policies run with nothing
-/// else held.
+/// waits for no pool: it skips one whose store another thread is calling, and one without a lock that another thread used last.
+/// It may be called from anywhere, also by several threads at once; stores and locking policies run with nothing else held.
 inline std::size_t reclaim_all() noexcept {
   std::size_t bytes = 0;
   for (detail::reclaim_round round; !round.ended;) bytes += detail::reclaimable_pools.ask_next(round);

@@ -1,15 +1,15 @@
 // One static pool for all shared libraries of a process, however they are built and loaded. Without these macros a library
-// may have a copy of its own of a static pool, as of every static member of a template: see docs/products/shared-pools.md.
+// may have its own copy of a static pool, as of every static member of a template: see docs/products/shared-pools.md.
 //
 //   using orders = tarn::static_pool<struct orders_tag, tarn::size_of<Order>, tarn::shared_locking>;
-//   TARN_DECLARE_SHARED_POOL(orders);     in the header, behind it, before the pool is used
+//   TARN_DECLARE_SHARED_POOL(orders);     in the header, after that line, before the pool is used
 //   TARN_DEFINE_SHARED_POOL(orders);      in one source file of one library, to which all others link
 //
 //   DECLARE_SHARED_MEMORY_POOL(Order);    the same for the pool of a class that has one of the DECLARE_MEMORY_POOL macros
 //   DEFINE_SHARED_MEMORY_POOL(Order);
 //
-// All four stand outside of every namespace and ask for a semicolon. Where the definition can't be found, linking or loading
-// fails; a second copy is never made (but see there what -Bsymbolic does to the library that defines it).
+// Write all four at global scope, with a semicolon. If the definition can't be found, linking or loading fails; a second copy
+// is never made (except with -Bsymbolic, see shared-pools.md).
 #ifndef TARN_ALLOCATOR_SHARED_POOL_H_
 #define TARN_ALLOCATOR_SHARED_POOL_H_
 

@@ -4,8 +4,8 @@
 //   void* block = blocks.allocate(100);
 //   blocks.deallocate(block, 100);
 //
-// It takes the policies of pool<...> in any order. In the place of a size it takes the classes: geometric_classes<> by default.
-// With a bounded store, which has one region, all classes share it in granules of 16 KiB: static_array_store<Blocks> means so
+// It takes the policies of pool<...> in any order, with classes instead of a size: geometric_classes<> by default.
+// With a bounded store, which has one region, all classes share it in granules of 16 KiB: static_array_store<Blocks> means that
 // many granules.
 #ifndef TARN_ALLOCATOR_SIZE_CLASS_POOL_H_
 #define TARN_ALLOCATOR_SIZE_CLASS_POOL_H_
@@ -26,7 +26,7 @@ namespace tarn {
 ///   class_size(bytes, alignment)                                                     questions
 ///   trim(), release()                                                                chunks
 ///
-/// It is address-stable: no copy, no move. Its destructor gives everything back; blocks still in use end with it.
+/// It can't be copied or moved. Its destructor gives everything back, including blocks still in use.
 template <class... Policies>
 class size_class_pool : public detail::class_body_of<Policies...> {
   using body = detail::class_body_of<Policies...>;

@@ -2,8 +2,8 @@
 //
 //   auto& orders = tarn::static_pool<struct orders_tag, tarn::size_of<Order>>::instance();
 //
-// There is no order of destruction to get wrong, because nothing is destroyed: chunks stay until the process ends, or until
-// trim() or release() is called.
+// It is never destroyed, so the order of destruction doesn't matter: chunks stay until the process ends, or until trim() or
+// release() is called.
 #ifndef TARN_ALLOCATOR_STATIC_POOL_H_
 #define TARN_ALLOCATOR_STATIC_POOL_H_
 

@@ -3,10 +3,10 @@
 //   std::list<int, tarn::stl_allocator<int>> l;                                             shared static pools
 //
 //   tarn::size_class_pool<> blocks;
-//   std::list<int, tarn::stl_allocator<int, tarn::size_class_pool<>>> m(blocks);            a pool that you have
+//   std::list<int, tarn::stl_allocator<int, tarn::size_class_pool<>>> m(blocks);            your own pool
 //
-// A container rebinds its allocator to the node that it makes, so nobody is asked for a block size. containers.h has names
-// for the first kind.
+// A container rebinds its allocator to its node type, so you need not know a block size. containers.h has names for the first
+// kind.
 #ifndef TARN_ALLOCATOR_STL_ALLOCATOR_H_
 #define TARN_ALLOCATOR_STL_ALLOCATOR_H_
 

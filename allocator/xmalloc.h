@@ -1,4 +1,4 @@
-// malloc's family over pools: blocks by size class, freed by address alone, for any thread.
+// The malloc functions over pools: blocks by size class, freed by address alone, for any thread.
 //
 //   void* p = tarn::xmalloc(100);
 //   p = tarn::xrealloc(p, 5000);
@@ -45,8 +45,8 @@ class xallocator {
   using classes = typename pools::body::classes;
 
  public:
-  /// Returns at least `bytes` bytes, aligned to 16; null where there is no memory. No two blocks have one address, also those
-  /// of no bytes.
+  /// Returns at least `bytes` bytes, aligned to 16; null if there is no memory. No two blocks have the same address, not even
+  /// those of no bytes.
   [[nodiscard]] static void* allocate(std::size_t bytes) noexcept { return pools::instance().try_allocate(bytes, 16); }
 
   /// As allocate(), aligned to `alignment` bytes; null also where that is no power of two.
@@ -82,7 +82,7 @@ class xallocator {
     return other;
   }
 
-  /// Takes a block back. Null is left alone. Precondition: it came from here and was not given back since.
+  /// Frees a block. Null is ignored. Precondition: it came from here and was not freed since.
   static void deallocate(void* block) noexcept {
     if (block != nullptr) pools::instance().deallocate(block);
   }

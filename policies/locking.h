@@ -1,4 +1,5 @@
-// Axis locking: which threads may use the pool at the same time. A locking policy calls the free list, which is single-threaded.
+// Axis locking: which threads may use the pool at the same time. A locking policy calls the free list, which is written for one
+// thread.
 #ifndef TARN_POLICIES_LOCKING_H_
 #define TARN_POLICIES_LOCKING_H_
 

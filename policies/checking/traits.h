@@ -1,5 +1,5 @@
-// What policies of the axis checking say of themselves, each in one object, `traits`. A trait promises what its comment names;
-// what a policy has and does not say is refused.
+// What policies of the axis checking declare about themselves, each in one object, `traits`. A trait promises the member that
+// its comment names; a member without its trait is refused.
 #ifndef TARN_POLICIES_CHECKING_TRAITS_H_
 #define TARN_POLICIES_CHECKING_TRAITS_H_
 
@@ -9,7 +9,7 @@
 
 namespace tarn {
 
-/// What a checking policy says of itself.
+/// What a checking policy declares about itself.
 struct checking_traits {
   bool refuses = false;          // a call can be refused: the pool takes the checked path
   bool finds_chunks = false;     // it asks for the chunk of a block in every call

@@ -1,5 +1,5 @@
-// Policies that need a standard header which pool.h doesn't include are only declared in their axis's header, each with a home<>:
-// the one error that a user gets who names the policy without including its own header.
+// Policies that need a standard header which pool.h doesn't include are only declared in their axis's header, each with a
+// home<>: the one error that names the header if a user forgot to include it.
 #ifndef TARN_POLICIES_DETAIL_DECLARED_H_
 #define TARN_POLICIES_DETAIL_DECLARED_H_
 

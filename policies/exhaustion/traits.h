@@ -1,5 +1,5 @@
-// What policies of the axis exhaustion say of themselves, each in one object, `traits`. A trait promises what its comment
-// names; what a policy has and does not say is refused.
+// What policies of the axis exhaustion declare about themselves, each in one object, `traits`. A trait promises the member that
+// its comment names; a member without its trait is refused.
 #ifndef TARN_POLICIES_EXHAUSTION_TRAITS_H_
 #define TARN_POLICIES_EXHAUSTION_TRAITS_H_
 
@@ -9,7 +9,7 @@
 
 namespace tarn {
 
-/// What an exhaustion policy says of itself.
+/// What an exhaustion policy declares about itself.
 struct exhaustion_traits {
   std::size_t extra_chunks = 0;             // that come from a second store of its own
   bool store_is_sized_by_geometry = false;  // that store's region is computed when the pool is compiled

@@ -1,5 +1,5 @@
-// What policies of the axis locking say of themselves, each in one object, `traits`. A trait promises what its comment names;
-// what a policy has and does not say is refused.
+// What policies of the axis locking declare about themselves, each in one object, `traits`. A trait promises the member that
+// its comment names; a member without its trait is refused.
 #ifndef TARN_POLICIES_LOCKING_TRAITS_H_
 #define TARN_POLICIES_LOCKING_TRAITS_H_
 
@@ -7,7 +7,7 @@
 
 namespace tarn {
 
-/// What a locking policy says of itself.
+/// What a locking policy declares about itself.
 struct locking_traits {
   bool may_return_chunks = true;  // no reader can still look into a chunk that was given back
   bool needs_identity = false;    // a static pool passes its tag into the traits

@@ -1,5 +1,5 @@
-// What policies of the axis retention say of themselves, each in one object, `traits`. A trait promises what its comment names;
-// what a policy has and does not say is refused.
+// What policies of the axis retention declare about themselves, each in one object, `traits`. A trait promises the member that
+// its comment names; a member without its trait is refused.
 #ifndef TARN_POLICIES_RETENTION_TRAITS_H_
 #define TARN_POLICIES_RETENTION_TRAITS_H_
 
@@ -7,7 +7,7 @@
 
 namespace tarn {
 
-/// What a retention policy says of itself.
+/// What a retention policy declares about itself.
 struct retention_traits {
   bool returns_chunks = false;  // it gives chunks back by itself
 };

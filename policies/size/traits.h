@@ -1,5 +1,5 @@
-// What policies of the axis size say of themselves, each in one object, `traits`. A trait promises what its comment names; what
-// a policy has and does not say is refused.
+// What policies of the axis size declare about themselves, each in one object, `traits`. A trait promises the member that its
+// comment names; a member without its trait is refused.
 #ifndef TARN_POLICIES_SIZE_TRAITS_H_
 #define TARN_POLICIES_SIZE_TRAITS_H_
 
@@ -7,7 +7,7 @@
 
 namespace tarn {
 
-/// What a size policy says of itself.
+/// What a size policy declares about itself.
 struct size_traits {
   bool at_run_time = false;  // bytes() and alignment() are known when the pool is made, not when it is compiled
 };

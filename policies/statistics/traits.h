@@ -1,5 +1,5 @@
-// What policies of the axis statistics say of themselves, each in one object, `traits`. A trait promises what its comment
-// names; what a policy has and does not say is refused.
+// What policies of the axis statistics declare about themselves, each in one object, `traits`. A trait promises the member that
+// its comment names; a member without its trait is refused.
 #ifndef TARN_POLICIES_STATISTICS_TRAITS_H_
 #define TARN_POLICIES_STATISTICS_TRAITS_H_
 
@@ -7,7 +7,7 @@
 
 namespace tarn {
 
-/// What a statistics policy says of itself.
+/// What a statistics policy declares about itself.
 struct statistics_traits {
   bool counts = false;         // read(): what statistics() of the pool returns
   bool hears_release = false;  // on_release(): every block ends, also those in use

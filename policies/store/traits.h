@@ -1,5 +1,5 @@
-// What policies of the axis store say of themselves, each in one object, `traits`. A trait promises what its comment names;
-// what a policy has and does not say is refused.
+// What policies of the axis store declare about themselves, each in one object, `traits`. A trait promises the member that its
+// comment names; a member without its trait is refused.
 #ifndef TARN_POLICIES_STORE_TRAITS_H_
 #define TARN_POLICIES_STORE_TRAITS_H_
 
@@ -7,7 +7,7 @@
 
 namespace tarn {
 
-/// What a store policy says of itself.
+/// What a store policy declares about itself.
 struct store_traits {
   bool bounded = false;            // it has one region and that is all: room(alignment) is the bytes that it can still give
   bool sized_by_geometry = false;  // the region is computed from the pool's geometry when the pool is compiled

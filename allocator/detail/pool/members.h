@@ -38,7 +38,7 @@ class pool_members {
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
   /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified.
-  /// Throws: std::bad_alloc where no further chunk can be had; the pool is as it was.
+  /// Throws: std::bad_alloc if the pool is exhausted; it is then unchanged.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] throw std::bad_alloc();
@@ -50,7 +50,7 @@ class pool_members {
   }
 #endif
 
-  /// As allocate(), but returns null where no further chunk can be had.
+  /// Like allocate(), but returns null if the pool is exhausted.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate() noexcept {
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return nullptr;
@@ -61,10 +61,10 @@ class pool_members {
     return slow::try_allocate(state_);
   }
 
-  /// Takes a block back. Never fails, never needs memory. Waits for no store, but where chunks go back by themselves under a
-  /// mutex that has no try_lock().
-  /// Precondition: `block` came from this pool and was not given back since; it is not null. A checking policy reports a block
-  /// that can't be given back; then, as for null, nothing happens.
+  /// Frees a block. Never fails, never needs memory. Never waits for a store, unless chunks go back automatically under a mutex
+  /// without try_lock().
+  /// Precondition: `block` came from this pool and was not freed since; it is not null. A checking policy reports a block that
+  /// can't be freed; then, as for null, nothing happens.
   void deallocate(void* block) noexcept {
     if constexpr (refuses)
       if (block == nullptr || !path::admits_caller(state_)) [[unlikely]] return;
@@ -76,8 +76,8 @@ class pool_members {
     if (answer != outcome::done) [[unlikely]] slow::settle(state_, block, answer);
   }
 
-  /// The same, for who knows what was asked for: bytes, and perhaps an alignment. Precondition: they are at most block_size()
-  /// and block_alignment(). A checking policy reports others, and then nothing happens.
+  /// The same, for a caller that knows the size, and perhaps the alignment, that it requested. Precondition: they are at most
+  /// block_size() and block_alignment(). A checking policy reports others, and then nothing happens.
   void deallocate(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::size_t alignment = 1) noexcept {
     if constexpr (refuses)
       if (block != nullptr && !path::admits_size(state_, block, bytes, alignment)) [[unlikely]] return;
@@ -86,7 +86,7 @@ class pool_members {
 
 #if TARN_EXCEPTIONS
   /// Fills `out` with blocks. Returns out.size().
-  /// Throws: std::bad_alloc where not all of them can be had; none is taken then. Chunks that were got for it stay.
+  /// Throws: std::bad_alloc if it can't get all of them; then none is allocated. Chunks obtained for it stay.
   std::size_t allocate_batch(std::span<void*> out) {
     const std::size_t got = try_allocate_batch(out);
     if (got != out.size()) {
@@ -97,14 +97,14 @@ class pool_members {
   }
 #endif
 
-  /// Fills `out` with blocks from its start. Returns how many: fewer than out.size() where no further chunk can be had.
+  /// Fills `out` with blocks from its start. Returns how many: fewer than out.size() if the pool is exhausted.
   std::size_t try_allocate_batch(std::span<void*> out) noexcept {
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return 0;
     return slow::take_batch(state_, out);
   }
 
-  /// Takes many blocks back; `blocks` is read only. Precondition: as for deallocate(), for each, and no block twice.
+  /// Frees many blocks; `blocks` is only read. Precondition: as for deallocate(), for each, and no block twice.
   void deallocate_batch(std::span<void* const> blocks) noexcept {
     for (std::size_t n = 0; !blocks.empty(); blocks = blocks.subspan(n)) {
       const auto some = blocks.first(n = smaller(64, blocks.size()));  // so that no lock is held for long
@@ -115,8 +115,8 @@ class pool_members {
     }
   }
 
-  /// Says where a block was asked for, which reports of it will say: a line of the program, or a std::source_location. Does
-  /// nothing where the checking policy doesn't keep that. Precondition: the block is in use.
+  /// Records where a block was allocated, for reports: a line of the program, or a std::source_location. Does nothing if the
+  /// checking policy doesn't keep that. Precondition: the block is in use.
   void note_site([[maybe_unused]] const void* block, [[maybe_unused]] call_site where = call_site::current()) noexcept {
     if constexpr (Traits::has_sites) path::note_site(state_, block, where);
   }
@@ -124,14 +124,14 @@ class pool_members {
   // ---- chunks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
   /// Gets chunks until capacity() is at least `blocks`.
-  /// Throws: std::bad_alloc where the store or the growth policy refuses; the pool is as it was, but for empty chunks, which
-  /// reclaim_and_retry may have given back.
+  /// Throws: std::bad_alloc if the store or the growth policy refuses; the pool is then unchanged, except that
+  /// reclaim_and_retry may have given empty chunks back.
   void reserve(std::size_t blocks) {
     if (!try_reserve(blocks)) throw std::bad_alloc();
   }
 #endif
 
-  /// As reserve(), but returns whether it could.
+  /// Like reserve(), but returns whether it succeeded.
   bool try_reserve(std::size_t blocks) noexcept {
     return path::admits_caller(state_) && slow::reserve(state_, blocks);
   }
@@ -143,7 +143,7 @@ class pool_members {
     return path::admits_caller(state_) ? slow::trim(state_) : 0;
   }
 
-  /// Gives every chunk back to the store at once, in O(chunks). Every block of the pool ends, also those in use.
+  /// Gives every chunk back to the store, in O(chunks), including blocks in use.
   /// Precondition: no other thread uses the pool.
   void release() noexcept
     requires(Traits::may_return_chunks)
@@ -160,7 +160,7 @@ class pool_members {
     return state_.chunks.find(address) != nullptr;
   }
 
-  /// Returns bytes that a block has, and their alignment, as the size policy gave them.
+  /// Return the size and the alignment of a block in bytes, as the size policy says.
   static constexpr std::size_t block_size() noexcept
     requires(!Traits::size_is_given_at_run_time)
   {
@@ -204,7 +204,7 @@ class pool_members {
     return state_.supply.store();
   }
 
-  /// Returns what became of the pages that the store asked for: a page_report. Reads a file of the system: 5 ms for each GiB.
+  /// Returns a page_report: what the system granted of the pages that the store requested. Reads a system file: 5 ms per GiB.
   auto pages() const noexcept
     requires(Traits::reports_pages)
   {
@@ -213,21 +213,21 @@ class pool_members {
   }
 
   // ---- checking ------------------------------------------------------------------------------------------------------------
-  /// Looks at every block, in use or free; reports each that was written where it should not be. Returns how many. O(bytes).
+  /// Checks every block, in use or free, and reports each that was written where it should not be. Returns how many. O(bytes).
   std::size_t verify() noexcept
     requires(Traits::can_verify)
   {
     return path::verify(state_);
   }
 
-  /// Another thread goes on with the pool, and the pools of its group: a checking policy that knows the owner forgets it.
+  /// Another thread takes over the pool, and the pools of its group: a checking policy that knows the owner forgets it.
   /// Precondition: what this thread did happens before what that one does.
   void hand_over() noexcept {
     if constexpr (Traits::checking::traits.knows_owner) state_.checking.hand_over();
   }
 
-  /// For a handler of SIGSEGV: which sampled block the address belongs to whose access faulted, and what became of the block.
-  /// Returns false, and leaves `what` alone, where no such block is near. Allocates nothing, takes no lock.
+  /// For a SIGSEGV handler: which sampled block the faulting address belongs to, and whether that was freed.
+  /// Returns false, and leaves `what` unchanged, if no such block is near. Allocates nothing, takes no lock.
   bool explain_fault(const void* address, misuse& what) const noexcept
     requires(Traits::samples)
   {
