@@ -40,8 +40,9 @@ constexpr auto choose_body() noexcept {
     if constexpr (members_hold<traits>) {
       return std::type_identity<pool_members<traits>>{};
     } else {
-      [[maybe_unused]] member_complaint<traits, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>
-          c;
+      using complaint =
+          member_complaint<traits, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+      [[maybe_unused]] complaint c;
       return std::type_identity<rejected>{};
     }
   }
