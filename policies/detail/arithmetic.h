@@ -18,17 +18,17 @@ inline constexpr std::size_t size_limit = size_max / 8;
 TARN_STEP constexpr std::size_t smaller(std::size_t a, std::size_t b) noexcept { return b < a ? b : a; }
 TARN_STEP constexpr std::size_t larger(std::size_t a, std::size_t b) noexcept { return a < b ? b : a; }
 /// `n`, or the bound that it is beyond. Precondition: low <= high.
-constexpr std::size_t clamped(std::size_t n, std::size_t low, std::size_t high) noexcept {
+TARN_STEP constexpr std::size_t clamped(std::size_t n, std::size_t low, std::size_t high) noexcept {
   return smaller(larger(n, low), high);
 }
 
-constexpr bool is_power_of_two(std::size_t n) noexcept { return n != 0 && (n & (n - 1)) == 0; }
+TARN_STEP constexpr bool is_power_of_two(std::size_t n) noexcept { return n != 0 && (n & (n - 1)) == 0; }
 
 /// `n` rounded up to a multiple of `power`, a power of two. Precondition: both at most size_limit.
 TARN_STEP constexpr std::size_t round_up(std::size_t n, std::size_t power) noexcept { return (n + power - 1) & ~(power - 1); }
 
 /// The largest power of two that divides `n`; 1 for 0.
-constexpr std::size_t lowest_bit(std::size_t n) noexcept { return n == 0 ? 1 : n & (~n + 1); }
+TARN_STEP constexpr std::size_t lowest_bit(std::size_t n) noexcept { return n == 0 ? 1 : n & (~n + 1); }
 
 /// The alignment that an object of so many bytes can need: a power of two, at most that of std::max_align_t.
 constexpr std::size_t natural_alignment(std::size_t bytes) noexcept {
@@ -36,12 +36,12 @@ constexpr std::size_t natural_alignment(std::size_t bytes) noexcept {
 }
 
 /// a * b, or size_max where the product doesn't fit.
-constexpr std::size_t multiply(std::size_t a, std::size_t b) noexcept {
+TARN_STEP constexpr std::size_t multiply(std::size_t a, std::size_t b) noexcept {
   return b != 0 && a > size_max / b ? size_max : a * b;
 }
 
 /// a + b, or size_max where the sum doesn't fit.
-constexpr std::size_t add(std::size_t a, std::size_t b) noexcept { return a > size_max - b ? size_max : a + b; }
+TARN_STEP constexpr std::size_t add(std::size_t a, std::size_t b) noexcept { return a > size_max - b ? size_max : a + b; }
 
 TARN_STEP std::uintptr_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 

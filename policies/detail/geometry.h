@@ -49,7 +49,7 @@ class geometry {
   constexpr geometry() noexcept
     requires std::default_initializable<Size>
   = default;
-  constexpr explicit geometry(const Size& size) noexcept : size_(size) {}
+  TARN_STEP constexpr explicit geometry(const Size& size) noexcept : size_(size) {}
 
   /// Bytes that the user asked for, and their alignment.
   TARN_STEP constexpr std::size_t block_size() const noexcept { return size_.bytes(); }
@@ -67,17 +67,19 @@ class geometry {
   TARN_STEP void* links(void* block) const noexcept {
     return Shape.links == 0 ? block : static_cast<std::byte*>(block) - offset();
   }
-  void* block_with(void* links) const noexcept {
+  TARN_STEP void* block_with(void* links) const noexcept {
     return Shape.links == 0 ? links : static_cast<std::byte*>(links) + offset();
   }
-  constexpr std::size_t words() const noexcept { return (Shape.links == 0 ? payload() : Shape.links) / sizeof(void*); }
+  TARN_STEP constexpr std::size_t words() const noexcept {
+    return (Shape.links == 0 ? payload() : Shape.links) / sizeof(void*);
+  }
 
   /// The alignment at which a chunk serves its blocks best: none lies across more cache lines than it must.
-  constexpr std::size_t chunk_alignment() const noexcept {
+  TARN_STEP constexpr std::size_t chunk_alignment() const noexcept {
     return larger(larger(alignment(), alignof(void*)), smaller(lowest_bit(stride()), cache_line));
   }
 
-  constexpr bool coloured() const noexcept {
+  TARN_STEP constexpr bool coloured() const noexcept {
     return stride() >= 2 * cache_line && is_power_of_two(stride()) && alignment() <= cache_line;
   }
 
@@ -123,7 +125,7 @@ class geometry {
   }
 
  private:
-  constexpr unsigned run_shift() const noexcept {
+  TARN_STEP constexpr unsigned run_shift() const noexcept {
     const auto bits = static_cast<unsigned>(std::countr_zero(stride()));
     constexpr auto run_bits = static_cast<unsigned>(std::countr_zero(colour_run));
     return bits < run_bits ? run_bits - bits : 0;

@@ -24,7 +24,7 @@ enum class outcome : unsigned char {
 struct memory {
   void* start = nullptr;
   std::size_t bytes = 0;
-  explicit constexpr operator bool() const noexcept { return start != nullptr; }
+  TARN_STEP explicit constexpr operator bool() const noexcept { return start != nullptr; }
 };
 
 /// What a growth policy wants next, in blocks. `wanted` 0: it refuses. `at_most` bounds what the pool may make of a region
@@ -55,11 +55,11 @@ struct no_guard {
 template <class Axis>
 struct no_column {
   template <class Geometry>
-  static constexpr std::size_t column_bytes(std::size_t, const Geometry&) noexcept {
+  TARN_STEP static constexpr std::size_t column_bytes(std::size_t, const Geometry&) noexcept {
     return 0;
   }
   template <class Geometry>
-  constexpr void open(std::byte*, std::size_t, const Geometry&) noexcept {}
+  TARN_STEP constexpr void open(std::byte*, std::size_t, const Geometry&) noexcept {}
 };
 
 /// What an axis keeps for each chunk.

@@ -24,7 +24,7 @@ struct no_locking {
     static constexpr bool can_try = false;
     TARN_STEP detail::no_guard hot() const noexcept { return {}; }
     TARN_STEP detail::no_guard growth() const noexcept { return {}; }
-    static void end() noexcept {}
+    TARN_STEP static void end() noexcept {}
   };
   template <class Traits>
   using state = detail::direct_calls<guards>;

@@ -50,10 +50,10 @@ struct given_value {
 template <class... Given>
 class values : given_value<Given>... {
  public:
-  constexpr explicit values(const Given&... given) noexcept : given_value<Given>{given}... {}
+  TARN_STEP constexpr explicit values(const Given&... given) noexcept : given_value<Given>{given}... {}
 
   template <class P>
-  constexpr P get() const noexcept {
+  TARN_STEP constexpr P get() const noexcept {
     if constexpr (times_given<P, Given...> == 1) return static_cast<const given_value<P>&>(*this).value;
     else return P{};
   }

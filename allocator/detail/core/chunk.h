@@ -13,6 +13,7 @@
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
@@ -40,11 +41,11 @@ struct chunk_layout {
   using reuse_column = typename Traits::reuse::template per_chunk<Traits>;
   using checking_column = typename Traits::checking::template per_chunk<Traits>;
 
-  static constexpr std::size_t record_bytes() noexcept {
+  TARN_STEP static constexpr std::size_t record_bytes() noexcept {
     return Traits::one_chunk ? 0 : sizeof(chunk<Traits>);
   }
   template <class Column>
-  static constexpr std::size_t column_bytes(std::size_t blocks, const geometry& g) noexcept {
+  TARN_STEP static constexpr std::size_t column_bytes(std::size_t blocks, const geometry& g) noexcept {
     return round_up(Column::column_bytes(blocks, g), alignof(void*));
   }
   static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
@@ -84,7 +85,7 @@ struct chunk_layout {
 
  private:
   template <class Column>
-  static void open_column(Column& column, std::byte*& at, std::size_t blocks, const geometry& g) noexcept {
+  TARN_STEP static void open_column(Column& column, std::byte*& at, std::size_t blocks, const geometry& g) noexcept {
     column.open(at, blocks, g);
     at += column_bytes<Column>(blocks, g);
   }

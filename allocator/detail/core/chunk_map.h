@@ -16,11 +16,12 @@
 #include "tarn/allocator/detail/core/chunk_table.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
 template <class Chunk>
-bool lies_in(const Chunk& chunk, const void* block, std::size_t extent) noexcept {
+TARN_STEP bool lies_in(const Chunk& chunk, const void* block, std::size_t extent) noexcept {
   return address_of(block) - address_of(chunk.first) < extent;  // wraps to a huge number in front of the chunk
 }
 
@@ -30,7 +31,7 @@ template <class Chunk, class Geometry>
 class chunk_tree {
  public:
   /// Where the record of a chunk lies: in the region itself.
-  Chunk* make_record(void* region) noexcept { return ::new (region) Chunk{}; }
+  TARN_STEP Chunk* make_record(void* region) noexcept { return ::new (region) Chunk{}; }
 
   Chunk* find(const void* block, const Geometry& g) const noexcept {
     Chunk* found = nullptr;
@@ -102,13 +103,13 @@ class chunk_tree {
   }
 
   /// It has no table.
-  static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
-  static void supply(memory, const Geometry&) noexcept {}
-  static void forget() noexcept {}
+  TARN_STEP static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
+  TARN_STEP static void supply(memory, const Geometry&) noexcept {}
+  TARN_STEP static void forget() noexcept {}
 
  private:
-  static bool before(const Chunk* a, const Chunk* b) noexcept { return address_of(a->first) < address_of(b->first); }
-  static std::uint64_t priority(const Chunk* c) noexcept {
+  TARN_STEP static bool before(const Chunk* a, const Chunk* b) noexcept { return address_of(a->first) < address_of(b->first); }
+  TARN_STEP static std::uint64_t priority(const Chunk* c) noexcept {
     return static_cast<std::uint64_t>(address_of(c)) * 0x9E3779B97F4A7C15u;  // Fibonacci hashing (Knuth, vol. 3, 6.4)
   }
 
@@ -155,7 +156,7 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
 template <class Chunk, class Geometry>
 class only_chunk {
  public:
-  Chunk* make_record(void*) noexcept {
+  TARN_STEP Chunk* make_record(void*) noexcept {
     chunk_ = Chunk{};
     return &chunk_;
   }
@@ -177,9 +178,9 @@ class only_chunk {
     chunk_.next = nullptr;
     return &chunk_;
   }
-  static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
-  static void supply(memory, const Geometry&) noexcept {}
-  static void forget() noexcept {}
+  TARN_STEP static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
+  TARN_STEP static void supply(memory, const Geometry&) noexcept {}
+  TARN_STEP static void forget() noexcept {}
 
  private:
   Chunk chunk_;

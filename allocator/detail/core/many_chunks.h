@@ -30,7 +30,7 @@ class many_chunks : public suspicions<Traits> {
   static constexpr bool checks_leaving = Traits::checks_leaving;
 
   template <class Values>
-  constexpr explicit many_chunks(const Values& values) noexcept
+  TARN_STEP constexpr explicit many_chunks(const Values& values) noexcept
       : geometry_(values.template get<typename Traits::size>()),
         growth_(values.template get<typename Traits::growth>()),
         retention_(values.template get<typename Traits::retention>()) {}
@@ -40,7 +40,7 @@ class many_chunks : public suspicions<Traits> {
   // ---- questions ---------------------------------------------------------------------------------------------------------
 
   TARN_STEP const geometry_type& geometry() const noexcept { return geometry_; }
-  std::size_t capacity() const noexcept { return capacity_; }  // blocks, free or in use
+  TARN_STEP std::size_t capacity() const noexcept { return capacity_; }  // blocks, free or in use
   std::size_t number() const noexcept
     requires(returns_chunks)
   {
@@ -48,7 +48,7 @@ class many_chunks : public suspicions<Traits> {
   }
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
-  std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {
+  TARN_STEP std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {
     return first + geometry_.distance(slot) + geometry_.offset();
   }
   /// The slot at whose block the address is, or size_max. Precondition: `c` is the address' chunk.
@@ -94,7 +94,7 @@ class many_chunks : public suspicions<Traits> {
   // ---- growth ------------------------------------------------------------------------------------------------------------
 
   /// What the growth policy wants after `more` blocks in a newest chunk of `last` (both 0: as things stand).
-  chunk_request next(std::size_t last, std::size_t more) const noexcept {
+  TARN_STEP chunk_request next(std::size_t last, std::size_t more) const noexcept {
     return growth_.next_chunk(last != 0 ? last : newest_, capacity_ + more, geometry_.stride());
   }
   /// Makes the record of a fresh region. Not yet part of the pool; no block is touched.
@@ -105,8 +105,8 @@ class many_chunks : public suspicions<Traits> {
     return c;
   }
   /// Bytes that the chunk map needs before a list of fresh chunks can be adopted.
-  std::size_t shortage(const chunk* fresh) const noexcept { return map_.shortage(fresh, geometry_); }
-  void supply(memory more) noexcept { map_.supply(more, geometry_); }
+  TARN_STEP std::size_t shortage(const chunk* fresh) const noexcept { return map_.shortage(fresh, geometry_); }
+  TARN_STEP void supply(memory more) noexcept { map_.supply(more, geometry_); }
   /// Enters a chunk, which may have been taken out before.
   void insert(chunk& c) noexcept {
     map_.insert(c, geometry_);
@@ -118,7 +118,7 @@ class many_chunks : public suspicions<Traits> {
   }
   /// A fresh chunk becomes part of the pool.
   template <class List>
-  void adopt(chunk& c, List& list) noexcept {
+  TARN_STEP void adopt(chunk& c, List& list) noexcept {
     newest_ = c.blocks;
     insert(c);
     list.adopted(c);
@@ -127,8 +127,8 @@ class many_chunks : public suspicions<Traits> {
   // ---- giving back -------------------------------------------------------------------------------------------------------
 
   /// For the reuse policy that sees empty chunks: a chunk became wholly free, or is used again.
-  outcome chunk_emptied() noexcept { return retention_.emptied(); }
-  void chunk_reused() noexcept { retention_.reused(); }
+  TARN_STEP outcome chunk_emptied() noexcept { return retention_.emptied(); }
+  TARN_STEP void chunk_reused() noexcept { retention_.reused(); }
   /// How many empty chunks stay when a surplus is given back.
   std::size_t keep() const noexcept { return retention_.keep(); }
 
@@ -152,14 +152,14 @@ class many_chunks : public suspicions<Traits> {
     }
   }
   /// Takes every chunk out, as a list linked by `next`. They may be inserted again.
-  chunk* take_all() noexcept {
+  TARN_STEP chunk* take_all() noexcept {
     untouched_ = nullptr;
     capacity_ = 0;
     number_ = {};
     return map_.take_all();
   }
   /// As new, but for what the policies count: the map's table goes, too.
-  void forget() noexcept {
+  TARN_STEP void forget() noexcept {
     newest_ = 0;
     map_.forget();
   }
@@ -185,11 +185,11 @@ class many_chunks : public suspicions<Traits> {
 
  private:
   struct counted {
-    void change(int by) noexcept { value += static_cast<std::size_t>(by); }
+    TARN_STEP void change(int by) noexcept { value += static_cast<std::size_t>(by); }
     std::size_t value = 0;
   };
   struct uncounted {
-    void change(int) noexcept {}
+    TARN_STEP void change(int) noexcept {}
   };
   struct no_shuffler {};
 

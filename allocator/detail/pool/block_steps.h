@@ -35,17 +35,19 @@ TARN_COLD void report(State& s, incident& one) noexcept {
   s.checking.report(what);
 }
 
+template <class State>
+void report_left_wrong(State& s) noexcept {
+  incident one;
+  {
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    if (!s.chunks.take_left_wrong(one)) return;
+  }
+  report(s, one);
+}
 /// After blocks may have left a front, with nothing held.
 template <class State>
-void tell_of_leaving([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::checks_leaving) {
-    incident one;
-    {
-      [[maybe_unused]] const auto guard = s.locking.core_guard();
-      if (!s.chunks.take_left_wrong(one)) return;
-    }
-    report(s, one);
-  }
+TARN_STEP void tell_of_leaving([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::checks_leaving) report_left_wrong(s);
 }
 
 }  // namespace tarn::detail

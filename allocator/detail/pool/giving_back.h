@@ -111,7 +111,7 @@ trimmed trim_if_idle(State& s) noexcept {
 }
 /// Before the pool's store is called: others may ask the pool from now on, where the exhaustion policy says so.
 template <class State>
-void be_asked(State& s) noexcept {
+TARN_STEP void be_asked(State& s) noexcept {
   using traits = typename State::traits;
   if constexpr (traits::reclaims && traits::may_return_chunks && (State::is_confined || traits::locking::traits.can_try)) {
     const auto trim = [](void* pool) noexcept { return trim_if_idle(*static_cast<State*>(pool)); };
@@ -120,7 +120,7 @@ void be_asked(State& s) noexcept {
 }
 /// Before the pool ends.
 template <class State>
-void be_left_alone(State& s) noexcept {
+TARN_STEP void be_left_alone(State& s) noexcept {
   if constexpr (State::traits::reclaims) s.supply.asked_through().leave();
 }
 

@@ -8,40 +8,40 @@
 #include "tarn/policies/detail/call_frame.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim_list.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
 template <class State, class Make>
-auto in_call(const State& s, Make make) {
+TARN_STEP auto in_call(const State& s, Make make) {
   if constexpr (State::traits::tells_reentry) return framed<decltype(make())>(&s, make);
   else return make();
 }
 /// Should the store ask for memory meanwhile, it must not come back here.
 template <class State, class Make>
-auto at_store(State& s, Make make) {
+TARN_STEP auto at_store(State& s, Make make) {
   if constexpr (State::traits::reclaims)
     return in_call(s, [&s, make] { return reclaim_member::at_store<decltype(make())>(s.supply.asked_through(), make); });
-  else
-    return in_call(s, make);
+  else return in_call(s, make);
 }
 
 template <class State>
-auto call_guard(const State& s) noexcept {
+TARN_STEP auto call_guard(const State& s) noexcept {
   return in_call(s, [] { return no_guard(); });
 }
 /// Held around a hit.
 template <class State>
-auto hit_guard(const State& s) noexcept {
+TARN_STEP auto hit_guard(const State& s) noexcept {
   return in_call(s, [&s] { return s.locking.hit_guard(); });
 }
 /// Held around the list and the chunks.
 template <class State>
-auto core_guard(const State& s) noexcept {
+TARN_STEP auto core_guard(const State& s) noexcept {
   return in_call(s, [&s] { return s.locking.core_guard(); });
 }
 /// Held around the store.
 template <class State>
-auto growth_guard(State& s) {
+TARN_STEP auto growth_guard(State& s) {
   return at_store(s, [&s] { return s.locking.growth_guard(); });
 }
 /// For whoever must not wait for another thread that is there.

@@ -9,6 +9,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
@@ -50,11 +51,11 @@ class metadata_memory {
 /// Of a pool that needs none.
 struct no_metadata_memory {
   template <class Source, class Sound>
-  static memory fetch(Source&, std::size_t, Sound, bool = false) noexcept {
+  TARN_STEP static memory fetch(Source&, std::size_t, Sound, bool = false) noexcept {
     return {};
   }
   template <class Source, class Second>
-  static void drop(Source&, Second&) noexcept {}
+  TARN_STEP static void drop(Source&, Second&) noexcept {}
 };
 
 }  // namespace tarn::detail

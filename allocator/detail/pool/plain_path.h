@@ -24,8 +24,8 @@ struct plain_path {
   TARN_STEP static constexpr bool admits_caller(State&) noexcept { return true; }
   static constexpr bool admits(State&, void*) noexcept { return true; }
   static constexpr void tell(State&, notes) noexcept {}
-  static constexpr void tell_of_store(State&) noexcept {}
-  static constexpr void end(State&) noexcept {}
+  TARN_STEP static constexpr void tell_of_store(State&) noexcept {}
+  TARN_STEP static constexpr void end(State&) noexcept {}
 
   TARN_STEP static void* take(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();

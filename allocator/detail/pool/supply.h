@@ -20,7 +20,7 @@ namespace tarn::detail {
 struct supplied {
   memory region;
   std::size_t at_most = 0;
-  explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
+  TARN_STEP explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
 };
 
 /// What an exhaustion policy keeps for one operation that found nothing.
@@ -61,7 +61,7 @@ class supply {
   static constexpr bool has_second = Traits::exhaustion::traits.extra_chunks != 0;
 
   template <class Values>
-  constexpr explicit supply(const Values& values) noexcept
+  TARN_STEP constexpr explicit supply(const Values& values) noexcept
       : source_(values.template get<typename Traits::store>()),
         exhaustion_(values.template get<typename Traits::exhaustion>()) {}
 
@@ -91,7 +91,9 @@ class supply {
     second_.newest = blocks;
     second_.blocks += blocks;
   }
-  void give_back(memory region, const geometry_type& g) noexcept { source_.release(region, Traits::chunk_alignment(g)); }
+  TARN_STEP void give_back(memory region, const geometry_type& g) noexcept {
+    source_.release(region, Traits::chunk_alignment(g));
+  }
   void give_back_second(memory region, std::size_t blocks, const geometry_type& g) noexcept
     requires(has_second)
   {
@@ -100,9 +102,9 @@ class supply {
   }
   /// What growth of the second store goes by. Fresh chunks that aren't adopted go back, and then what it was before holds
   /// again.
-  auto second() const noexcept { return second_; }
+  TARN_STEP auto second() const noexcept { return second_; }
   template <class Counts>
-  void restore_second(Counts before) noexcept {
+  TARN_STEP void restore_second(Counts before) noexcept {
     second_ = before;
   }
 
@@ -117,17 +119,17 @@ class supply {
       if (!got) got = own_.fetch(exhaustion_, bytes, sound, true);
     return got;
   }
-  void drop_own() noexcept { own_.drop(source_, exhaustion_); }
+  TARN_STEP void drop_own() noexcept { own_.drop(source_, exhaustion_); }
 
   // ---- what the policies say besides ---------------------------------------------------------------------------------------
 
   /// The pool ends: what its stores kept from everybody is the program's again.
-  void end() noexcept {
+  TARN_STEP void end() noexcept {
     if constexpr (Traits::store::traits.has_end && !Traits::in_place) source_.end();
     if constexpr (Traits::exhaustion::traits.has_end) exhaustion_.end();
   }
   /// With nothing held: whether to look again.
-  bool retry(std::size_t bytes, attempt& one) noexcept {
+  TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
     if (Traits::reclaims && !one.store_refused) return false;
     if constexpr (!Traits::exhaustion::traits.keeps_attempt) return exhaustion_.retry(bytes);
     else return exhaustion_.retry(bytes, one.own);
@@ -177,7 +179,7 @@ class supply {
     return {};
   }
   /// Where somebody checks. A region that isn't is left alone: it may be another's.
-  bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
+  TARN_STEP bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
     if constexpr (looks) {
       if (address_of(region.start) % alignment != 0) {
         note_broken(region, alignment);

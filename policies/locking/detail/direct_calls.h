@@ -16,7 +16,7 @@ class direct_calls {
  public:
   TARN_STEP auto hit_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
   TARN_STEP auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
-  auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+  TARN_STEP auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
   auto try_growth_guard() const
     requires(Guards::can_try)
   {
@@ -28,7 +28,7 @@ class direct_calls {
     return pool.list.pop(pool.chunks);
   }
   template <class Pool>
-  static void* pop_slow(Pool& pool) noexcept {
+  TARN_STEP static void* pop_slow(Pool& pool) noexcept {
     return pool.list.pop_slow(pool.chunks);
   }
   template <class Pool>
@@ -36,42 +36,42 @@ class direct_calls {
     return pool.list.push(pool.chunks, block);
   }
   template <class Pool>
-  static outcome push_slow(Pool& pool, void* block) noexcept {
+  TARN_STEP static outcome push_slow(Pool& pool, void* block) noexcept {
     return pool.list.push(pool.chunks, block);
   }
   template <class Pool>
-  static outcome make_room(Pool& pool) noexcept {
+  TARN_STEP static outcome make_room(Pool& pool) noexcept {
     return pool.list.make_room(pool.chunks);
   }
   template <class Pool>
-  static std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
+  TARN_STEP static std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
     return pool.list.pop_batch(pool.chunks, out, n);
   }
   template <class Pool>
-  static outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+  TARN_STEP static outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
     return pool.list.push_batch(pool.chunks, in, n);
   }
 
   template <class Pool, class Chunk>
-  static void adopt(Pool& pool, Chunk& fresh) noexcept {
+  TARN_STEP static void adopt(Pool& pool, Chunk& fresh) noexcept {
     pool.chunks.adopt(fresh, pool.list);
   }
 
   // Nothing lies in front of the list, and the policy keeps nothing for itself.
   template <class Pool>
-  static void drain(Pool&) noexcept {}
+  TARN_STEP static void drain(Pool&) noexcept {}
   template <class Pool>
-  static void drain_all(Pool&) noexcept {}
-  static void drop_all() noexcept {}
-  void end() noexcept { guards_.end(); }
+  TARN_STEP static void drain_all(Pool&) noexcept {}
+  TARN_STEP static void drop_all() noexcept {}
+  TARN_STEP void end() noexcept { guards_.end(); }
   template <class Pool, class Chunk>
-  static constexpr std::size_t shortage(Pool&, const Chunk*) noexcept {
+  TARN_STEP static constexpr std::size_t shortage(Pool&, const Chunk*) noexcept {
     return 0;
   }
   template <class Pool>
-  static void supply(Pool&, memory) noexcept {}
-  static constexpr void expect(std::size_t) noexcept {}
-  static constexpr bool starves() noexcept { return false; }
+  TARN_STEP static void supply(Pool&, memory) noexcept {}
+  TARN_STEP static constexpr void expect(std::size_t) noexcept {}
+  TARN_STEP static constexpr bool starves() noexcept { return false; }
 
  private:
   TARN_NO_UNIQUE_ADDRESS Guards guards_;

@@ -31,7 +31,8 @@ class array_front {
     void** const top = top_;
     top_ = top + 1;  // first, and back on a miss: g++ 12 saves a move
     void* const block = *top;
-    if (block == nullptr) [[unlikely]] top_ = top;
+    if (block == nullptr) [[unlikely]]
+      top_ = top;
     return block;
   }
   /// Returns whether there is room for another; where not, open(), move_to() or drop_oldest() must follow.
@@ -42,19 +43,19 @@ class array_front {
     return top != limit_;
   }
 
-  std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - top_); }
-  std::size_t room() const noexcept { return static_cast<std::size_t>(top_ - limit_); }
-  std::size_t capacity() const noexcept { return static_cast<std::size_t>(end_ - limit_); }
+  TARN_STEP std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - top_); }
+  TARN_STEP std::size_t room() const noexcept { return static_cast<std::size_t>(top_ - limit_); }
+  TARN_STEP std::size_t capacity() const noexcept { return static_cast<std::size_t>(end_ - limit_); }
 
   /// Entry i, the newest first.
-  void** entries() noexcept { return top_; }
+  TARN_STEP void** entries() noexcept { return top_; }
 
   /// Before the first use and after close() it has one slot, so that a pool is a constant.
-  bool closed() const noexcept { return capacity() == 1; }
-  void open() noexcept { move_to(own_.slots, Own + 1); }
+  TARN_STEP bool closed() const noexcept { return capacity() == 1; }
+  TARN_STEP void open() noexcept { move_to(own_.slots, Own + 1); }
   /// There is room for `entries` from now on, at most Own, and more where so many are in it.
-  void limit_to(std::size_t entries) noexcept { limit_ = end_ - larger(entries, size() + 1); }
-  constexpr void close() noexcept {
+  TARN_STEP void limit_to(std::size_t entries) noexcept { limit_ = end_ - larger(entries, size() + 1); }
+  TARN_STEP constexpr void close() noexcept {
     limit_ = nook_;
     top_ = end_ = nook_ + 1;
     *end_ = nullptr;
@@ -77,7 +78,7 @@ class array_front {
   }
 
   /// Where up to `n` entries can be written directly. Precondition: room() is more than n; filled() must follow.
-  void** fill(std::size_t n) noexcept { return top_ - n; }
+  TARN_STEP void** fill(std::size_t n) noexcept { return top_ - n; }
   /// Takes over the first `got` of the `n` entries that fill(n) made room for.
   void filled(std::size_t n, std::size_t got) noexcept {
     if (got != n) std::memmove(top_ - got, top_ - n, got * sizeof(void*));
@@ -85,7 +86,7 @@ class array_front {
   }
 
  private:
-  void use(void** slots, std::size_t n) noexcept {
+  TARN_STEP void use(void** slots, std::size_t n) noexcept {
     limit_ = slots;
     top_ = end_ = slots + (n - 1);
     *end_ = nullptr;
