@@ -1,4 +1,5 @@
-// The list of tested compositions holds every pair of policies that can live together.
+// The list of tested compositions holds every pair of policies that can live together: proved by other means than cover.cc's,
+// which chose them.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -10,67 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/compositions.h"
+#include "tarn/test/support/kinds.h"
 
 namespace tarn::test {
 namespace {
-
-// One entry for each kind of policy that the list has to cover; its name is for the message.
-template <class P>
-struct kind {
-  using policy = P;
-  const char* name;
-};
-constexpr std::tuple kinds{
-    kind<static_size<64, 16>>{"static_size<64>"},
-    kind<static_size<8, 8>>{"static_size<8>"},
-    kind<static_size<24, 8>>{"size_of<trio>"},
-    kind<static_size<256, 64>>{"static_size<256, 64>"},
-    kind<dynamic_size>{"dynamic_size"},
-    kind<no_locking>{"no_locking"},
-    kind<mutex_locking<>>{"mutex_locking"},
-    kind<thread_cached<>>{"thread_cached"},
-    kind<lock_free>{"lock_free"},
-    kind<grouped_locking<crew>>{"grouped_locking<G>"},
-    kind<grouped_locking<crew, std::mutex>>{"grouped_locking<G, Mutex>"},
-    kind<fixed_growth<100>>{"fixed_growth"},
-    kind<geometric_growth<>>{"geometric_growth"},
-    kind<geometric_growth<8, 64, 3, 20000>>{"geometric_growth with a cap"},
-    kind<no_growth<5000>>{"no_growth"},
-    kind<static_array_store<3000>>{"static_array_store"},
-    kind<heap_store>{"heap_store"},
-    kind<page_store<>>{"page_store"},
-    kind<page_store<huge_pages>>{"page_store<huge_pages>"},
-    kind<buffer_store>{"buffer_store"},
-    kind<resource_store>{"resource_store"},
-    kind<lifo_reuse<>>{"lifo_reuse"},
-    kind<lifo_reuse<prefetch::on_allocate>>{"lifo_reuse on_allocate"},
-    kind<batch_reuse<>>{"batch_reuse"},
-    kind<batch_reuse<prefetch::none, 128>>{"batch_reuse none, 128"},
-    kind<batch_reuse<prefetch::on_free, 256>>{"batch_reuse on_free, 256"},
-    kind<page_local_reuse<>>{"page_local_reuse"},
-    kind<page_local_reuse<4096, prefetch::on_free, 128>>{"page_local_reuse 4096, on_free, 128"},
-    kind<keep_chunks>{"keep_chunks"},
-    kind<return_empty_chunks<>>{"return_empty_chunks"},
-    kind<return_empty_chunks<0, 0>>{"return_empty_chunks<0, 0>"},
-    kind<report_exhaustion>{"report_exhaustion"},
-    kind<retry_with<gives_up>>{"retry_with"},
-    kind<wait_for_block<1>>{"wait_for_block"},
-    kind<fall_back_to<heap_store, fixed_growth<50, 500>>>{"fall_back_to"},
-    kind<reclaim_and_retry<>>{"reclaim_and_retry"},
-    kind<no_checking>{"no_checking"},
-    kind<hardened>{"hardened"},
-    kind<hardened_with<guard_bytes>>{"hardened with guard bytes"},
-    kind<hardened_with<shuffled>>{"hardened, shuffled"},
-    kind<hardened_with<generations>>{"hardened with generations"},
-    kind<checked>{"checked"},
-    kind<checked_with<shuffled>>{"checked, shuffled"},
-    kind<deferred_checking>{"deferred_checking"},
-    kind<sampled_guard_pages<1>>{"sampled_guard_pages"},
-    kind<no_statistics>{"no_statistics"},
-    kind<counting_statistics>{"counting_statistics"},
-};
 
 /// A policy as a value: the pairs are counted when the test runs, since a template for each pair and pool took a minute to
 /// compile.
@@ -135,7 +80,7 @@ constexpr bool can_live_together() {
     using reuse = std::conditional_t<reuse_policy<A>, A, std::conditional_t<reuse_policy<B>, B, own_reuse>>;
     using exhaustion =
         std::conditional_t<exhaustion_policy<A>, A, std::conditional_t<exhaustion_policy<B>, B, report_exhaustion>>;
-    using own_locking = std::conditional_t<std::same_as<exhaustion, wait_for_block<1>>, mutex_locking<>, no_locking>;
+    using own_locking = std::conditional_t<exhaustion::traits.hears_frees, mutex_locking<>, no_locking>;
     using locking = std::conditional_t<locking_policy<A>, A, std::conditional_t<locking_policy<B>, B, own_locking>>;
     constexpr auto all = detail::composition_of<size, locking, growth, store, reuse, retention, exhaustion, checking>();
     return detail::first_broken(all) == detail::rule::none;
@@ -171,10 +116,14 @@ BOOST_AUTO_TEST_CASE(every_legal_pair_of_policies_stands_in_some_tested_composit
     for (std::size_t j = i + 1; j != all.size(); ++j) {
       const kind_of_policy& a = all[i];
       const kind_of_policy& b = all[j];
-      if (!a.lives_with[j - i - 1]) continue;
-      ++pairs;
       const std::string both = std::string(a.name) + " x " + b.name;
-      if (pools_with(a.id, b.id, tested) == 0) BOOST_ERROR("no tested composition has " + both);
+      const bool is_tested = pools_with(a.id, b.id, tested) != 0;
+      if (!a.lives_with[j - i - 1]) {  // what compiles is legal, so the answer is wrong
+        if (is_tested) BOOST_ERROR("a tested composition has what can_live_together() denies, " + both);
+        continue;
+      }
+      ++pairs;
+      if (!is_tested) BOOST_ERROR("no tested composition has " + both);
       if (a.checks || b.checks) continue;
       ++plain_pairs;
       if (pools_with(a.id, b.id, plain) == 0) BOOST_ERROR("no tested composition that checks no call has " + both);
@@ -182,8 +131,8 @@ BOOST_AUTO_TEST_CASE(every_legal_pair_of_policies_stands_in_some_tested_composit
   }
   std::printf("%zu legal pairs in %zu compositions\n", pairs, tested.size());
   std::printf("%zu of them, of axes other than checking, also in one that checks no call\n", plain_pairs);
-  BOOST_TEST(pairs >= 922u);
-  BOOST_TEST(plain_pairs >= 586u);
+  BOOST_TEST(pairs >= 500u);  // far fewer than there are: a list that wasn't read, or a question that is always denied
+  BOOST_TEST(plain_pairs >= 300u);
 }
 
 BOOST_AUTO_TEST_CASE(a_pair_that_is_missing_would_be_seen) {

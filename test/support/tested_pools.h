@@ -44,7 +44,7 @@ struct tested_pool {
   std::unique_ptr<any_pool> (*make_over)(upstream&);  // of pools over a resource, else null
 
   friend std::ostream& operator<<(std::ostream& out, const tested_pool& p) {
-    return out << "row " << p.row << " of compositions.h";
+    return out << "row " << p.row << " of cover.inc";
   }
 };
 

@@ -1,0 +1,115 @@
+// The kinds of policies that are tested with each other. A new policy: a line in the list of its axis, and
+// test/support/write_cover.py, which writes the compositions that hold every legal pair (cover.inc).
+#ifndef TARN_TEST_SUPPORT_KINDS_H_
+#define TARN_TEST_SUPPORT_KINDS_H_
+
+#include <cstddef>
+#include <mutex>
+#include <tuple>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
+
+namespace tarn::test {
+
+struct trio {
+  void* a;
+  long b;
+  char c;
+};
+struct crew;  // a group
+struct gives_up {
+  bool operator()(std::size_t) const noexcept { return false; }
+};
+
+/// A policy, as it is spelled in a pool.
+template <class P>
+struct kind {
+  using policy = typename detail::canonical<P>::type;
+  const char* name;
+};
+#define KIND(...) \
+  kind<__VA_ARGS__> { #__VA_ARGS__ }
+
+inline constexpr std::tuple kinds{
+    KIND(static_size<64>),
+    KIND(static_size<8>),
+    KIND(size_of<trio>),
+    KIND(static_size<256, 64>),
+    KIND(dynamic_size),
+
+    KIND(no_locking),
+    KIND(mutex_locking<>),
+    KIND(thread_cached<>),
+    KIND(lock_free),
+    KIND(grouped_locking<crew>),
+    KIND(grouped_locking<crew, std::mutex>),
+
+    KIND(fixed_growth<100>),
+    KIND(geometric_growth<>),
+    KIND(geometric_growth<8, 64, 3, 20000>),
+    KIND(no_growth<5000>),
+
+    KIND(static_array_store<3000>),
+    KIND(heap_store),
+    KIND(page_store<>),
+    KIND(page_store<huge_pages>),
+    KIND(buffer_store),
+    KIND(resource_store),
+
+    KIND(lifo_reuse<>),
+    KIND(lifo_reuse<prefetch::on_allocate>),
+    KIND(batch_reuse<>),
+    KIND(batch_reuse<prefetch::none, 128>),
+    KIND(batch_reuse<prefetch::on_free, 256>),
+    KIND(page_local_reuse<>),
+    KIND(page_local_reuse<4096, prefetch::on_free, 128>),
+
+    KIND(keep_chunks),
+    KIND(return_empty_chunks<>),
+    KIND(return_empty_chunks<0, 0>),
+
+    KIND(report_exhaustion),
+    KIND(retry_with<gives_up>),
+    KIND(wait_for_block<1>),
+    KIND(fall_back_to<heap_store, fixed_growth<50, 500>>),
+    KIND(reclaim_and_retry<>),
+
+    KIND(no_checking),
+    KIND(hardened),
+    KIND(hardened_with<guard_bytes>),
+    KIND(hardened_with<shuffled>),
+    KIND(hardened_with<generations>),
+    KIND(checked),
+    KIND(checked_with<shuffled>),
+    KIND(deferred_checking),
+    KIND(sampled_guard_pages<1>),
+
+    KIND(no_statistics),
+    KIND(counting_statistics),
+};
+#undef KIND
+
+/// Compositions that are tested as well, for something that no kind has.
+template <class Pool>
+struct composition_by_hand {
+  const char* policies;
+};
+#define COMPOSITION(...) \
+  composition_by_hand<pool<__VA_ARGS__>> { #__VA_ARGS__ }
+
+inline constexpr std::tuple also_tested{
+    // A closed page on each side of a chunk.
+    COMPOSITION(static_size<8>, grouped_locking<crew, std::mutex>, fixed_growth<100>, page_store<guard_pages>,
+                wait_for_block<1>),
+    COMPOSITION(static_size<256, 64>, thread_cached<>, page_store<huge_pages, guard_pages>, return_empty_chunks<>,
+                retry_with<gives_up>, checked_with<shuffled>),
+    // A second store that grows without end; some blocks on pages of their own, and the others checked.
+    COMPOSITION(static_size<256, 64>, mutex_locking<>, fixed_growth<100>, page_store<>, return_empty_chunks<0, 0>,
+                fall_back_to<heap_store>, sampled_guard_pages<1, hardened>),
+};
+#undef COMPOSITION
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_SUPPORT_KINDS_H_
