@@ -13,6 +13,7 @@
 
 #include "tarn/test/support/compositions.h"
 #include "tarn/test/support/kinds.h"
+#include "tarn/test/support/rig.h"
 
 namespace tarn::test {
 namespace {
@@ -156,6 +157,15 @@ BOOST_AUTO_TEST_CASE(a_pair_that_is_missing_would_be_seen) {
   BOOST_TEST(!(can_live_together<deferred_checking, batch_reuse<>>()));
   BOOST_TEST(!(can_live_together<deferred_checking, lock_free>()));
   BOOST_TEST((can_live_together<deferred_checking, static_size<8, 8>>()));
+}
+
+template <class... Pools>
+constexpr std::size_t pools_in_place(std::type_identity<std::tuple<Pools...>>) {
+  return (std::size_t{0} + ... + std::size_t{facts<Pools>::in_place});
+}
+
+BOOST_AUTO_TEST_CASE(some_compositions_are_an_array_in_the_pool) {  // no pair of kinds makes one
+  BOOST_TEST(pools_in_place(std::type_identity<compositions>{}) >= 2u);
 }
 
 BOOST_AUTO_TEST_CASE(no_composition_stands_twice) {

@@ -107,6 +107,10 @@ inline constexpr std::tuple also_tested{
     // A second store that grows without end; some blocks on pages of their own, and the others checked.
     COMPOSITION(static_size<256, 64>, mutex_locking<>, fixed_growth<100>, page_store<>, return_empty_chunks<0, 0>,
                 fall_back_to<heap_store>, sampled_guard_pages<1, hardened>),
+    // Blocks that are an array in the pool, and nothing else.
+    COMPOSITION(static_size<64>, static_array_store<3000>),
+    COMPOSITION(static_size<8>, mutex_locking<>, static_array_store<3000>, lifo_reuse<prefetch::on_allocate>,
+                retry_with<gives_up>),
 };
 #undef COMPOSITION
 

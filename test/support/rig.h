@@ -43,6 +43,8 @@ struct facts : anatomy<Pool> {
   /// Its chunks are whole pages, unless the store is bounded.
   static constexpr bool whole_pages =
       !std::same_as<typename is::store, heap_store> && !std::same_as<typename is::store, resource_store>;
+  /// Its blocks are an array in it and that is all: they are its own before the first is handed out, and after release().
+  static constexpr bool in_place = !requires(const Pool& pool) { pool.store(); };
   static constexpr bool over_resource = std::same_as<typename is::store, resource_store>;
   /// There is a number of blocks after which the pool has no more.
   static constexpr bool ends = is::store::traits.bounded || is::growth::traits.max_chunks == 1 ||
