@@ -117,9 +117,9 @@ class recycling_pool {
 
  private:
   /// To tools, a free slot isn't freed memory: there is an object in it.
-  static void open(void* slot) noexcept { detail::memory_tools::open(slot, offset + sizeof(T)); }
+  static void open(void* slot) noexcept { detail::memory_tools::unpoison(slot, offset + sizeof(T)); }
   static header* header_of(void* slot) noexcept {
-    detail::memory_tools::open(slot, sizeof(header));  // it may never have been handed out
+    detail::memory_tools::unpoison(slot, sizeof(header));  // it may never have been handed out
     return std::launder(static_cast<header*>(slot));
   }
   static void* object_in(void* slot) noexcept { return static_cast<std::byte*>(slot) + offset; }

@@ -25,61 +25,61 @@ template <class P, class Traits>
 concept checking_members =
     requires { requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>; } &&
     (!P::traits.refuses ||
-     requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, void* block, incident& one,
+     requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, void* block, pending_report& one,
               misuse& what) {
-       { part.on_allocate(chunks, block) } noexcept -> std::same_as<outcome>;
-       { part.on_deallocate(chunks, block) } noexcept -> std::same_as<outcome>;
-       { part.describe_allocate(chunks, block, one) } noexcept -> std::same_as<void>;
-       { part.describe_deallocate(chunks, block, one) } noexcept -> std::same_as<void>;
-       { part.report(what) } noexcept -> std::same_as<void>;
+       { state.on_allocate(chunks, block) } noexcept -> std::same_as<status>;
+       { state.on_deallocate(chunks, block) } noexcept -> std::same_as<status>;
+       { state.describe_allocate(chunks, block, one) } noexcept -> std::same_as<void>;
+       { state.describe_deallocate(chunks, block, one) } noexcept -> std::same_as<void>;
+       { state.report(what) } noexcept -> std::same_as<void>;
      }) &&
     as_promised<P::traits.knows_pool,
-                requires(typename P::template part<Traits>& part) {
-                  { part.belongs_to(&part) } noexcept -> std::same_as<void>;
+                requires(typename P::template state<Traits>& state) {
+                  { state.belongs_to(&state) } noexcept -> std::same_as<void>;
                 }> &&
     as_promised<P::traits.sees_end,
-                requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, incident& one,
+                requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, pending_report& one,
                          std::span<const void*> leaks) {
-                  { part.on_end(chunks, one, leaks) } noexcept -> std::same_as<void>;
+                  { state.on_end(chunks, one, leaks) } noexcept -> std::same_as<void>;
                 }> &&
     as_promised<P::traits.has_generations,
-                requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, const void* block) {
-                  { part.generation_of(chunks, block) } noexcept -> std::same_as<std::uint64_t>;
+                requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, const void* block) {
+                  { state.generation_of(chunks, block) } noexcept -> std::same_as<std::uint64_t>;
                 }> &&
     as_promised<P::traits.has_sites,
-                requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, const void* block,
+                requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, const void* block,
                          call_site where) {
-                  { part.note_site(chunks, block, where) } noexcept -> std::same_as<void>;
+                  { state.note_site(chunks, block, where) } noexcept -> std::same_as<void>;
                 }> &&
     as_promised<P::traits.can_verify,
-                requires(typename P::template part<Traits>& part, typename Traits::chunks& chunks, const void*& from,
-                         incident& one) {
-                  { part.next_damaged(chunks, from, one) } noexcept -> std::same_as<bool>;
+                requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, const void*& from,
+                         pending_report& one) {
+                  { state.next_damaged(chunks, from, one) } noexcept -> std::same_as<bool>;
                 }> &&
-    std::constructible_from<typename P::template part<Traits>, const P&>;
+    std::constructible_from<typename P::template state<Traits>, const P&>;
 }  // namespace detail
 
 /// Everything that the pool uses of a checking policy beside its traits.
-/// The machinery is `part<Traits>`, made from the policy.
+/// The machinery is `state<Traits>`, made from the policy.
 ///   per_chunk<Traits>        its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
 /// and where it refuses, with the pool's chunks, under the core guard:
 ///   on_allocate(chunks, block)    after a block came from the list. `done`: it is handed out; `refused`: it isn't; `damaged`:
 ///                                 it is, when that was described. Both others leave all state as it was
 ///   on_deallocate(chunks, block)  before the block is touched. `done`: it is taken back; `refused` leaves all state as it was
-///   describe_allocate(chunks, block, incident), describe_deallocate(chunks, block, incident)
+///   describe_allocate(chunks, block, pending_report), describe_deallocate(chunks, block, pending_report)
 ///                                 after another answer than `done`: notes what is wrong, if that is still to be seen
 /// with nothing held:
-///   report(misuse)                what an incident noted
+///   report(misuse)                what an pending_report noted
 /// It may say more:
 ///   belongs_to(pool)              called by the pool's constructor
-///   admits_caller(incident)       whether this thread may use the pool; called first, with nothing held
-///   on_end(chunks, incident, span)
+///   admits_caller(pending_report)       whether this thread may use the pool; called first, with nothing held
+///   on_end(chunks, pending_report, span)
 ///                                 the pool ends
 ///   hand_over()                   another thread goes on with the pool
 template <class P, class Traits = void>
 concept checking_policy = policy_on<P, axis::checking> && detail::says<P, checking_traits> && requires {
   typename detail::template_name<P::template per_chunk>;
-  typename detail::template_name<P::template part>;
+  typename detail::template_name<P::template state>;
 } && (std::is_void_v<Traits> || detail::checking_members<P, Traits>);
 
 }  // namespace tarn

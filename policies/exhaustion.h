@@ -18,34 +18,34 @@
 namespace tarn {
 
 namespace detail {
-template <class Part>
-concept retries_with_attempt = requires(Part& part, std::size_t bytes, typename Part::attempt& one) {
-  { part.retry(bytes, one) } noexcept -> std::same_as<bool>;
+template <class State>
+concept retries_with_attempt = requires(State& state, std::size_t bytes, typename State::attempt& one) {
+  { state.retry(bytes, one) } noexcept -> std::same_as<bool>;
 };
 
 template <class P, class Traits>
 concept exhaustion_members =
-    requires(typename P::template part<Traits>& part, memory region, std::size_t n) {
-      { part.next_chunk(n, n, n) } noexcept -> std::same_as<chunk_request>;
-      { part.acquire(n, n) } noexcept -> std::same_as<memory>;
-      { part.release(region, n) } noexcept -> std::same_as<void>;
+    requires(typename P::template state<Traits>& state, memory region, std::size_t n) {
+      { state.next_chunk(n, n, n) } noexcept -> std::same_as<chunk_request>;
+      { state.acquire(n, n) } noexcept -> std::same_as<memory>;
+      { state.release(region, n) } noexcept -> std::same_as<void>;
     } &&
     as_promised<!P::traits.keeps_attempt,
-                requires(typename P::template part<Traits>& part, std::size_t bytes) {
-                  { part.retry(bytes) } noexcept -> std::same_as<bool>;
+                requires(typename P::template state<Traits>& state, std::size_t bytes) {
+                  { state.retry(bytes) } noexcept -> std::same_as<bool>;
                 }> &&
-    as_promised<P::traits.keeps_attempt, retries_with_attempt<typename P::template part<Traits>>> &&
-    as_promised<P::traits.hears_frees, requires(typename P::template part<Traits>& part, std::size_t blocks) {
-      { part.freed(blocks) } noexcept -> std::same_as<void>;
-    }> && as_promised<P::traits.reclaims, requires(typename P::template part<Traits>& part) {
-      { part.member() } noexcept -> std::same_as<reclaim_member&>;
-    }> && as_promised<P::traits.has_end, requires(typename P::template part<Traits>& part) {
-      { part.end() } noexcept -> std::same_as<void>;
-    }> && std::constructible_from<typename P::template part<Traits>, const P&>;
+    as_promised<P::traits.keeps_attempt, retries_with_attempt<typename P::template state<Traits>>> &&
+    as_promised<P::traits.hears_frees, requires(typename P::template state<Traits>& state, std::size_t blocks) {
+      { state.freed(blocks) } noexcept -> std::same_as<void>;
+    }> && as_promised<P::traits.reclaims, requires(typename P::template state<Traits>& state) {
+      { state.member() } noexcept -> std::same_as<reclaim_member&>;
+    }> && as_promised<P::traits.has_end, requires(typename P::template state<Traits>& state) {
+      { state.end() } noexcept -> std::same_as<void>;
+    }> && std::constructible_from<typename P::template state<Traits>, const P&>;
 }  // namespace detail
 
 /// Everything that the pool uses of an exhaustion policy beside its traits.
-/// The machinery is `part<Traits>`, made from the policy.
+/// The machinery is `state<Traits>`, made from the policy.
 ///   retry(bytes)                    called with nothing held; true: look again. `bytes`: the size of a block. Or
 ///                                   retry(bytes, attempt), with what the part's `attempt` keeps for one allocation
 ///   freed(blocks)                   where the policy's `hears_frees` is true: so many blocks were given back
@@ -54,7 +54,7 @@ concept exhaustion_members =
 ///   next_chunk, acquire, release    growth and store of the second kind, under the growth guard like the first
 template <class P, class Traits = void>
 concept exhaustion_policy = policy_on<P, axis::exhaustion> && detail::says<P, exhaustion_traits> && requires {
-  typename detail::template_name<P::template part>;
+  typename detail::template_name<P::template state>;
 } && (std::is_void_v<Traits> || detail::exhaustion_members<P, Traits>);
 
 }  // namespace tarn

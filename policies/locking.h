@@ -27,11 +27,11 @@ concept locking_members =
              std::size_t n) {
       { state.pop(pool) } noexcept -> std::same_as<void*>;
       { state.pop_slow(pool) } noexcept -> std::same_as<void*>;
-      { state.push(pool, block) } noexcept -> std::same_as<outcome>;
-      { state.push_slow(pool, block) } noexcept -> std::same_as<outcome>;
-      { state.make_room(pool) } noexcept -> std::same_as<outcome>;
+      { state.push(pool, block) } noexcept -> std::same_as<status>;
+      { state.push_slow(pool, block) } noexcept -> std::same_as<status>;
+      { state.make_room(pool) } noexcept -> std::same_as<status>;
       { state.pop_batch(pool, out, n) } noexcept -> std::same_as<std::size_t>;
-      { state.push_batch(pool, in, n) } noexcept -> std::same_as<outcome>;
+      { state.push_batch(pool, in, n) } noexcept -> std::same_as<status>;
       { state.drain(pool) } noexcept -> std::same_as<void>;
       { state.drain_all(pool) } noexcept -> std::same_as<void>;
       { state.drop_all() } noexcept -> std::same_as<void>;

@@ -14,19 +14,19 @@
 namespace tarn {
 
 /// Everything that the pool uses of a retention policy beside its traits.
-/// The machinery is `part`, made from the policy, called with the core
+/// The machinery is `state`, made from the policy, called with the core
 /// guard held.
 ///   emptied(), reused()  a chunk has become wholly free, or is used again; emptied() answers `surplus` when too many are free
 ///   keep()               how many empty chunks stay when a surplus is given back
 template <class P>
 concept retention_policy = policy_on<P, axis::retention> && requires {
   requires std::same_as<decltype(P::traits), const retention_traits>;
-  typename P::part;
-} && requires(typename P::part& part) {
-  { part.emptied() } noexcept -> std::same_as<detail::outcome>;
-  { part.reused() } noexcept -> std::same_as<void>;
-  { part.keep() } noexcept -> std::same_as<std::size_t>;
-} && std::constructible_from<typename P::part, const P&>;
+  typename P::state;
+} && requires(typename P::state& state) {
+  { state.emptied() } noexcept -> std::same_as<detail::status>;
+  { state.reused() } noexcept -> std::same_as<void>;
+  { state.keep() } noexcept -> std::same_as<std::size_t>;
+} && std::constructible_from<typename P::state, const P&>;
 
 }  // namespace tarn
 

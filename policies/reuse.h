@@ -26,10 +26,10 @@ concept reuse_members = requires { requires column<typename P::template per_chun
                                  void** out, void* const* in, std::size_t n) {
                           { list.pop(chunks) } noexcept -> std::same_as<void*>;
                           { list.pop_slow(chunks) } noexcept -> std::same_as<void*>;
-                          { list.push(chunks, block) } noexcept -> std::same_as<outcome>;
-                          { list.make_room(chunks) } noexcept -> std::same_as<outcome>;
+                          { list.push(chunks, block) } noexcept -> std::same_as<status>;
+                          { list.make_room(chunks) } noexcept -> std::same_as<status>;
                           { list.pop_batch(chunks, out, n) } noexcept -> std::same_as<std::size_t>;
-                          { list.push_batch(chunks, in, n) } noexcept -> std::same_as<outcome>;
+                          { list.push_batch(chunks, in, n) } noexcept -> std::same_as<status>;
                           { list.drain(chunks, taker{}) } noexcept -> std::same_as<void>;
                         } &&
                         requires(typename P::template list<Traits>& list, typename Traits::chunk& chunk) {

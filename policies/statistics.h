@@ -14,21 +14,21 @@ namespace tarn {
 
 namespace detail {
 template <class P, class Traits>
-concept statistics_members = requires(typename P::template part<Traits>& part, std::size_t n) {
-  { part.on_allocate(n) } noexcept -> std::same_as<void>;
-  { part.on_deallocate(n) } noexcept -> std::same_as<void>;
-  { part.on_chunk(n) } noexcept -> std::same_as<void>;
-  { part.off_chunk(n) } noexcept -> std::same_as<void>;
-} && as_promised<P::traits.counts, requires(const typename P::template part<Traits>& part) {
-                               { part.read() } noexcept;
-                             }> && as_promised<P::traits.hears_release, requires(typename P::template part<Traits>& part) {
-                               { part.on_release() } noexcept -> std::same_as<void>;
-                             }> && std::constructible_from<typename P::template part<Traits>, const P&>;
+concept statistics_members = requires(typename P::template state<Traits>& state, std::size_t n) {
+  { state.on_allocate(n) } noexcept -> std::same_as<void>;
+  { state.on_deallocate(n) } noexcept -> std::same_as<void>;
+  { state.on_chunk(n) } noexcept -> std::same_as<void>;
+  { state.off_chunk(n) } noexcept -> std::same_as<void>;
+} && as_promised<P::traits.counts, requires(const typename P::template state<Traits>& state) {
+                               { state.read() } noexcept;
+                             }> && as_promised<P::traits.hears_release, requires(typename P::template state<Traits>& state) {
+                               { state.on_release() } noexcept -> std::same_as<void>;
+                             }> && std::constructible_from<typename P::template state<Traits>, const P&>;
 }  // namespace detail
 
 /// Everything that the pool uses of a statistics policy beside its traits.
-/// The machinery is `part<Traits>`, made from the policy; its counters are cells of the locking policy, so that they are atomic
-/// where hooks run outside every lock.
+/// The machinery is `state<Traits>`, made from the policy; its counters are cells of the locking policy, so that they are
+/// atomic where hooks run outside every lock.
 ///   on_allocate(blocks), on_deallocate(blocks)    called with the hit guard; of a sampled block with the core guard
 ///   on_chunk(bytes), off_chunk(bytes)             a chunk came or went; called with the core guard. Where the blocks
 ///                                                 are an array in the pool, only if the policy counts
@@ -37,7 +37,7 @@ concept statistics_members = requires(typename P::template part<Traits>& part, s
 ///                                                 chunks go
 template <class P, class Traits = void>
 concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, statistics_traits> && requires {
-  typename detail::template_name<P::template part>;
+  typename detail::template_name<P::template state>;
 } && (std::is_void_v<Traits> || detail::statistics_members<P, Traits>);
 
 }  // namespace tarn

@@ -62,7 +62,7 @@ struct checked_with {
   template <class Traits>
   using per_chunk = detail::block_records<record>;
   template <class Traits>
-  using part = detail::block_checks<Traits, checked_with>;
+  using state = detail::block_checks<Traits, checked_with>;
 
   const char* name = "";  // of the pool, in reports; it must outlive the pool
 };

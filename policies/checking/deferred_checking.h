@@ -24,9 +24,9 @@ struct deferred_checking {
   using per_chunk = detail::no_column<axis>;
 
   template <class Traits>
-  class part {
+  class state {
    public:
-    constexpr explicit part(const deferred_checking& policy) noexcept : name_(policy.name) {}
+    constexpr explicit state(const deferred_checking& policy) noexcept : name_(policy.name) {}
     void report(misuse& what) noexcept {
       what.pool_name = name_;
       detail::report_misuse(what);

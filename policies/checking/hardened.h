@@ -60,7 +60,7 @@ struct hardened_with {
   template <class Traits>
   using per_chunk = detail::block_records<record>;
   template <class Traits>
-  using part = detail::block_checks<Traits, hardened_with>;
+  using state = detail::block_checks<Traits, hardened_with>;
 
   const char* name = "";  // of the pool, in reports; it must outlive the pool
 };

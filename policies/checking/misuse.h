@@ -90,11 +90,11 @@ namespace detail {
 TARN_ONE_IN_PROCESS inline constinit atomic_word<misuse_handler> misuse_handler_now = print_and_abort;
 
 /// The last misuse that an operation came across, until nothing is held any more and it can be told. Costs a byte until then.
-class incident {
+class pending_report {
  public:
-  incident() noexcept {}  // the misuse is made when there is one
-  incident(const incident&) = delete;
-  incident& operator=(const incident&) = delete;
+  pending_report() noexcept {}  // the misuse is made when there is one
+  pending_report(const pending_report&) = delete;
+  pending_report& operator=(const pending_report&) = delete;
 
   bool seen() const noexcept { return seen_; }
   /// Precondition: seen().
@@ -109,9 +109,9 @@ class incident {
     return what_;
   }
   /// The same, for a call that is refused.
-  outcome refuse(misuse_kind kind, const void* address) noexcept {
+  status refuse(misuse_kind kind, const void* address) noexcept {
     note(kind, address);
-    return outcome::refused;
+    return status::refused;
   }
 
  private:

@@ -20,8 +20,8 @@ struct no_checking {
   using per_chunk = detail::no_column<axis>;
 
   template <class Traits>
-  struct part {
-    constexpr explicit part(const no_checking&) noexcept {}
+  struct state {
+    constexpr explicit state(const no_checking&) noexcept {}
   };
 };
 

@@ -47,11 +47,11 @@ struct sampled_guard_pages : Then {
 
   /// The sampled blocks. Whoever calls holds the core guard, but for due() and owns().
   template <class Traits>
-  class part : public Then::template part<Traits> {
-    using base = typename Then::template part<Traits>;
+  class state : public Then::template state<Traits> {
+    using base = typename Then::template state<Traits>;
 
    public:
-    constexpr explicit part(const sampled_guard_pages& policy) noexcept : base(policy) {
+    constexpr explicit state(const sampled_guard_pages& policy) noexcept : base(policy) {
       if constexpr (Then::traits.has_name) name_ = policy.name;
     }
 
@@ -65,7 +65,7 @@ struct sampled_guard_pages : Then {
       return slots_.take(bytes, alignment, {++sequence_, detail::this_thread_number()});
     }
     /// Returns whether the block is taken back. Whatever was wrong with it is noted.
-    bool give(void* block, detail::incident& one) noexcept {
+    bool give(void* block, detail::pending_report& one) noexcept {
       const detail::slot_view view = slots_.find(block);
       const detail::slot_verdict verdict = slots_.give(block, {++sequence_, detail::this_thread_number()});
       if (verdict.is == detail::slot_verdict::kind::done) [[likely]] return true;
@@ -94,7 +94,7 @@ struct sampled_guard_pages : Then {
     }
     /// The pool ends: as Then has it, and sampled blocks that are in use are leaks, too.
     template <class Chunks>
-    void on_end(Chunks& chunks, detail::incident& one, std::span<const void*> leaks) noexcept
+    void on_end(Chunks& chunks, detail::pending_report& one, std::span<const void*> leaks) noexcept
       requires(Then::traits.sees_end)
     {
       base::on_end(chunks, one, leaks);

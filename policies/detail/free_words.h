@@ -34,10 +34,10 @@ class free_words {
   /// Word `i` of a free block. By memcpy: no object of the user's is there any more, and none of ours yet.
   TARN_STEP void* read(void* block, std::size_t i) const noexcept {
     std::byte* const place = at(block, i);
-    if constexpr (memory_tools::active) memory_tools::open(place, sizeof(void*));
+    if constexpr (memory_tools::active) memory_tools::unpoison(place, sizeof(void*));
     std::uintptr_t word;
     std::memcpy(&word, place, sizeof word);
-    if constexpr (memory_tools::active) memory_tools::close(place, sizeof(void*));
+    if constexpr (memory_tools::active) memory_tools::poison(place, sizeof(void*));
     if constexpr (hidden) word ^= mask(place);
     return reinterpret_cast<void*>(word);
   }
@@ -45,9 +45,9 @@ class free_words {
     std::byte* const place = at(block, i);
     auto word = reinterpret_cast<std::uintptr_t>(value);
     if constexpr (hidden) word ^= mask(place);
-    if constexpr (memory_tools::active) memory_tools::open(place, sizeof(void*));
+    if constexpr (memory_tools::active) memory_tools::unpoison(place, sizeof(void*));
     std::memcpy(place, &word, sizeof word);
-    if constexpr (memory_tools::active) memory_tools::close(place, sizeof(void*));
+    if constexpr (memory_tools::active) memory_tools::poison(place, sizeof(void*));
   }
 
   /// Whether an address that was read may be followed; not null. Where not, the list must be dropped; the pool mends it.

@@ -11,7 +11,7 @@ namespace tarn::detail {
 
 /// What became of a block that was given back. A policy that never refuses answers with the constant `done`, so that
 /// the test for it vanishes.
-enum class outcome : unsigned char {
+enum class status : unsigned char {
   done,
   crowded,      // done, and the slow half must make room before the next
   surplus,      // done, and more chunks are empty than the retention policy keeps

@@ -12,7 +12,7 @@ namespace tarn::detail {
 
 template <class Store>
 struct zeroed_store : Store {
-  static constexpr store_traits traits = Store::traits.wrapped();  // an array in the pool would be zeroed by nobody
+  static constexpr auto traits = Store::traits.wrapped();  // an array in the pool would be zeroed by nobody
 
   constexpr zeroed_store()
     requires std::default_initializable<Store>

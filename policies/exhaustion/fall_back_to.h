@@ -60,9 +60,9 @@ class fall_back_to {
   constexpr explicit fall_back_to(const Store& store, const Growth& growth = {}) noexcept : store_(store), growth_(growth) {}
 
   template <class Traits>
-  class part {
+  class state {
    public:
-    constexpr explicit part(const fall_back_to& policy) noexcept : source_(policy.store_), growth_(policy.growth_) {}
+    constexpr explicit state(const fall_back_to& policy) noexcept : source_(policy.store_), growth_(policy.growth_) {}
     constexpr bool retry(std::size_t) noexcept { return false; }
     constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
       return growth_.next_chunk(last, total, stride);

@@ -23,9 +23,9 @@ struct reclaim_and_retry {
   static constexpr exhaustion_traits traits{.keeps_attempt = true, .reclaims = true};
 
   template <class Traits>
-  class part : public detail::no_second_store {
+  class state : public detail::no_second_store {
    public:
-    constexpr explicit part(const reclaim_and_retry&) noexcept : member_(Priority) {}
+    constexpr explicit state(const reclaim_and_retry&) noexcept : member_(Priority) {}
 
     using attempt = detail::reclaim_round;
     bool retry(std::size_t, attempt& round) noexcept {

@@ -17,8 +17,8 @@ struct report_exhaustion {
   static constexpr exhaustion_traits traits{.retries = false};
 
   template <class Traits>
-  struct part : detail::no_second_store {
-    constexpr explicit part(const report_exhaustion&) noexcept {}
+  struct state : detail::no_second_store {
+    constexpr explicit state(const report_exhaustion&) noexcept {}
     constexpr bool retry(std::size_t) noexcept { return false; }
   };
 };

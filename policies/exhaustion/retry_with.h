@@ -39,9 +39,9 @@ class retry_with {
   constexpr explicit retry_with(Handler handler) noexcept : handler_(std::move(handler)) {}
 
   template <class Traits>
-  class part : public detail::no_second_store {
+  class state : public detail::no_second_store {
    public:
-    constexpr explicit part(const retry_with& policy) noexcept : handler_(policy.handler_) {}
+    constexpr explicit state(const retry_with& policy) noexcept : handler_(policy.handler_) {}
     bool retry(std::size_t bytes) noexcept { return handler_(bytes); }
 
    private:

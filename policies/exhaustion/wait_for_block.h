@@ -25,9 +25,9 @@ struct wait_for_block {
   static constexpr exhaustion_traits traits{.keeps_attempt = true, .hears_frees = true};
 
   template <class Traits>
-  class part : public detail::no_second_store {
+  class state : public detail::no_second_store {
    public:
-    constexpr explicit part(const wait_for_block&) noexcept {}
+    constexpr explicit state(const wait_for_block&) noexcept {}
 
     /// One allocation that waits.
     class attempt {
@@ -40,8 +40,8 @@ struct wait_for_block {
       attempt& operator=(const attempt&) = delete;
 
      private:
-      friend part;
-      part* pool_ = nullptr;
+      friend state;
+      state* pool_ = nullptr;
       std::uint64_t deadline_ = 0;  // steady_nanoseconds()
     };
 

@@ -45,7 +45,7 @@ inline constexpr bool active = false;
 #endif
 
 /// Nobody may touch these bytes from now on, but through a window. What is in them stays.
-TARN_STEP void close([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+TARN_STEP void poison([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(TARN_ASAN)
   __asan_poison_memory_region(start, bytes);
 #elif defined(TARN_MSAN)
@@ -57,7 +57,7 @@ TARN_STEP void close([[maybe_unused]] const void* start, [[maybe_unused]] std::s
 }
 
 /// They may be touched again; what is in them counts as known.
-TARN_STEP void open([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+TARN_STEP void unpoison([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(TARN_ASAN)
   __asan_unpoison_memory_region(start, bytes);
 #elif defined(TARN_MSAN)
@@ -93,8 +93,8 @@ TARN_STEP void take_back([[maybe_unused]] void* block) noexcept {
 /// The pool itself touches closed bytes while this lives.
 class window {
  public:
-  TARN_STEP window(const void* start, std::size_t bytes) noexcept : start_(start), bytes_(bytes) { open(start, bytes); }
-  TARN_STEP ~window() { close(start_, bytes_); }
+  TARN_STEP window(const void* start, std::size_t bytes) noexcept : start_(start), bytes_(bytes) { unpoison(start, bytes); }
+  TARN_STEP ~window() { poison(start_, bytes_); }
   window(const window&) = delete;
   window& operator=(const window&) = delete;
 

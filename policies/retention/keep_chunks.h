@@ -16,9 +16,9 @@ struct keep_chunks {
   using axis = tarn::axis::retention;
   static constexpr retention_traits traits{};
 
-  struct part {
-    constexpr explicit part(const keep_chunks&) noexcept {}
-    constexpr detail::outcome emptied() noexcept { return detail::outcome::done; }
+  struct state {
+    constexpr explicit state(const keep_chunks&) noexcept {}
+    constexpr detail::status emptied() noexcept { return detail::status::done; }
     constexpr void reused() noexcept {}
     constexpr std::size_t keep() const noexcept { return static_cast<std::size_t>(-1); }
   };

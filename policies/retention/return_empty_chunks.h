@@ -27,11 +27,11 @@ struct return_empty_chunks {
   };
   static constexpr retention_traits traits{.returns_chunks = true};
 
-  class part {
+  class state {
    public:
-    constexpr explicit part(const return_empty_chunks&) noexcept {}
-    constexpr detail::outcome emptied() noexcept {
-      return ++empty_ > High ? detail::outcome::surplus : detail::outcome::done;
+    constexpr explicit state(const return_empty_chunks&) noexcept {}
+    constexpr detail::status emptied() noexcept {
+      return ++empty_ > High ? detail::status::surplus : detail::status::done;
     }
     constexpr void reused() noexcept { --empty_; }
     constexpr std::size_t keep() const noexcept { return Low; }

@@ -77,16 +77,16 @@ struct batch_reuse {
       }
       return pop(chunks);
     }
-    TARN_STEP detail::outcome push(chunks_type&, void* block) noexcept {
+    TARN_STEP detail::status push(chunks_type&, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
-      return front_.push(block) ? detail::outcome::done : detail::outcome::crowded;
+      return front_.push(block) ? detail::status::done : detail::status::crowded;
     }
     /// The front gets (larger) storage, or the older half of it goes to the back end, batch by batch.
-    TARN_NOINLINE detail::outcome make_room(chunks_type& chunks) noexcept {
+    TARN_NOINLINE detail::status make_room(chunks_type& chunks) noexcept {
       if (front_.closed()) front_.open();
       else if (larger_ != nullptr && front_.capacity() != Front) front_.move_to(larger_, Front + 1);
       else pack(chunks);
-      return detail::outcome::done;
+      return detail::status::done;
     }
 
     // Not inlined: what unpacks 64 addresses would be looked at beside the caller's array, of perhaps five, and warned about.
@@ -101,7 +101,7 @@ struct batch_reuse {
       }
       return got;
     }
-    detail::outcome push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
+    detail::status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
       while (n != 0) {  // from the end, so that the first of the batch is handed out first
         if (front_.room() == 1) make_room(chunks);
         const std::size_t taken = detail::smaller(n, front_.room() - 1);
@@ -109,7 +109,7 @@ struct batch_reuse {
         std::memcpy(front_.fill(taken), in + n, taken * sizeof(void*));
         front_.filled(taken, taken);
       }
-      return detail::outcome::done;
+      return detail::status::done;
     }
 
     void adopted(typename Traits::chunk& chunk) noexcept {
@@ -125,7 +125,7 @@ struct batch_reuse {
       forget();
     }
     void restore(chunks_type& chunks, void* block) noexcept {
-      if (push(chunks, block) == detail::outcome::crowded) make_room(chunks);
+      if (push(chunks, block) == detail::status::crowded) make_room(chunks);
     }
     void forget() noexcept {
       front_.close();

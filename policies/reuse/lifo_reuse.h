@@ -49,22 +49,22 @@ struct lifo_reuse {
       void* const block = pop(chunks);
       return block != nullptr ? block : carve(chunks);
     }
-    TARN_STEP detail::outcome push(chunks_type& chunks, void* block) noexcept {
+    TARN_STEP detail::status push(chunks_type& chunks, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
       words(chunks).write(block, 0, head_);
       head_ = block;
-      return detail::outcome::done;
+      return detail::status::done;
     }
-    detail::outcome make_room(chunks_type&) noexcept { return detail::outcome::done; }  // there always is
+    detail::status make_room(chunks_type&) noexcept { return detail::status::done; }  // there always is
 
     std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
       std::size_t got = 0;
       while (got != n && head_ != nullptr) out[got++] = pop(chunks);
       return got + chunks.carve(out + got, n - got);
     }
-    detail::outcome push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
+    detail::status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
       while (n != 0) push(chunks, in[--n]);  // the first of the batch is handed out first
-      return detail::outcome::done;
+      return detail::status::done;
     }
 
     void adopted(typename Traits::chunk&) noexcept {}

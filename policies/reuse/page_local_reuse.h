@@ -71,7 +71,7 @@ struct page_local_reuse {
   class list {
     using chunks_type = typename Traits::chunks;
     using chunk = typename Traits::chunk;
-    using outcome = detail::outcome;
+    using status = detail::status;
 
    public:
     TARN_STEP void* pop(chunks_type&) noexcept {
@@ -89,15 +89,15 @@ struct page_local_reuse {
       }
       return pop(chunks);
     }
-    TARN_STEP outcome push(chunks_type&, void* block) noexcept {
+    TARN_STEP status push(chunks_type&, void* block) noexcept {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
-      return front_.push(block) ? outcome::done : outcome::crowded;
+      return front_.push(block) ? status::done : status::crowded;
     }
     /// The older half of the front goes to the bitmaps.
-    TARN_NOINLINE outcome make_room(chunks_type& chunks) noexcept {
+    TARN_NOINLINE status make_room(chunks_type& chunks) noexcept {
       if (front_.closed()) {
         front_.open();
-        return outcome::done;
+        return status::done;
       }
       return flush(chunks, own_capacity(chunks) / 2 - 1);
     }
@@ -107,10 +107,10 @@ struct page_local_reuse {
       for (std::size_t i = 0; i != got; ++i) out[i] = front_.pop();
       return got + take(chunks, out + got, n - got);
     }
-    outcome push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
-      outcome answer = outcome::done;
+    status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
+      status answer = status::done;
       while (n != 0) {  // from the end, so that the first of the batch is handed out first
-        if (front_.room() == 1 && make_room(chunks) == outcome::surplus) answer = outcome::surplus;
+        if (front_.room() == 1 && make_room(chunks) == status::surplus) answer = status::surplus;
         const std::size_t taken = detail::smaller(n, front_.room() - 1);
         n -= taken;
         std::memcpy(front_.fill(taken), in + n, taken * sizeof(void*));
@@ -127,7 +127,7 @@ struct page_local_reuse {
       while (const std::size_t got = take_free(chunks, some, batch)) detail::each_of(some, got, take);
     }
     void restore(chunks_type& chunks, void* block) noexcept {
-      if (push(chunks, block) == outcome::crowded) make_room(chunks);
+      if (push(chunks, block) == status::crowded) make_room(chunks);
     }
     void forget() noexcept {
       front_.close();
@@ -203,15 +203,15 @@ struct page_local_reuse {
     }
 
     /// All but the `keep` newest entries of the front go to the bitmaps.
-    outcome flush(chunks_type& chunks, std::size_t keep) noexcept {
+    status flush(chunks_type& chunks, std::size_t keep) noexcept {
       const std::size_t n = front_.size() - detail::smaller(keep, front_.size());
-      outcome answer = outcome::done;
+      status answer = status::done;
       detail::each_marked_word(chunks, front_.entries() + front_.size() - n, n,
                                [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t blocks) {
                                  outside_ -= blocks;
                                  c.bitmap.mark(word, mask, blocks);
                                  shelve(c);
-                                 if (c.shelf == 0 && chunks.chunk_emptied() == outcome::surplus) answer = outcome::surplus;
+                                 if (c.shelf == 0 && chunks.chunk_emptied() == status::surplus) answer = status::surplus;
                                });
       front_.drop_oldest(n);
       resize_front(chunks);

@@ -27,13 +27,13 @@ struct counting_statistics {
   static constexpr statistics_traits traits{.counts = true, .hears_release = true};
 
   template <class Traits>
-  class part {
+  class state {
     template <class T>
     using cell = typename Traits::template cell<T>;
 
    public:
     static constexpr bool counts = true;
-    constexpr explicit part(const counting_statistics&) noexcept {}
+    constexpr explicit state(const counting_statistics&) noexcept {}
 
     TARN_STEP constexpr void on_allocate(std::size_t blocks) noexcept {
       allocations_ += blocks;

@@ -17,9 +17,9 @@ struct no_statistics {
   static constexpr statistics_traits traits{};
 
   template <class Traits>
-  struct part {
+  struct state {
     static constexpr bool counts = false;
-    constexpr explicit part(const no_statistics&) noexcept {}
+    constexpr explicit state(const no_statistics&) noexcept {}
     TARN_STEP constexpr void on_allocate(std::size_t) noexcept {}
     TARN_STEP constexpr void on_deallocate(std::size_t) noexcept {}
     constexpr void on_chunk(std::size_t) noexcept {}

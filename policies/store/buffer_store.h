@@ -46,10 +46,10 @@ class buffer_store {
       return {start, rest};
     }
     void release(detail::memory region, std::size_t) noexcept {
-      detail::memory_tools::close(region.start, region.bytes);
+      detail::memory_tools::poison(region.start, region.bytes);
       given_ = false;
     }
-    void end() noexcept { detail::memory_tools::open(bytes_.data(), bytes_.size()); }
+    void end() noexcept { detail::memory_tools::unpoison(bytes_.data(), bytes_.size()); }
 
    private:
     std::size_t skip(std::size_t alignment) const noexcept {

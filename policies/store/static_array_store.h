@@ -39,7 +39,7 @@ struct static_array_store {
 
     std::byte* start() noexcept { return storage_.bytes; }
     const std::byte* start() const noexcept { return storage_.bytes; }
-    void end() noexcept { detail::memory_tools::open(start(), size); }
+    void end() noexcept { detail::memory_tools::unpoison(start(), size); }
 
    private:
     // Starts as the empty member: a constant that costs no byte in the program's file.
@@ -65,7 +65,7 @@ struct static_array_store {
       return {array::start(), array::size};
     }
     void release(detail::memory, std::size_t) noexcept {
-      detail::memory_tools::close(array::start(), array::size);
+      detail::memory_tools::poison(array::start(), array::size);
       given_ = false;
     }
     using array::end;

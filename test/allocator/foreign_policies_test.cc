@@ -68,11 +68,11 @@ struct counting {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Traits>
-  struct part {
+  struct state {
     struct figures {
       std::size_t live, chunks, bytes;
     };
-    explicit part(const counting&) noexcept {}
+    explicit state(const counting&) noexcept {}
     void on_allocate(std::size_t n) noexcept { live += n; }
     void on_deallocate(std::size_t n) noexcept { live -= n; }
     void on_chunk(std::size_t b) noexcept { chunks += 1; bytes += b; }
@@ -98,22 +98,22 @@ struct suspicious {
     std::span<std::byte> column;
   };
   template <class Traits>
-  struct part {
-    explicit part(const suspicious&) noexcept {}
+  struct state {
+    explicit state(const suspicious&) noexcept {}
     template <class Core>
-    detail::outcome on_allocate(Core& core, void* block) noexcept {
+    detail::status on_allocate(Core& core, void* block) noexcept {
       if (core.find(block) == nullptr) std::abort();
       live.insert(block);
-      return detail::outcome::done;
+      return detail::status::done;
     }
     template <class Core>
-    void describe_allocate(Core&, void*, detail::incident&) noexcept {}
+    void describe_allocate(Core&, void*, detail::pending_report&) noexcept {}
     template <class Core>
-    detail::outcome on_deallocate(Core& core, void* block) noexcept {
-      return core.find(block) != nullptr && live.erase(block) == 1 ? detail::outcome::done : detail::outcome::refused;
+    detail::status on_deallocate(Core& core, void* block) noexcept {
+      return core.find(block) != nullptr && live.erase(block) == 1 ? detail::status::done : detail::status::refused;
     }
     template <class Core>
-    void describe_deallocate(Core& core, void* block, detail::incident& one) noexcept {
+    void describe_deallocate(Core& core, void* block, detail::pending_report& one) noexcept {
       if (core.find(block) == nullptr) one.note(misuse_kind::foreign_pointer, block);
       else if (!live.contains(block)) one.note(misuse_kind::double_free, block);
     }
@@ -168,8 +168,8 @@ struct second_chance : second_chance_values {
   static constexpr tarn::exhaustion_traits traits{.extra_chunks = 2};
 
   template <class Traits>
-  struct part {
-    explicit part(const second_chance& p) noexcept : policy(p) {}
+  struct state {
+    explicit state(const second_chance& p) noexcept : policy(p) {}
     bool retry(std::size_t bytes) noexcept {
       if (policy.hoard->empty() || bytes != 64) return false;
       policy.give_back(policy.hoard->back());  // into the very pool that is out of blocks: nothing is held
@@ -216,9 +216,9 @@ BOOST_AUTO_TEST_CASE(an_exhaustion_policy_with_a_handler_and_a_second_store) {
 struct tidy_retention {
   using axis = tarn::axis::retention;
   static constexpr tarn::retention_traits traits{.returns_chunks = true};
-  struct part {
-    explicit part(const tidy_retention&) noexcept {}
-    detail::outcome emptied() noexcept { return detail::outcome::surplus; }
+  struct state {
+    explicit state(const tidy_retention&) noexcept {}
+    detail::status emptied() noexcept { return detail::status::surplus; }
     void reused() noexcept {}
     std::size_t keep() const noexcept { return 0; }
   };
@@ -255,19 +255,19 @@ struct counted_reuse : lifo_reuse<> {
     }
     void* pop(core& c) noexcept { return counted(base::pop(c)); }
     void* pop_slow(core& c) noexcept { return counted(base::pop_slow(c)); }
-    detail::outcome push(core& c, void* block) noexcept {
+    detail::status push(core& c, void* block) noexcept {
       base::push(c, block);
-      return --out_ == 0 ? c.chunk_emptied() : detail::outcome::done;
+      return --out_ == 0 ? c.chunk_emptied() : detail::status::done;
     }
     std::size_t pop_batch(core& c, void** out, std::size_t n) noexcept {
       const std::size_t got = base::pop_batch(c, out, n);
       out_ += got;
       return got;
     }
-    detail::outcome push_batch(core& c, void* const* in, std::size_t n) noexcept {
+    detail::status push_batch(core& c, void* const* in, std::size_t n) noexcept {
       base::push_batch(c, in, n);
       out_ -= n;
-      return out_ == 0 ? c.chunk_emptied() : detail::outcome::done;
+      return out_ == 0 ? c.chunk_emptied() : detail::status::done;
     }
 
    private:
@@ -318,19 +318,19 @@ struct pocket_locking {
       return base::pop_slow(pool);
     }
     template <class Pool>
-    detail::outcome push(Pool&, void* block) noexcept {
-      if (pocket_ != nullptr) return detail::outcome::full;
+    detail::status push(Pool&, void* block) noexcept {
+      if (pocket_ != nullptr) return detail::status::full;
       pocket_ = block;
-      return detail::outcome::done;
+      return detail::status::done;
     }
     template <class Pool>
-    detail::outcome push_slow(Pool& pool, void* block) noexcept {
+    detail::status push_slow(Pool& pool, void* block) noexcept {
       return base::push(pool, std::exchange(pocket_, block));
     }
     template <class Pool>
     void drain(Pool& pool) noexcept {
       if (void* const block = pop(pool))
-        if (base::push(pool, block) == detail::outcome::crowded) base::make_room(pool);
+        if (base::push(pool, block) == detail::status::crowded) base::make_room(pool);
     }
     template <class Pool>
     void drain_all(Pool& pool) noexcept {

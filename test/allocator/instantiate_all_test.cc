@@ -32,9 +32,9 @@ inline constexpr parts made{};
 // clang 14 makes members, too, whose `requires` is false (mended in a later one). There the class itself must do, and what
 // other tests use of it.
 #if defined(__clang__) && __clang_major__ < 16
-#define MAKE(key, part, ...) static_assert(sizeof(part<__VA_ARGS__>) != 0);
+#define MAKE(key, state, ...) static_assert(sizeof(state<__VA_ARGS__>) != 0);
 #else
-#define MAKE(key, part, ...) template key part<__VA_ARGS__>;
+#define MAKE(key, state, ...) template key state<__VA_ARGS__>;
 #endif
 // What the first word of a row stands for.
 #define MAKE_plain(...) MAKE(struct, detail::plain_path, test::state_of<__VA_ARGS__>)

@@ -18,8 +18,8 @@ struct counting {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{};
   template <class Traits>
-  struct part {
-    constexpr explicit part(const counting&) noexcept {}
+  struct state {
+    constexpr explicit state(const counting&) noexcept {}
     void on_allocate(std::size_t n) noexcept { live += n; }
     void on_deallocate(std::size_t n) noexcept { live -= n; }
     void on_chunk(std::size_t) noexcept {}
@@ -33,8 +33,8 @@ struct doubtful {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{};
   template <class Traits>
-  struct part : counting<std::size_t>::part<Traits> {
-    constexpr explicit part(const doubtful&) noexcept : counting<std::size_t>::part<Traits>({}) {}
+  struct state : counting<std::size_t>::state<Traits> {
+    constexpr explicit state(const doubtful&) noexcept : counting<std::size_t>::state<Traits>({}) {}
     void on_allocate(std::size_t n) noexcept { look(n); }
     void on_deallocate(std::size_t n) noexcept { look(n); }
     void look(std::size_t n) noexcept {
@@ -47,20 +47,20 @@ struct doubtful {
 struct wary : tarn::no_checking {
   static constexpr tarn::checking_traits traits{.refuses = true};
   template <class Traits>
-  struct part : tarn::no_checking::part<Traits> {
-    using tarn::no_checking::part<Traits>::part;
+  struct state : tarn::no_checking::state<Traits> {
+    using tarn::no_checking::state<Traits>::state;
     template <class Core>
-    tarn::detail::outcome on_allocate(Core&, void* block) noexcept {
-      return block == forbidden ? tarn::detail::outcome::refused : tarn::detail::outcome::done;
+    tarn::detail::status on_allocate(Core&, void* block) noexcept {
+      return block == forbidden ? tarn::detail::status::refused : tarn::detail::status::done;
     }
     template <class Core>
-    tarn::detail::outcome on_deallocate(Core&, void* block) noexcept {
-      return block == forbidden ? tarn::detail::outcome::refused : tarn::detail::outcome::done;
+    tarn::detail::status on_deallocate(Core&, void* block) noexcept {
+      return block == forbidden ? tarn::detail::status::refused : tarn::detail::status::done;
     }
     template <class Core>
-    void describe_allocate(Core&, void*, tarn::detail::incident&) noexcept {}
+    void describe_allocate(Core&, void*, tarn::detail::pending_report&) noexcept {}
     template <class Core>
-    void describe_deallocate(Core&, void*, tarn::detail::incident&) noexcept {}
+    void describe_deallocate(Core&, void*, tarn::detail::pending_report&) noexcept {}
     void report(tarn::misuse&) noexcept {}
     void* forbidden = nullptr;
   };

@@ -27,8 +27,8 @@ namespace absent_statistics {
 struct allocation_count : tarn::no_statistics {
   static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Traits>
-  struct part {
-    constexpr explicit part(const allocation_count&) noexcept {}
+  struct state {
+    constexpr explicit state(const allocation_count&) noexcept {}
     constexpr void on_allocate(std::size_t blocks) noexcept { total += blocks; }
     constexpr void on_deallocate(std::size_t) noexcept {}
     constexpr void on_chunk(std::size_t) noexcept {}

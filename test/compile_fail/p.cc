@@ -251,15 +251,15 @@ namespace p6_retention_without_keep {
 struct forgetful {
   using axis = tarn::axis::retention;
   static constexpr tarn::retention_traits traits{};
-  struct part {
-    constexpr explicit part(const forgetful&) noexcept {}
-    constexpr tarn::detail::outcome emptied() noexcept { return tarn::detail::outcome::done; }
+  struct state {
+    constexpr explicit state(const forgetful&) noexcept {}
+    constexpr tarn::detail::status emptied() noexcept { return tarn::detail::status::done; }
     constexpr void reused() noexcept {}
   };
 };
 struct mindful : forgetful {
-  struct part : forgetful::part {
-    using forgetful::part::part;
+  struct state : forgetful::state {
+    using forgetful::state::state;
     constexpr std::size_t keep() const noexcept { return 1; }
   };
 };
@@ -291,15 +291,15 @@ tarn::pool<tarn::static_size<64>, partless> wrong;
 namespace p7_exhaustion_that_may_throw {
 struct throwing_handler : tarn::report_exhaustion {
   template <class Traits>
-  struct part : tarn::report_exhaustion::part<Traits> {
-    using tarn::report_exhaustion::part<Traits>::part;
+  struct state : tarn::report_exhaustion::state<Traits> {
+    using tarn::report_exhaustion::state<Traits>::state;
     bool retry(std::size_t) { throw 1; }
   };
 };
 struct quiet_handler : tarn::report_exhaustion {
   template <class Traits>
-  struct part : tarn::report_exhaustion::part<Traits> {
-    using tarn::report_exhaustion::part<Traits>::part;
+  struct state : tarn::report_exhaustion::state<Traits> {
+    using tarn::report_exhaustion::state<Traits>::state;
     bool retry(std::size_t) noexcept { return false; }
   };
 };
@@ -367,19 +367,19 @@ template <class Verdict>
 struct checking_of : tarn::no_checking {
   static constexpr tarn::checking_traits traits{.refuses = true};
   template <class Traits>
-  struct part {
+  struct state {
     using core = typename Traits::chunks;
-    constexpr explicit part(const checking_of&) noexcept {}
-    tarn::detail::outcome on_allocate(core&, void*) noexcept { return tarn::detail::outcome::done; }
+    constexpr explicit state(const checking_of&) noexcept {}
+    tarn::detail::status on_allocate(core&, void*) noexcept { return tarn::detail::status::done; }
     Verdict on_deallocate(core&, void*) noexcept { return Verdict(); }
-    void describe_allocate(core&, void*, tarn::detail::incident&) noexcept {}
-    void describe_deallocate(core&, void*, tarn::detail::incident&) noexcept {}
+    void describe_allocate(core&, void*, tarn::detail::pending_report&) noexcept {}
+    void describe_deallocate(core&, void*, tarn::detail::pending_report&) noexcept {}
     void report(tarn::misuse&) noexcept {}
   };
 };
 
 #ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, checking_of<tarn::detail::outcome>> right;
+tarn::pool<tarn::static_size<64>, checking_of<tarn::detail::status>> right;
 #else
 tarn::pool<tarn::static_size<64>, checking_of<void>> wrong;
 #endif
@@ -391,15 +391,15 @@ namespace p9_statistics_that_cannot_be_read {
 struct secretive : tarn::no_statistics {
   static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Traits>
-  struct part : tarn::no_statistics::part<Traits> {
-    using tarn::no_statistics::part<Traits>::part;
+  struct state : tarn::no_statistics::state<Traits> {
+    using tarn::no_statistics::state<Traits>::state;
   };
 };
 struct open_book : tarn::no_statistics {
   static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Traits>
-  struct part : secretive::part<Traits> {
-    constexpr explicit part(const open_book&) noexcept : secretive::part<Traits>(secretive{}) {}
+  struct state : secretive::state<Traits> {
+    constexpr explicit state(const open_book&) noexcept : secretive::state<Traits>(secretive{}) {}
     constexpr int read() const noexcept { return 0; }
   };
 };
@@ -419,16 +419,16 @@ struct block_counter {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{};
   template <class Traits>
-  struct part {
-    constexpr explicit part(const block_counter&) noexcept {}
+  struct state {
+    constexpr explicit state(const block_counter&) noexcept {}
     constexpr void on_allocate(std::size_t) noexcept {}
     constexpr void on_deallocate(std::size_t) noexcept {}
   };
 };
 struct full_counter : block_counter {
   template <class Traits>
-  struct part : block_counter::part<Traits> {
-    using block_counter::part<Traits>::part;
+  struct state : block_counter::state<Traits> {
+    using block_counter::state<Traits>::state;
     constexpr void on_chunk(std::size_t) noexcept {}
     constexpr void off_chunk(std::size_t) noexcept {}
   };

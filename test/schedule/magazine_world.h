@@ -39,13 +39,13 @@ class heap {
     while (got != n && size_ != 0) out[got++] = free_[--size_];
     return got;
   }
-  detail::outcome push_batch(heap&, void* const* in, std::size_t n) noexcept {
+  detail::status push_batch(heap&, void* const* in, std::size_t n) noexcept {
     check();
     for (std::size_t i = 0; i != n; ++i) {
       if (size_ == capacity_) the_scheduler.fail("more blocks are given back than there are");
       else free_[size_++] = in[i];
     }
-    return detail::outcome::done;
+    return detail::status::done;
   }
 
   static std::size_t number_of(const void* b) noexcept {
@@ -184,7 +184,7 @@ class magazine_world {
   void deallocate(void* block) noexcept {
     the_memory.written(block);
     owners_[heap::number_of(block)] = nobody;
-    if (pool_.locking.push(pool_, block) == detail::outcome::done) return;
+    if (pool_.locking.push(pool_, block) == detail::status::done) return;
     pool_.locking.push_slow(pool_, block);
     if (pool_.locking.starves()) feed();
   }

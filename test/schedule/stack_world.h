@@ -55,9 +55,9 @@ class carver {
         out[got++] = c->first + geometry().distance(c->carved++) + geometry().offset();
     return got;
   }
-  detail::outcome push_batch(carver&, void* const*, std::size_t) noexcept {
+  detail::status push_batch(carver&, void* const*, std::size_t) noexcept {
     the_scheduler.fail("a block came back to the list");
-    return detail::outcome::done;
+    return detail::status::done;
   }
 
  private:

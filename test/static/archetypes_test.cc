@@ -55,9 +55,9 @@ namespace {
 
 using tarn::detail::chunk_request;
 using tarn::detail::free_link;
-using tarn::detail::incident;
+using tarn::detail::pending_report;
 using tarn::detail::memory;
-using tarn::detail::outcome;
+using tarn::detail::status;
 constexpr int none = -1;
 
 // The traits of an archetype, which may lack.
@@ -149,14 +149,14 @@ struct store_archetype : store_says<Lacking != 0> {
 template <int Lacking>
 struct retention_archetype : retention_says<Lacking != 0> {
   using axis = tarn::axis::retention;
-  struct part {
-    explicit part(const retention_archetype&) noexcept
+  struct state {
+    explicit state(const retention_archetype&) noexcept
       requires(Lacking != 1)
     {}
-    outcome emptied() noexcept
+    status emptied() noexcept
       requires(Lacking != 2)
     {
-      return outcome::done;
+      return status::done;
     }
     void reused() noexcept
       requires(Lacking != 3)
@@ -173,8 +173,8 @@ template <int Lacking>
 struct exhaustion_archetype : exhaustion_says<Lacking != 0> {
   using axis = tarn::axis::exhaustion;
   template <class Traits>
-  struct part {
-    explicit part(const exhaustion_archetype&) noexcept
+  struct state {
+    explicit state(const exhaustion_archetype&) noexcept
       requires(Lacking != 1)
     {}
     bool retry(std::size_t) noexcept
@@ -210,27 +210,27 @@ template <int Lacking>
 struct checking_archetype : checking_says<Lacking != 0>, with_per_chunk<tarn::axis::checking, Lacking != 1> {
   using axis = tarn::axis::checking;
   template <class Traits>
-  struct part {
-    explicit part(const checking_archetype&) noexcept
+  struct state {
+    explicit state(const checking_archetype&) noexcept
       requires(Lacking != 2)
     {}
-    outcome on_allocate(typename Traits::chunks&, void*) noexcept
+    status on_allocate(typename Traits::chunks&, void*) noexcept
       requires(Lacking != 3)
     {
       ++checked.handed_out;
-      return outcome::done;
+      return status::done;
     }
-    outcome on_deallocate(typename Traits::chunks&, void* block) noexcept
+    status on_deallocate(typename Traits::chunks&, void* block) noexcept
       requires(Lacking != 4)
     {
-      if (block == &no_block) return outcome::refused;
+      if (block == &no_block) return status::refused;
       ++checked.taken_back;
-      return outcome::done;
+      return status::done;
     }
-    void describe_allocate(typename Traits::chunks&, void*, incident&) noexcept
+    void describe_allocate(typename Traits::chunks&, void*, pending_report&) noexcept
       requires(Lacking != 5)
     {}
-    void describe_deallocate(typename Traits::chunks&, void* block, incident& one) noexcept
+    void describe_deallocate(typename Traits::chunks&, void* block, pending_report& one) noexcept
       requires(Lacking != 6)
     {
       one.note(tarn::misuse_kind::foreign_pointer, block);
@@ -247,8 +247,8 @@ template <int Lacking>
 struct statistics_archetype : statistics_says<Lacking != 0> {
   using axis = tarn::axis::statistics;
   template <class Traits>
-  struct part {
-    explicit part(const statistics_archetype&) noexcept
+  struct state {
+    explicit state(const statistics_archetype&) noexcept
       requires(Lacking != 1)
     {}
     void on_allocate(std::size_t n) noexcept
@@ -295,28 +295,28 @@ struct reuse_archetype : reuse_says<Lacking != 0>, with_per_chunk<tarn::axis::re
       c.carve(&block, 1);
       return block;
     }
-    outcome push(core& c, void* block) noexcept
+    status push(core& c, void* block) noexcept
       requires(Lacking != 4)
     {
       words(c).write(block, 0, head);
       head = block;
-      return outcome::done;
+      return status::done;
     }
-    outcome make_room(core&) noexcept
+    status make_room(core&) noexcept
       requires(Lacking != 5)
     {
-      return outcome::done;
+      return status::done;
     }
     std::size_t pop_batch(core& c, void** out, std::size_t n) noexcept
       requires(Lacking != 6)
     {
       return c.carve(out, n);
     }
-    outcome push_batch(core& c, void* const* in, std::size_t n) noexcept
+    status push_batch(core& c, void* const* in, std::size_t n) noexcept
       requires(Lacking != 7)
     {
       for (; n != 0; head = in[--n]) words(c).write(in[n - 1], 0, head);
-      return outcome::done;
+      return status::done;
     }
     template <class Take>
     void drain(core& c, Take take) noexcept
@@ -381,19 +381,19 @@ struct locking_archetype : locking_says<Lacking != 0>, with_per_chunk<tarn::axis
       return pool.list.pop_slow(pool.chunks);
     }
     template <class Pool>
-    outcome push(Pool& pool, void* block) noexcept
+    status push(Pool& pool, void* block) noexcept
       requires(Lacking != 7)
     {
       return pool.list.push(pool.chunks, block);
     }
     template <class Pool>
-    outcome push_slow(Pool& pool, void* block) noexcept
+    status push_slow(Pool& pool, void* block) noexcept
       requires(Lacking != 8)
     {
       return pool.list.push(pool.chunks, block);
     }
     template <class Pool>
-    outcome make_room(Pool& pool) noexcept
+    status make_room(Pool& pool) noexcept
       requires(Lacking != 9)
     {
       return pool.list.make_room(pool.chunks);
@@ -405,7 +405,7 @@ struct locking_archetype : locking_says<Lacking != 0>, with_per_chunk<tarn::axis
       return pool.list.pop_batch(pool.chunks, out, n);
     }
     template <class Pool>
-    outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept
+    status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept
       requires(Lacking != 11)
     {
       return pool.list.push_batch(pool.chunks, in, n);
@@ -549,12 +549,12 @@ template <class Answer>
 struct checking_that_answers : tarn::no_checking {  // on_deallocate() does, with no_checking's constants
   static constexpr tarn::checking_traits traits{.refuses = true};
   template <class Traits>
-  struct part {
-    constexpr explicit part(const checking_that_answers&) noexcept {}
-    outcome on_allocate(typename Traits::chunks&, void*) noexcept { return outcome::done; }
+  struct state {
+    constexpr explicit state(const checking_that_answers&) noexcept {}
+    status on_allocate(typename Traits::chunks&, void*) noexcept { return status::done; }
     Answer on_deallocate(typename Traits::chunks&, void*) noexcept { return Answer(); }
-    void describe_allocate(typename Traits::chunks&, void*, incident&) noexcept {}
-    void describe_deallocate(typename Traits::chunks&, void*, incident&) noexcept {}
+    void describe_allocate(typename Traits::chunks&, void*, pending_report&) noexcept {}
+    void describe_deallocate(typename Traits::chunks&, void*, pending_report&) noexcept {}
     void report(tarn::misuse&) noexcept {}
   };
 };
@@ -597,7 +597,7 @@ static_assert(!tarn::growth_policy<throwing_growth> && !tarn::growth_policy<muta
 static_assert(!tarn::growth_policy<growth_with_value>);
 static_assert(!tarn::pool_takes<deaf_locking>() && !tarn::pool_takes<bottomless>());
 static_assert(!tarn::pool_takes<wrong_result>() && !tarn::size_policy<size_of_int>);
-static_assert(tarn::pool_takes<checking_that_answers<outcome>>() && !tarn::pool_takes<checking_that_answers<bool>>());
+static_assert(tarn::pool_takes<checking_that_answers<status>>() && !tarn::pool_takes<checking_that_answers<bool>>());
 static_assert(!tarn::pool_takes<forgetful>());
 static_assert(!tarn::pool_takes<unpromised_end>() && !tarn::pool_takes<promised_end>() && !tarn::pool_takes<unpromised_room>());
 static_assert(!tarn::pool_takes<deaf_counter>() && !tarn::pool_takes<impatient>() && !tarn::store_policy<other_traits>);

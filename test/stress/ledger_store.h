@@ -117,8 +117,8 @@ struct asking_exhaustion {
   static inline std::atomic<bool (*)() noexcept> handler{nullptr};
 
   template <class Traits>
-  struct part {
-    constexpr explicit part(const asking_exhaustion&) noexcept {}
+  struct state {
+    constexpr explicit state(const asking_exhaustion&) noexcept {}
     bool retry(std::size_t) noexcept {
       const auto ask = handler.load();
       return ask != nullptr && ask();

@@ -39,7 +39,7 @@ class array_chunk {
   /// The next block that was never handed out, or null.
   void* carve() noexcept {
     if (carved_ == capacity()) return nullptr;
-    if (carved_ == 0) memory_tools::close(array_.start(), geometry().extent(capacity()));
+    if (carved_ == 0) memory_tools::poison(array_.start(), geometry().extent(capacity()));
     return block_at(carved_++);
   }
   std::size_t carve(void** out, std::size_t n) noexcept {
@@ -55,7 +55,7 @@ class array_chunk {
   /// As new. Returns the bytes of the array, or 0 where no block was handed out.
   std::size_t forget() noexcept {
     if (carved_ == 0) return 0;
-    memory_tools::close(array_.start(), geometry().extent(capacity()));
+    memory_tools::poison(array_.start(), geometry().extent(capacity()));
     carved_ = 0;
     return geometry().extent(capacity());
   }

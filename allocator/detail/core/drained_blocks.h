@@ -23,7 +23,7 @@ template <class Chunks>
 struct block_linker {
   void operator()(void* block) const noexcept {
     void* const links = owner.geometry().links(block);
-    memory_tools::open(links, sizeof(free_link));
+    memory_tools::unpoison(links, sizeof(free_link));
     first = ::new (links) free_link{first};
   }
   const Chunks& owner;
@@ -59,7 +59,7 @@ template <class State>
 void restore(State& s, free_link* links) noexcept {
   while (links != nullptr) {
     free_link* const next = links->next;
-    memory_tools::close(links, sizeof(free_link));
+    memory_tools::poison(links, sizeof(free_link));
     s.list.restore(s.chunks, s.chunks.geometry().block_with(links));
     links = next;
   }

@@ -101,7 +101,7 @@ class many_chunks : public suspicions<Traits> {
   chunk* make(memory region, std::size_t blocks) noexcept {
     chunk* const c = map_.make_record(region.start);
     layout::open(*c, region, blocks, geometry_);
-    memory_tools::close(c->first, geometry_.extent(blocks));
+    memory_tools::poison(c->first, geometry_.extent(blocks));
     return c;
   }
   /// Bytes that the chunk map needs before a list of fresh chunks can be adopted.
@@ -127,7 +127,7 @@ class many_chunks : public suspicions<Traits> {
   // ---- giving back -------------------------------------------------------------------------------------------------------
 
   /// For the reuse policy that sees empty chunks: a chunk became wholly free, or is used again.
-  TARN_STEP outcome chunk_emptied() noexcept { return retention_.emptied(); }
+  TARN_STEP status chunk_emptied() noexcept { return retention_.emptied(); }
   TARN_STEP void chunk_reused() noexcept { retention_.reused(); }
   /// How many empty chunks stay when a surplus is given back.
   std::size_t keep() const noexcept { return retention_.keep(); }
@@ -200,7 +200,7 @@ class many_chunks : public suspicions<Traits> {
   std::size_t newest_ = 0;  // blocks in the newest chunk
   TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
   TARN_NO_UNIQUE_ADDRESS typename Traits::growth growth_;
-  TARN_NO_UNIQUE_ADDRESS typename Traits::retention::part retention_;
+  TARN_NO_UNIQUE_ADDRESS typename Traits::retention::state retention_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::shuffles, shuffler, no_shuffler> shuffle_;
 };
 

@@ -32,7 +32,7 @@ class wrong_leaver {
     kind_ = kind;
   }
   /// The last of them, since this was asked before. Returns whether there was one.
-  bool take_left_wrong(incident& one) noexcept {
+  bool take_left_wrong(pending_report& one) noexcept {
     const void* const address = std::exchange(address_, nullptr);
     if (address != nullptr) one.note(kind_, address);
     return address != nullptr;

@@ -20,7 +20,7 @@ template <class State>
 struct admission {
   using traits = typename State::traits;
 
-  static void tell(State& s, incident& one) noexcept {
+  static void tell(State& s, pending_report& one) noexcept {
     if (one.seen()) [[unlikely]] report(s, one);
   }
   /// After the store was asked, with nothing held.
@@ -30,7 +30,7 @@ struct admission {
       return s.supply.take_broken();
     }();
     if (!broken.region) return;
-    incident one;
+    pending_report one;
     misuse& what = one.note(misuse_kind::broken_store, broken.region.start);
     what.size = broken.region.bytes;
     what.alignment = broken.alignment;
@@ -41,7 +41,7 @@ struct admission {
   static bool admits_caller(State& s) noexcept {
     if (!is_outside(s)) [[unlikely]] return false;
     if constexpr (traits::checking::traits.knows_owner && traits::locking::traits.one_thread) {
-      incident one;
+      pending_report one;
       if (!s.checking.admits_caller(one)) [[unlikely]] {
         report(s, one);
         return false;
@@ -52,7 +52,7 @@ struct admission {
   /// Whether a block could be given back, as things stand. Where not, that was reported, unless it is null.
   static bool admits(State& s, void* block) noexcept {
     if (block == nullptr || !admits_caller(s)) return false;
-    incident one;
+    pending_report one;
     {
       [[maybe_unused]] const auto guard = core_guard(s);
       s.checking.describe_deallocate(s.chunks, block, one);
@@ -64,7 +64,7 @@ struct admission {
   static bool admits_size(State& s, void* block, std::size_t bytes, std::size_t alignment) noexcept {
     const auto& g = s.chunks.geometry();
     if (bytes <= g.block_size() && alignment <= g.block_alignment()) [[likely]] return true;
-    incident one;
+    pending_report one;
     misuse& what = one.note(misuse_kind::wrong_size, block);
     what.size = bytes;
     what.alignment = alignment;
@@ -73,7 +73,7 @@ struct admission {
   }
   /// Reports delete of an object of `bytes`, or, 0, of an array.
   TARN_COLD static void refuse_delete(State& s, void* block, std::size_t bytes) noexcept {
-    incident one;
+    pending_report one;
     one.note(bytes == 0 ? misuse_kind::array_delete : misuse_kind::wrong_size, block).size = bytes;
     report(s, one);
   }
@@ -89,7 +89,7 @@ struct admission {
   /// The pool ends: what is still in use is reported.
   static void end(State& s) noexcept {
     if constexpr (traits::checking::traits.sees_end) {
-      incident one;
+      pending_report one;
       std::array<const void*, 16> leaks;
       s.checking.on_end(s.chunks, one, leaks);
       tell(s, one);
@@ -103,7 +103,7 @@ struct admission {
     if (!is_outside(s)) return 0;
     const void* from = nullptr;
     for (std::size_t found = 0;; ++found) {
-      incident one;
+      pending_report one;
       {
         [[maybe_unused]] const auto guard = core_guard(s);
         if (!s.checking.next_damaged(s.chunks, from, one)) return found;
@@ -125,7 +125,7 @@ struct admission {
   }
   TARN_COLD static void tell_of_reentry(State& s, call_frame& outer) noexcept {
     if (!outer.is_news()) return;
-    incident one;
+    pending_report one;
     one.note(misuse_kind::reentry, nullptr).thread = this_thread_number();
     report(s, one);
   }

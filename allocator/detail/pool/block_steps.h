@@ -15,20 +15,20 @@ TARN_STEP void open_block(State& s, void* block) noexcept {
   memory_tools::hand_out(block, s.chunks.geometry().block_size());
 }
 template <class State>
-TARN_STEP void close_block(State& s, void* block) noexcept {
-  memory_tools::close(block, s.chunks.geometry().block_size());
+TARN_STEP void poison_block(State& s, void* block) noexcept {
+  memory_tools::poison(block, s.chunks.geometry().block_size());
 }
 
 /// After a push, still under its guard.
 template <class State>
-TARN_STEP outcome make_room_if(State& s, outcome answer) noexcept {
-  if (answer != outcome::crowded) [[likely]] return answer;
+TARN_STEP status make_room_if(State& s, status answer) noexcept {
+  if (answer != status::crowded) [[likely]] return answer;
   return s.locking.make_room(s);
 }
 
 /// Reports what was noted, with nothing held. The pool is known by the address of its state.
 template <class State>
-TARN_COLD void report(State& s, incident& one) noexcept {
+TARN_COLD void report(State& s, pending_report& one) noexcept {
   misuse& what = one.what();
   what.pool = &s;
   what.block_size = s.chunks.geometry().block_size();
@@ -37,7 +37,7 @@ TARN_COLD void report(State& s, incident& one) noexcept {
 
 template <class State>
 void report_left_wrong(State& s) noexcept {
-  incident one;
+  pending_report one;
   {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     if (!s.chunks.take_left_wrong(one)) return;

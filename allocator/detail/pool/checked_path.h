@@ -24,7 +24,7 @@ namespace tarn::detail {
 /// The same names as plain_path's.
 template <class State>
 struct checked_path : admission<State> {
-  using notes = incident;
+  using notes = pending_report;
 
   static void* take(State& s) noexcept {
     void* block;
@@ -33,31 +33,31 @@ struct checked_path : admission<State> {
       block = s.locking.pop(s);
       if (block == nullptr) [[unlikely]] return nullptr;
       [[maybe_unused]] const auto looking = look_guard(s);
-      if (s.checking.on_allocate(s.chunks, block) == outcome::done) [[likely]] return handed_out(s, block);
+      if (s.checking.on_allocate(s.chunks, block) == status::done) [[likely]] return handed_out(s, block);
     }
     return take_carefully(s, block);
   }
   static void* take_slow(State& s) noexcept {
-    incident one;
+    pending_report one;
     void* const block = take_slow(s, one);
     admission<State>::tell(s, one);
     return block;
   }
-  static void* take_slow(State& s, incident& one) noexcept { return take_carefully(s, nullptr, one); }
+  static void* take_slow(State& s, pending_report& one) noexcept { return take_carefully(s, nullptr, one); }
 
-  static outcome put(State& s, void* block) noexcept {
+  static status put(State& s, void* block) noexcept {
     {
       [[maybe_unused]] const auto guard = hit_guard(s);
       if (may_go(s, block)) [[likely]] {
         s.statistics.on_deallocate(1);
-        close_block(s, block);
-        const outcome answer = s.locking.push(s, block);
+        poison_block(s, block);
+        const status answer = s.locking.push(s, block);
         return State::hits_unguarded ? answer : make_room_if(s, answer);
       }
     }
     return refuse(s, block);
   }
-  static outcome put_slow(State& s, void* block) noexcept {
+  static status put_slow(State& s, void* block) noexcept {
     [[maybe_unused]] const auto guard = hit_guard(s);
     return make_room_if(s, s.locking.push_slow(s, block));
   }
@@ -75,7 +75,7 @@ struct checked_path : admission<State> {
   }
   static bool may_go(State& s, void* block) noexcept {
     [[maybe_unused]] const auto looking = look_guard(s);
-    return s.checking.on_deallocate(s.chunks, block) == outcome::done;
+    return s.checking.on_deallocate(s.chunks, block) == status::done;
   }
   static void* handed_out(State& s, void* block) noexcept {
     open_block(s, block);
@@ -85,8 +85,8 @@ struct checked_path : admission<State> {
 
   /// Looked at once more, to tell what is wrong. Meanwhile another thread may have been handed the block, so that it looks
   /// right.
-  TARN_COLD static outcome refuse(State& s, void* block) noexcept {
-    incident one;
+  TARN_COLD static status refuse(State& s, void* block) noexcept {
+    pending_report one;
     {
       [[maybe_unused]] const auto guard = core_guard(s);
       s.checking.describe_deallocate(s.chunks, block, one);
@@ -94,12 +94,12 @@ struct checked_path : admission<State> {
     if (!one.seen()) one.note(misuse_kind::double_free, block);
     if (one.what().kind == misuse_kind::ended_pool) s.locking.end();  // the guard entered lists again that the pool had left
     report(s, one);
-    return outcome::refused;
+    return status::refused;
   }
 
   /// A block that the checking policy knows as free; `block`, which came from the list, if it is one. What is none, because
   /// somebody wrote into the pool's memory, is dropped, and the list made anew.
-  static void* take_carefully(State& s, void* block, incident& one) noexcept {
+  static void* take_carefully(State& s, void* block, pending_report& one) noexcept {
     [[maybe_unused]] const auto guard = hit_guard(s);
     for (;; block = nullptr) {
       if (block == nullptr) block = s.locking.pop_slow(s);
@@ -109,14 +109,14 @@ struct checked_path : admission<State> {
         continue;
       }
       if (block == nullptr) return nullptr;
-      const outcome verdict = s.checking.on_allocate(s.chunks, block);
-      if (verdict != outcome::done) s.checking.describe_allocate(s.chunks, block, one);
-      if (verdict != outcome::refused) return handed_out(s, block);
+      const status verdict = s.checking.on_allocate(s.chunks, block);
+      if (verdict != status::done) s.checking.describe_allocate(s.chunks, block, one);
+      if (verdict != status::refused) return handed_out(s, block);
       mend_list(s);
     }
   }
   TARN_COLD static void* take_carefully(State& s, void* block) noexcept {
-    incident one;
+    pending_report one;
     void* const other = take_carefully(s, block, one);
     admission<State>::tell(s, one);
     return other;
@@ -124,7 +124,7 @@ struct checked_path : admission<State> {
 
   static constexpr bool mends = State::traits::hides_links;
   /// Whether the list read an invalid link.
-  static bool is_astray(State& s, incident& one) noexcept {
+  static bool is_astray(State& s, pending_report& one) noexcept {
     if constexpr (mends) {
       const void* const address = s.chunks.distrusted();
       if (address == nullptr) [[likely]] return false;

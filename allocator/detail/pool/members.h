@@ -70,10 +70,10 @@ class pool_members {
       if (block == nullptr || !path::admits_caller(state_)) [[unlikely]] return;
     if constexpr (Traits::samples)
       if (sampled::owns(state_, block)) [[unlikely]] return sampled::put(state_, block);
-    const outcome answer = path::put(state_, block);
+    const status answer = path::put(state_, block);
     if constexpr (Traits::hears_frees) state_.supply.freed(1);
-    if (answer == outcome::crowded) [[unlikely]] return slow::make_room(Traits::is_static ? block : &state_, state_);
-    if (answer != outcome::done) [[unlikely]] slow::settle(state_, block, answer);
+    if (answer == status::crowded) [[unlikely]] return slow::make_room(Traits::is_static ? block : &state_, state_);
+    if (answer != status::done) [[unlikely]] slow::settle(state_, block, answer);
   }
 
   /// The same, for a caller that knows the size, and perhaps the alignment, that it requested. Precondition: they are at most

@@ -37,15 +37,15 @@ struct plain_path {
   }
   static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
 
-  TARN_STEP static outcome put(State& s, void* block) noexcept {
+  TARN_STEP static status put(State& s, void* block) noexcept {
     if constexpr (memory_tools::active) memory_tools::take_back(block);
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     s.statistics.on_deallocate(1);
-    if constexpr (memory_tools::active) close_block(s, block);
-    const outcome answer = s.locking.push(s, block);
+    if constexpr (memory_tools::active) poison_block(s, block);
+    const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : make_room_if(s, answer);
   }
-  static outcome put_slow(State& s, void* block) noexcept {
+  static status put_slow(State& s, void* block) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     return make_room_if(s, s.locking.push_slow(s, block));
   }
@@ -57,10 +57,10 @@ struct plain_path {
     s.statistics.on_allocate(got);
     return got;
   }
-  static outcome put_batch(State& s, std::span<void* const> blocks) noexcept {
+  static status put_batch(State& s, std::span<void* const> blocks) noexcept {
     for (void* const block : blocks) {
       memory_tools::take_back(block);
-      close_block(s, block);
+      poison_block(s, block);
     }
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     s.statistics.on_deallocate(blocks.size());

@@ -17,7 +17,7 @@ struct sampled_path {
   }
   static bool owns(const State& s, const void* address) noexcept { return s.checking.owns(address); }
   TARN_COLD static void put(State& s, void* block) noexcept {
-    incident one;
+    pending_report one;
     {
       [[maybe_unused]] const auto guard = core_guard(s);
       if (s.checking.give(block, one)) s.statistics.on_deallocate(1);

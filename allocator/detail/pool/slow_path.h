@@ -92,7 +92,7 @@ struct slow_path {
   }
 
   static void put_batch(state& s, std::span<void* const> blocks) noexcept {
-    if (path::put_batch(s, blocks) == outcome::surplus) give_surplus_back(s);
+    if (path::put_batch(s, blocks) == status::surplus) give_surplus_back(s);
     tell_of_leaving(s);
     if constexpr (Traits::hears_frees) s.supply.freed(blocks.size());
   }
@@ -117,22 +117,22 @@ struct slow_path {
   /// of a static pool. It spares deallocate() a move on every call, with g++ 12 and clang 14 to 19.
   TARN_NOINLINE static void make_room(const void* first, state& s) noexcept {
     keep_argument(first);
-    const outcome answer = [&s] {
+    const status answer = [&s] {
       [[maybe_unused]] const auto calling = call_guard(s);
       return s.locking.make_room(s);
     }();
     tell_of_leaving(s);
     if constexpr (Traits::retention::traits.returns_chunks) {
-      if (answer == outcome::surplus) [[unlikely]] give_surplus_back(s);
+      if (answer == status::surplus) [[unlikely]] give_surplus_back(s);
     }
   }
-  TARN_NOINLINE static void settle(state& s, void* block, outcome answer) noexcept {
-    if (answer == outcome::full) {
+  TARN_NOINLINE static void settle(state& s, void* block, status answer) noexcept {
+    if (answer == status::full) {
       answer = path::put_slow(s, block);
       if (s.locking.starves()) [[unlikely]] feed(s);
     }
     tell_of_leaving(s);
-    if (answer == outcome::surplus) give_surplus_back(s);
+    if (answer == status::surplus) give_surplus_back(s);
   }
 
   static std::size_t trim(state& s) noexcept {

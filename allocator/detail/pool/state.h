@@ -61,8 +61,8 @@ struct pool_state : hot_state<Traits> {
   static constexpr bool is_confined = std::is_same_v<decltype(std::declval<const locking_state&>().core_guard()), no_guard>;
 
   TARN_NO_UNIQUE_ADDRESS detail::supply<Traits> supply;  // the store, and what exhaustion adds to it
-  TARN_NO_UNIQUE_ADDRESS typename Traits::checking::template part<Traits> checking;
-  TARN_NO_UNIQUE_ADDRESS typename Traits::statistics::template part<Traits> statistics;
+  TARN_NO_UNIQUE_ADDRESS typename Traits::checking::template state<Traits> checking;
+  TARN_NO_UNIQUE_ADDRESS typename Traits::statistics::template state<Traits> statistics;
 };
 
 }  // namespace tarn::detail

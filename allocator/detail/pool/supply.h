@@ -25,13 +25,13 @@ struct supplied {
 
 /// What an exhaustion policy keeps for one operation that found nothing.
 struct no_attempt {};
-template <class Part, bool Keeps>
+template <class State, bool Keeps>
 struct attempt_of {
   using type = no_attempt;
 };
-template <class Part>
-struct attempt_of<Part, true> {
-  using type = typename Part::attempt;
+template <class State>
+struct attempt_of<State, true> {
+  using type = typename State::attempt;
 };
 
 /// Of a pool whose blocks are there from the start.
@@ -54,7 +54,7 @@ class supply {
   using geometry_type = typename Traits::geometry;
   using layout = typename Traits::layout;
   using source = typename source_of<Traits>::type;
-  using exhaustion = typename Traits::exhaustion::template part<Traits>;
+  using exhaustion = typename Traits::exhaustion::template state<Traits>;
   static constexpr bool looks = Traits::checking::traits.refuses;
 
  public:

@@ -39,38 +39,38 @@ class block_checks {
 
   // ---- with the core guarded ---------------------------------------------------------------------------------------------
 
-  outcome on_deallocate(chunks_type& chunks, void* block) noexcept {
+  status on_deallocate(chunks_type& chunks, void* block) noexcept {
     const place at = place::of(chunks, block);
-    if (!at.in_use()) [[unlikely]] return outcome::refused;
+    if (!at.in_use()) [[unlikely]] return status::refused;
     if constexpr (Spec::guards) {
-      if (!words_around(chunks, block).stand(kept())) [[unlikely]] return outcome::refused;
+      if (!words_around(chunks, block).stand(kept())) [[unlikely]] return status::refused;
     }
     at.records().get(at.slot).give(sequence_);
     if constexpr (Spec::traits.fills) free_fill::write(static_cast<std::byte*>(block), chunks.geometry().payload());
-    return outcome::done;
+    return status::done;
   }
-  void describe_deallocate(chunks_type& chunks, void* block, incident& one) noexcept {
+  void describe_deallocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
     const place at = place::of(chunks, block);
     if (!at.in_use()) return note_no_block(chunks, at, block, one);
     if constexpr (Spec::guards) note_damage_around(chunks, at, block, kept(), one);
   }
 
-  outcome on_allocate(chunks_type& chunks, void* block) noexcept {
+  status on_allocate(chunks_type& chunks, void* block) noexcept {
     const place at = place::of(chunks, block);
-    if (at.c == nullptr || at.slot >= at.c->carved) [[unlikely]] return outcome::refused;
+    if (at.c == nullptr || at.slot >= at.c->carved) [[unlikely]] return status::refused;
     record& known = at.records().get(at.slot);
-    if (known.in_use()) [[unlikely]] return outcome::refused;
+    if (known.in_use()) [[unlikely]] return status::refused;
     if constexpr (Spec::guards) {
       if (!known.was_handed_out()) words_around(chunks, block).write(kept());
-      else if (!is_as_left(chunks, block)) [[unlikely]] return outcome::damaged;
+      else if (!is_as_left(chunks, block)) [[unlikely]] return status::damaged;
     }
     if constexpr (Spec::traits.knows_owner) {
       if (sequence_ == 0) [[unlikely]] named_pools.enter(pool_, name_);
     }
     known.take(sequence_);
-    return outcome::done;
+    return status::done;
   }
-  void describe_allocate(chunks_type& chunks, void* block, incident& one) noexcept {
+  void describe_allocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
     const place at = place::of(chunks, block);
     if (at.c == nullptr || at.slot >= at.c->carved || at.in_use()) return on_astray(chunks, block, one);
     if constexpr (Spec::guards) {
@@ -97,14 +97,14 @@ class block_checks {
   }
 
   /// The free list holds an address that is no free block.
-  void on_astray(chunks_type&, const void* address, incident& one) noexcept {
+  void on_astray(chunks_type&, const void* address, pending_report& one) noexcept {
     one.note(misuse_kind::corrupt_free_list, address);
   }
 
   // ---- with nothing held ---------------------------------------------------------------------------------------------------
 
   /// A pool without a lock belongs to the thread that used it first, until hand_over().
-  bool admits_caller(incident& one) noexcept
+  bool admits_caller(pending_report& one) noexcept
     requires(Spec::traits.knows_owner && Traits::locking::traits.one_thread)
   {
     atomic_word<std::uint64_t>& owner = owner_of_pool();
@@ -130,7 +130,7 @@ class block_checks {
   }
 
   /// The pool ends. \param leaks  the first blocks that are in use
-  void on_end(chunks_type& chunks, incident& one, std::span<const void*> leaks) noexcept {
+  void on_end(chunks_type& chunks, pending_report& one, std::span<const void*> leaks) noexcept {
     std::size_t n = 0;
     const record* first = nullptr;
     chunks.each([&](chunk& c) {
@@ -151,7 +151,7 @@ class block_checks {
   }
 
   /// Looks at every block from `from` on, which it moves behind the next that was damaged. Returns whether there was one.
-  bool next_damaged(chunks_type& chunks, const void*& from, incident& one) noexcept
+  bool next_damaged(chunks_type& chunks, const void*& from, pending_report& one) noexcept
     requires(Spec::traits.can_verify)
   {
     chunks.each([&](chunk& c) {
@@ -167,7 +167,7 @@ class block_checks {
   }
 
  private:
-  TARN_COLD void note_no_block(chunks_type& chunks, place at, void* address, incident& one) noexcept {
+  TARN_COLD void note_no_block(chunks_type& chunks, place at, void* address, pending_report& one) noexcept {
     if (at.c == nullptr) {
       one.note(ended_ ? misuse_kind::ended_pool : misuse_kind::foreign_pointer, address);
       return;

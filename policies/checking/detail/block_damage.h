@@ -16,7 +16,7 @@ namespace tarn::detail {
 /// \param from  bytes from the block's start to those that were looked at
 template <class Chunks, class Place>
 TARN_COLD void note_damage(Chunks& chunks, const Place& at, misuse_kind kind, const damage& found, std::ptrdiff_t from,
-                           incident& one) noexcept {
+                           pending_report& one) noexcept {
   misuse& what = one.note(kind, at.block(chunks));
   what.offset = from + static_cast<std::ptrdiff_t>(found.first);
   what.damaged = found.bytes;
@@ -26,7 +26,7 @@ TARN_COLD void note_damage(Chunks& chunks, const Place& at, misuse_kind kind, co
 
 /// \param kept  what is kept in front of the block
 template <class Chunks, class Place>
-void note_damage_around(Chunks& chunks, const Place& at, void* block, std::uintptr_t kept, incident& one) noexcept {
+void note_damage_around(Chunks& chunks, const Place& at, void* block, std::uintptr_t kept, pending_report& one) noexcept {
   const std::size_t size = chunks.geometry().payload();
   const guard_words words(block, size);
   if (const damage front = words.in_front(kept))
@@ -38,7 +38,7 @@ void note_damage_around(Chunks& chunks, const Place& at, void* block, std::uintp
 
 /// Precondition: the block is free.
 template <class Chunks, class Place>
-void note_damage_inside(Chunks& chunks, const Place& at, void* block, incident& one) noexcept {
+void note_damage_inside(Chunks& chunks, const Place& at, void* block, pending_report& one) noexcept {
   auto* const start = static_cast<std::byte*>(block);
   const std::size_t size = chunks.geometry().payload();
   [[maybe_unused]] const memory_tools::window look(start, size);

@@ -55,7 +55,7 @@ class guarded_slots {
     std::byte* const block = low + ((right_is_next() ? to_right : to_left) - address_of(low));
     const open_pages pages = around(block, bytes);
     if (!system_pages::allow(pages.start, pages.bytes())) return nullptr;
-    memory_tools::open(pages.start, pages.bytes());  // the caller may have closed what lay there before
+    memory_tools::unpoison(pages.start, pages.bytes());  // the caller may have closed what lay there before
     slot_canary::write(pages, block, bytes);
 
     slot_record& r = records_[first_];
@@ -133,7 +133,7 @@ class guarded_slots {
     base_.store(0, memory_order_relaxed);
     std::byte* const start = reinterpret_cast<std::byte*>(records_) - page_;
     const std::size_t bytes = page_ + record_bytes(page_) + extent;
-    memory_tools::open(start, bytes);
+    memory_tools::unpoison(start, bytes);
     system_pages::release(start, bytes);
   }
 

@@ -32,15 +32,15 @@ class direct_calls {
     return pool.list.pop_slow(pool.chunks);
   }
   template <class Pool>
-  TARN_STEP static outcome push(Pool& pool, void* block) noexcept {
+  TARN_STEP static status push(Pool& pool, void* block) noexcept {
     return pool.list.push(pool.chunks, block);
   }
   template <class Pool>
-  TARN_STEP static outcome push_slow(Pool& pool, void* block) noexcept {
+  TARN_STEP static status push_slow(Pool& pool, void* block) noexcept {
     return pool.list.push(pool.chunks, block);
   }
   template <class Pool>
-  TARN_STEP static outcome make_room(Pool& pool) noexcept {
+  TARN_STEP static status make_room(Pool& pool) noexcept {
     return pool.list.make_room(pool.chunks);
   }
   template <class Pool>
@@ -48,7 +48,7 @@ class direct_calls {
     return pool.list.pop_batch(pool.chunks, out, n);
   }
   template <class Pool>
-  TARN_STEP static outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+  TARN_STEP static status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
     return pool.list.push_batch(pool.chunks, in, n);
   }
 

@@ -36,12 +36,12 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     return block;
   }
   template <class Pool>
-  TARN_STEP outcome push(Pool&, void* block) noexcept {
+  TARN_STEP status push(Pool&, void* block) noexcept {
     const thread_record& me = Process::self();
     slot& s = slots_.near(me);
-    if (!s.is_of(me) || s.top == s.limit) [[unlikely]] return outcome::full;
+    if (!s.is_of(me) || s.top == s.limit) [[unlikely]] return status::full;
     *s.top++ = block;
-    return outcome::done;
+    return status::done;
   }
 
   // ---- the slow half: once a magazine --------------------------------------------------------------------------------
@@ -54,9 +54,9 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     return *--s->top;
   }
   template <class Pool>
-  TARN_NOINLINE outcome push_slow(Pool& pool, void* block) noexcept {
+  TARN_NOINLINE status push_slow(Pool& pool, void* block) noexcept {
     slot* const s = mine();
-    outcome answer = outcome::done;
+    status answer = status::done;
     if (s == nullptr) return push_locked(pool, block);
     if constexpr (Pool::traits::retention::traits.returns_chunks)
       if (s->top == s->limit) answer = unload(pool, *s);
@@ -65,7 +65,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     return answer;
   }
   template <class Pool>
-  static outcome make_room(Pool&) noexcept { return outcome::done; }  // push() answers `full` instead
+  static status make_room(Pool&) noexcept { return status::done; }  // push() answers `full` instead
 
   template <class Pool>
   std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
@@ -78,11 +78,11 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     return got;
   }
   template <class Pool>
-  outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
-    outcome answer = outcome::done;
+  status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+    status answer = status::done;
     while (n != 0) {  // from the end, so that the first of the batch is handed out first
       void* const block = in[--n];
-      if (push(pool, block) != outcome::done && push_slow(pool, block) == outcome::surplus) answer = outcome::surplus;
+      if (push(pool, block) != status::done && push_slow(pool, block) == status::surplus) answer = status::surplus;
     }
     return answer;
   }

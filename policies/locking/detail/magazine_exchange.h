@@ -136,13 +136,13 @@ class magazine_exchange {
   /// Where chunks go back by themselves: whatever lies in front of the list keeps them here. So a few full magazines in the
   /// depot must do; and where nearly all memory lies idle, none, and few blocks in the caller's.
   template <class Pool>
-  outcome unload(Pool& pool, slot& s) noexcept {
+  status unload(Pool& pool, slot& s) noexcept {
     constexpr std::size_t enough = 4;
     [[maybe_unused]] const auto lock = core_guard();
     const std::size_t few = pool.list.front_capacity(pool.chunks);
-    outcome answer = outcome::done;
+    status answer = status::done;
     const auto give = [&](void** blocks, std::size_t n) {
-      if (pool.list.push_batch(pool.chunks, blocks, n) == outcome::surplus) answer = outcome::surplus;
+      if (pool.list.push_batch(pool.chunks, blocks, n) == status::surplus) answer = status::surplus;
     };
     if (few < magazine::capacity(s.current->size)) {
       give(s.bottom, static_cast<std::size_t>(s.top - s.bottom));
@@ -165,7 +165,7 @@ class magazine_exchange {
 
   /// Without a slot, or without room in it.
   template <class Pool>
-  outcome push_locked(Pool& pool, void* block) noexcept {
+  status push_locked(Pool& pool, void* block) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
     return pool.list.push_batch(pool.chunks, &block, 1);
   }

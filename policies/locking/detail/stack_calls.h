@@ -38,10 +38,10 @@ class stack_calls {
     return n == stack::none ? nullptr : block_of(pool.chunks.geometry(), n);
   }
   template <class Pool>
-  outcome push(Pool& pool, void* block) noexcept {
+  status push(Pool& pool, void* block) noexcept {
     const number n = number_of(pool.chunks.geometry(), block);
     stack_.push(n, link_of(n));
-    return outcome::done;
+    return status::done;
   }
 
   /// From the list: blocks that were never used. All but the one returned go onto the stack.
@@ -58,12 +58,12 @@ class stack_calls {
     return run[0];
   }
   template <class Pool>
-  outcome push_slow(Pool& pool, void* block) noexcept {
+  status push_slow(Pool& pool, void* block) noexcept {
     return push(pool, block);
   }
   template <class Pool>
-  static outcome make_room(Pool&) noexcept {
-    return outcome::done;
+  static status make_room(Pool&) noexcept {
+    return status::done;
   }
 
   template <class Pool>
@@ -74,8 +74,8 @@ class stack_calls {
   }
   /// Linked first, put on the stack at once; the first of the batch is handed out first.
   template <class Pool>
-  outcome push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
-    if (n == 0) return outcome::done;
+  status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+    if (n == 0) return status::done;
     const number first = number_of(pool.chunks.geometry(), in[0]);
     number last = first;
     for (std::size_t i = 1; i != n; ++i) {
@@ -84,7 +84,7 @@ class stack_calls {
       last = next;
     }
     stack_.push_chain(first, link_of(last));
-    return outcome::done;
+    return status::done;
   }
 
   template <class Pool>

@@ -34,18 +34,18 @@ class place {
     const auto start = reinterpret_cast<std::uintptr_t>(bytes_.data());
     block = bytes_.data() + (16 - start % 16) % 16 + margin + shift;
   }
-  ~place() { memory_tools::open(bytes_.data(), bytes_.size()); }
+  ~place() { memory_tools::unpoison(bytes_.data(), bytes_.size()); }
   place(const place&) = delete;
   place& operator=(const place&) = delete;
 
   /// Byte `i` from the block's start.
   std::byte& at(std::ptrdiff_t i) {
-    memory_tools::open(block + i, 1);
+    memory_tools::unpoison(block + i, 1);
     return block[i];
   }
   /// Whether nothing but [from, to) was written.
   bool rest_is_untouched(std::ptrdiff_t from, std::ptrdiff_t to) {
-    memory_tools::open(bytes_.data(), bytes_.size());
+    memory_tools::unpoison(bytes_.data(), bytes_.size());
     for (std::byte& b : bytes_)
       if (b != nobodys && (&b < block + from || &b >= block + to)) return false;
     return true;
@@ -139,14 +139,14 @@ BOOST_AUTO_TEST_CASE(copied_from_another_block_do_not_stand) {
   BOOST_TEST(!guard_words(second, 48).stand(kept));
   BOOST_TEST(static_cast<bool>(guard_words(second, 48).in_front(kept)));
   BOOST_TEST(static_cast<bool>(guard_words(second, 48).behind()));
-  memory_tools::open(memory, sizeof memory);
+  memory_tools::unpoison(memory, sizeof memory);
 }
 
 BOOST_AUTO_TEST_CASE(tell_whose_block_it_is) {
   place p(40, 0);
   std::uint64_t copy[2];
   const auto read = [&] {
-    memory_tools::open(p.block - guards, guards);
+    memory_tools::unpoison(p.block - guards, guards);
     std::memcpy(copy, p.block - guards, guards);
     return guard_words::kept_in(p.block, copy);
   };
@@ -165,11 +165,11 @@ BOOST_AUTO_TEST_SUITE(fill)
 BOOST_AUTO_TEST_CASE(stands_as_it_was_written_and_nothing_else_is) {
   for_each_place([](place& p, std::size_t size) {
     BOOST_TEST(!free_fill::stands(p.block, size));
-    memory_tools::open(p.block, size);
+    memory_tools::unpoison(p.block, size);
     free_fill::write(p.block, size);
     BOOST_TEST(free_fill::stands(p.block, size));
     BOOST_TEST(p.rest_is_untouched(0, static_cast<std::ptrdiff_t>(size)));
-    memory_tools::open(p.block, size);
+    memory_tools::unpoison(p.block, size);
     BOOST_TEST(!free_fill::find(p.block, size));
     BOOST_TEST(!free_fill::stands(p.block, size + 1));
     BOOST_TEST(!free_fill::stands(p.block - 1, size));
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(shows_each_byte_that_was_written) {
         p.at(static_cast<std::ptrdiff_t>(i)) = value;
         ++tried;
         BOOST_TEST(!free_fill::stands(p.block, size));
-        memory_tools::open(p.block, size);
+        memory_tools::unpoison(p.block, size);
         BOOST_TEST(is(free_fill::find(p.block, size), i, 1, value));
       }
       p.at(static_cast<std::ptrdiff_t>(i)) = std::byte{free_fill::value};

@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(slots_are_reused_in_the_order_in_which_they_were_freed) {
         BOOST_REQUIRE(std::count(block, block + bytes, mine) == static_cast<std::ptrdiff_t>(bytes));
         model.erase(block);
         free.push_back(from.find(block).slot);
-        tarn::detail::memory_tools::close(block, bytes);  // as pools do with what is free
+        tarn::detail::memory_tools::poison(block, bytes);  // as pools do with what is free
         BOOST_REQUIRE((from.give(block, {++sequence, 9}).is == kind::done));
         const slot_view seen = from.find(block);
         BOOST_REQUIRE(!seen.live);

@@ -49,7 +49,7 @@ class blocks {
   blocks() : memory_(geometry_type().extent(count), std::byte{0xEE}) {
     for (std::size_t i = 0; i != count; ++i) free.insert(at(i));
   }
-  ~blocks() { memory_tools::open(memory_.data(), memory_.size()); }
+  ~blocks() { memory_tools::unpoison(memory_.data(), memory_.size()); }
   blocks(const blocks&) = delete;
   blocks& operator=(const blocks&) = delete;
 
@@ -64,14 +64,14 @@ class blocks {
   std::array<std::byte, geometry_type().stride()> slot(std::size_t i) const {
     std::array<std::byte, geometry_type().stride()> copy;
     std::byte* const from = const_cast<std::byte*>(memory_.data()) + geometry().distance(i);
-    memory_tools::open(from, copy.size());
+    memory_tools::unpoison(from, copy.size());
     std::memcpy(copy.data(), from, copy.size());
     return copy;
   }
   /// Where word w of block i lies.
   std::byte* place(std::size_t i, std::size_t w) {
     std::byte* const at_word = static_cast<std::byte*>(geometry().links(at(i))) + w * word;
-    memory_tools::open(at_word, word);
+    memory_tools::unpoison(at_word, word);
     return at_word;
   }
 

@@ -30,8 +30,8 @@ struct counting {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Traits>
-  struct part {
-    constexpr explicit part(const counting&) noexcept {}
+  struct state {
+    constexpr explicit state(const counting&) noexcept {}
     void on_allocate(std::size_t blocks) noexcept { live += blocks; }
     void on_deallocate(std::size_t blocks) noexcept { live -= blocks; }
     void on_chunk(std::size_t) noexcept {}
