@@ -106,11 +106,11 @@ class multipool {
   }
   /// Gives all memory of all pools back at once. No destructor runs. Precondition: no other thread uses the pools.
   void release_all() noexcept {
-    std::apply([](auto&... pool) { (pool.release(), ...); }, pools_);
+    std::apply([](auto&... each) { (each.release(), ...); }, pools_);
   }
   /// Destroys every object of every pool. Precondition: no other thread uses the pools.
   void clear() noexcept {
-    std::apply([](auto&... pool) { (pool.clear(), ...); }, pools_);
+    std::apply([](auto&... each) { (each.clear(), ...); }, pools_);
   }
 
   /// The object_pool of T.

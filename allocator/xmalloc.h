@@ -105,7 +105,7 @@ class xallocator {
   static statistics_type statistics() noexcept {
     statistics_type all;
     for (std::size_t i = 0; i != classes::count; ++i) all.by_class[i].block_size = classes::size(i);
-    pools::instance().each_pool([&](std::size_t i, auto& pool) { all.by_class[i].counts = pool.statistics(); });
+    pools::instance().each_pool([&](std::size_t index, auto& its) { all.by_class[index].counts = its.statistics(); });
     all.large = pools::instance().large();
     return all;
   }

@@ -55,15 +55,15 @@ std::size_t return_empty(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     return forget_if_idle(s);
   } else {
-    return return_chunks(s, [](State& pool) { return unlink_empty(pool); });
+    return return_chunks(s, [](State& its) { return unlink_empty(its); });
   }
 }
 /// Also those with blocks in use, and what the pool kept for itself.
 template <class State>
 void return_all(State& s) noexcept {
   s.locking.drop_all();
-  const auto tell_statistics = [](State& pool) {
-    if constexpr (State::traits::statistics::traits.hears_release) pool.statistics.on_release();
+  const auto tell_statistics = [](State& its) {
+    if constexpr (State::traits::statistics::traits.hears_release) its.statistics.on_release();
   };
   if constexpr (State::traits::in_place) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
@@ -71,9 +71,9 @@ void return_all(State& s) noexcept {
     s.list.forget();
     s.chunks.forget();
   } else {
-    return_chunks(s, [&](State& pool) {
-      tell_statistics(pool);
-      return unlink_all(pool);
+    return_chunks(s, [&](State& its) {
+      tell_statistics(its);
+      return unlink_all(its);
     });
     s.supply.drop_own();
   }
@@ -85,7 +85,7 @@ void return_all(State& s) noexcept {
 template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {
   if constexpr (State::traits::retention::traits.returns_chunks) {
-    const auto surplus = [](State& pool) { return unlink_surplus(pool, pool.chunks.keep()); };
+    const auto surplus = [](State& its) { return unlink_surplus(its, its.chunks.keep()); };
     if constexpr (State::traits::locking::traits.can_try) {
       if (const auto growing = try_growth_guard(s)) return_chunks(s, surplus);
     } else {
@@ -114,7 +114,7 @@ template <class State>
 TARN_STEP void be_asked(State& s) noexcept {
   using traits = typename State::traits;
   if constexpr (traits::reclaims && traits::may_return_chunks && (State::is_confined || traits::locking::traits.can_try)) {
-    const auto trim = [](void* pool) noexcept { return trim_if_idle(*static_cast<State*>(pool)); };
+    const auto trim = [](void* its) noexcept { return trim_if_idle(*static_cast<State*>(its)); };
     s.supply.asked_through().enter(&s, trim, State::is_confined);
   }
 }

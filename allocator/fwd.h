@@ -1,0 +1,146 @@
+// Every class of the public interface, declared and no more: for headers that name a pool only by reference or pointer. A class
+// with default template arguments has them once its own header is included; the products have none, so that
+// tarn::object_pool<order>& can be written with this header alone. tarn::pool<...> can't: it is computed from its policies.
+#ifndef TARN_ALLOCATOR_FWD_H_
+#define TARN_ALLOCATOR_FWD_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tarn {
+
+// ---- products ------------------------------------------------------------------------------------------------------------
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
+          class Statistics>
+class basic_pool;
+template <class Pool>
+class block_resource;
+template <class T>
+class handle;
+template <class... Args>
+class multipool;
+template <class T, class... Policies>
+class object_pool;
+template <class... Policies>
+class pool_resource;
+template <class T, class... Policies>
+class recycling_pool;
+template <class... Policies>
+class size_class_pool;
+template <class Tag, class... Policies>
+class static_pool;
+template <class T, class... Policies>
+class stl_allocator;
+template <class Tag, class... Policies>
+class xallocator;
+
+// ---- size ----------------------------------------------------------------------------------------------------------------
+class dynamic_size;
+template <std::size_t Smallest, std::size_t Largest>
+struct geometric_classes;
+template <std::size_t... Bytes>
+struct listed_classes;
+template <class T>
+struct size_of;
+template <std::size_t Bytes, std::size_t Align>
+struct static_size;
+
+// ---- locking -------------------------------------------------------------------------------------------------------------
+template <class Group, class Mutex>
+class group_guard;
+template <class Group, class Mutex>
+struct grouped_locking;
+struct lock_free;
+class mutex;
+template <class Mutex>
+struct mutex_locking;
+struct no_locking;
+class spin_mutex;
+class thread_aware_mutex;
+template <std::size_t Threads, std::size_t Magazine>
+struct thread_cached;
+
+// ---- growth --------------------------------------------------------------------------------------------------------------
+template <std::size_t Blocks, std::size_t Cap, std::size_t Bytes>
+struct fixed_growth;
+template <std::size_t First, std::size_t Max, std::size_t Factor, std::size_t Cap, std::size_t Bytes>
+struct geometric_growth;
+template <std::size_t Blocks>
+struct no_growth;
+
+// ---- store ---------------------------------------------------------------------------------------------------------------
+class buffer_store;
+struct guard_pages;
+struct heap_store;
+struct huge_pages;
+struct locked_pages;
+struct page_report;
+template <class... Options>
+struct page_store;
+class resource_store;
+template <std::size_t Blocks>
+struct static_array_store;
+
+// ---- reuse ---------------------------------------------------------------------------------------------------------------
+enum class prefetch;
+template <prefetch Prefetch, std::size_t Front>
+struct batch_reuse;
+template <prefetch Prefetch>
+struct lifo_reuse;
+template <std::size_t PageBytes, prefetch Prefetch, std::size_t Front>
+struct page_local_reuse;
+
+// ---- retention -----------------------------------------------------------------------------------------------------------
+struct keep_chunks;
+template <std::size_t Low, std::size_t High>
+struct return_empty_chunks;
+
+// ---- exhaustion ----------------------------------------------------------------------------------------------------------
+template <class Store, class Growth>
+class fall_back_to;
+template <int Priority>
+struct reclaim_and_retry;
+struct report_exhaustion;
+template <class Handler>
+class retry_with;
+template <std::size_t Milliseconds>
+struct wait_for_block;
+
+// ---- checking ------------------------------------------------------------------------------------------------------------
+struct call_site;
+template <class... Options>
+struct checked_with;
+using checked = checked_with<>;
+struct deferred_checking;
+struct generations;
+struct guard_bytes;
+template <class... Options>
+struct hardened_with;
+using hardened = hardened_with<>;
+struct misuse;
+enum class misuse_kind : unsigned char;
+struct no_checking;
+struct shuffled;
+struct sites;
+template <std::uint32_t N, class Then, std::uint32_t Slots>
+struct sampled_guard_pages;
+
+// ---- statistics ----------------------------------------------------------------------------------------------------------
+struct counting_statistics;
+struct no_statistics;
+struct pool_counts;
+
+// ---- what policies say of themselves -------------------------------------------------------------------------------------
+struct checking_traits;
+struct exhaustion_traits;
+struct growth_traits;
+struct locking_traits;
+struct retention_traits;
+struct reuse_traits;
+struct size_traits;
+struct statistics_traits;
+struct store_traits;
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_FWD_H_
