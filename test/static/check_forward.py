@@ -22,7 +22,8 @@ struct holder {
 };
 #include "tarn/allocator/all.h"
 #include "tarn/allocator/fwd.h"
-tarn::pool<tarn::static_size<64>, tarn::checked, tarn::thread_cached<>>* pool = nullptr;  // what a program calls its own shadows nothing
+// What a program calls its own is shadowed by nothing.
+tarn::pool<tarn::static_size<64>, tarn::checked, tarn::thread_cached<>>* pool = nullptr;
 void *block, *chunk, *memory;
 int s, i, n, g, c, list, state;
 """
