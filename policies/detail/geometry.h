@@ -43,6 +43,33 @@ inline constexpr std::size_t cache_line = 64;  // bytes
 /// of 256 bytes: 6.8 to 4.7 ns a pair (prototype, Sapphire Rapids).
 inline constexpr std::size_t colour_run = 64 * 1024;  // bytes
 
+/// What follows from a block's size and alignment, in bytes.
+struct block_layout {
+  std::size_t alignment;
+  std::size_t payload;
+  std::size_t offset;
+  std::size_t stride;
+  std::size_t chunk_alignment;  // the best: no block lies across more cache lines than it must
+  bool coloured;
+  unsigned run_shift;  // blocks of a run, as a power of two, where it is coloured
+};
+
+constexpr block_layout lay_out(std::size_t bytes, std::size_t bytes_alignment, const block_shape& shape) noexcept {
+  const std::size_t alignment = larger(bytes_alignment, shape.min_alignment);
+  const std::size_t payload = larger(bytes, shape.min_block);
+  const std::size_t offset = shape.prefix == 0 ? 0 : round_up(shape.prefix, alignment);
+  const std::size_t stride = round_up(offset + payload + shape.suffix, alignment);
+  const auto bits = static_cast<unsigned>(std::countr_zero(stride));
+  constexpr auto run_bits = static_cast<unsigned>(std::countr_zero(colour_run));
+  return {.alignment = alignment,
+          .payload = payload,
+          .offset = offset,
+          .stride = stride,
+          .chunk_alignment = larger(larger(alignment, alignof(void*)), smaller(lowest_bit(stride), cache_line)),
+          .coloured = stride >= 2 * cache_line && is_power_of_two(stride) && alignment <= cache_line,
+          .run_shift = bits < run_bits ? run_bits - bits : 0};
+}
+
 template <class Size, block_shape Shape>
 class geometry {
  public:
@@ -55,13 +82,12 @@ class geometry {
   TARN_STEP constexpr std::size_t block_size() const noexcept { return size_.bytes(); }
   constexpr std::size_t block_alignment() const noexcept { return size_.alignment(); }
 
-  TARN_STEP constexpr std::size_t alignment() const noexcept { return larger(size_.alignment(), Shape.min_alignment); }
-  TARN_STEP constexpr std::size_t payload() const noexcept { return larger(size_.bytes(), Shape.min_block); }
-  TARN_STEP constexpr std::size_t offset() const noexcept {
-    if constexpr (Shape.prefix == 0) return 0;
-    else return round_up(Shape.prefix, alignment());
-  }
-  TARN_STEP constexpr std::size_t stride() const noexcept { return round_up(offset() + payload() + Shape.suffix, alignment()); }
+  TARN_STEP constexpr std::size_t alignment() const noexcept { return get<&block_layout::alignment>(); }
+  TARN_STEP constexpr std::size_t payload() const noexcept { return get<&block_layout::payload>(); }
+  TARN_STEP constexpr std::size_t offset() const noexcept { return get<&block_layout::offset>(); }
+  TARN_STEP constexpr std::size_t stride() const noexcept { return get<&block_layout::stride>(); }
+  TARN_STEP constexpr std::size_t chunk_alignment() const noexcept { return get<&block_layout::chunk_alignment>(); }
+  TARN_STEP constexpr bool coloured() const noexcept { return get<&block_layout::coloured>(); }
 
   /// Where a list may keep something in a free block, and how many pointers have room there.
   TARN_STEP void* links(void* block) const noexcept {
@@ -72,15 +98,6 @@ class geometry {
   }
   TARN_STEP constexpr std::size_t words() const noexcept {
     return (Shape.links == 0 ? payload() : Shape.links) / sizeof(void*);
-  }
-
-  /// The alignment at which a chunk serves its blocks best: none lies across more cache lines than it must.
-  TARN_STEP constexpr std::size_t chunk_alignment() const noexcept {
-    return larger(larger(alignment(), alignof(void*)), smaller(lowest_bit(stride()), cache_line));
-  }
-
-  TARN_STEP constexpr bool coloured() const noexcept {
-    return stride() >= 2 * cache_line && is_power_of_two(stride()) && alignment() <= cache_line;
   }
 
   /// Bytes from slot 0 to slot `i`.
@@ -125,11 +142,17 @@ class geometry {
   }
 
  private:
-  TARN_STEP constexpr unsigned run_shift() const noexcept {
-    const auto bits = static_cast<unsigned>(std::countr_zero(stride()));
-    constexpr auto run_bits = static_cast<unsigned>(std::countr_zero(colour_run));
-    return bits < run_bits ? run_bits - bits : 0;
+  /// A constant where it can be, also at -O0: there, a check of hardened asks for some of them thirty times.
+  template <auto Field>
+  TARN_STEP constexpr auto get() const noexcept {
+    if constexpr (Size::traits.at_run_time) {
+      return lay_out(size_.bytes(), size_.alignment(), Shape).*Field;
+    } else {
+      constexpr auto fixed = lay_out(Size::bytes(), Size::alignment(), Shape).*Field;
+      return fixed;
+    }
   }
+  TARN_STEP constexpr unsigned run_shift() const noexcept { return get<&block_layout::run_shift>(); }
 
   TARN_NO_UNIQUE_ADDRESS Size size_;
 };
