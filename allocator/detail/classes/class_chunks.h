@@ -1,8 +1,8 @@
-// Where the pools of a size_class_pool get their chunks from: one store for all of them, called by one thread at a time.
+// Where the pools of a size_class_pool get their chunks: from one store for all of them, called by one thread at a time.
 //
 //   direct_chunks   straight from the store, each as large as the pool's growth policy says
-//   tagged_chunks   granules of one size and alignment, cut from the store by a pool of their own. The first line of each names
-//                   the class, so that a block's address alone leads to it; and a bounded store serves all classes
+//   tagged_chunks   granules of one size and alignment, cut from the store by a pool of their own. The first cache line of each
+//                   names the class, so a block's address alone identifies it. A bounded store serves all classes
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_CLASS_CHUNKS_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_CLASS_CHUNKS_H_
 
@@ -22,7 +22,7 @@
 
 namespace tarn::detail {
 
-/// What the store of several pools sees of them: nothing, since each has a geometry of its own.
+/// The traits that a store shared by several pools is given: none, since each pool has its own geometry.
 struct owner_traits {};
 
 struct no_mutex {
@@ -31,11 +31,11 @@ struct no_mutex {
   constexpr void leave() noexcept {}
 };
 
-/// What protects what all classes share. A fork waits for it; it leaves that list when everything is released.
+/// The mutex for what all classes share. A fork waits for it; it leaves the fork list when everything is released.
 template <class Locking>
 using owner_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_mutex>;
 
-/// The store policy of a class's pool: its owner's chunks.
+/// The store policy of a class's pool: its chunks come from the owner.
 template <class Chunks>
 class class_store {
  public:
@@ -94,8 +94,8 @@ class direct_chunks {
 /// \tparam Granule  bytes, a power of two
 template <class Store, class Locking, class Growth, std::size_t Granule>
 class tagged_chunks {
-  // All granules of one region lie a multiple of their size apart, wherever it starts: only where there can be more than one
-  // region must each be aligned to it. More than a cache line, so that the pool doesn't colour them.
+  // The granules of one region are a multiple of their size apart, wherever it starts. So each must be aligned to that size
+  // only where there can be more than one region. Otherwise more than a cache line, so that the pool doesn't colour them.
   static constexpr std::size_t granule_alignment = Store::traits.bounded ? 2 * cache_line : Granule;
   using granules = pool<static_size<Granule, granule_alignment>,
                         std::conditional_t<Locking::traits.one_thread, no_locking, mutex_locking<thread_aware_mutex>>, Growth,
@@ -108,7 +108,7 @@ class tagged_chunks {
   static constexpr bool tagged = true;
   static constexpr bool serves_large = !Store::traits.bounded;
   static constexpr std::size_t large_prefix = sizeof(std::size_t);
-  static constexpr std::size_t large = size_max;  // the index of what is no class
+  static constexpr std::size_t large = size_max;  // the index of blocks without a class
   static constexpr std::size_t room = Granule - sizeof(tag);
 
   template <class Values>
@@ -160,7 +160,7 @@ class tagged_chunks {
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Store::traits.bounded, no_large, direct_chunks<Store, Locking>> large_;
 };
 
-/// A region from tagged_chunks has one size, and all of it becomes the chunk.
+/// Every region from tagged_chunks has the same size, and all of it becomes the chunk.
 struct whole_region {
   using axis = tarn::axis::growth;
   static constexpr growth_traits traits{};

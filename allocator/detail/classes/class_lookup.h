@@ -11,14 +11,14 @@ namespace tarn::detail {
 
 template <class Classes>
 class class_lookup {
-  static constexpr std::size_t largest_alignment = cache_line;  // of a class; what asks for more has a region of its own
+  static constexpr std::size_t largest_alignment = cache_line;  // of a class; a request for more gets a region of its own
 
   static constexpr std::size_t alignment_of_all() noexcept {
     std::size_t least = largest_alignment;
     for (std::size_t i = 0; i != Classes::count; ++i) least = smaller(least, alignment(i));
     return least;
   }
-  /// Whether a class whose size is just large enough for a size that is rounded up to its alignment is aligned to it, too.
+  /// Whether the smallest class for a size that was rounded up to an alignment always has that alignment, too.
   static constexpr bool aligned_by_rounding() noexcept {
     for (std::size_t a = 1; a <= largest_alignment; a *= 2)
       for (std::size_t i = 0; i != Classes::count; ++i) {
@@ -32,14 +32,14 @@ class class_lookup {
  public:
   static constexpr std::size_t none = size_max;
 
-  /// Of the blocks of class `i`, in bytes.
+  /// The alignment of the blocks of class `i`, in bytes.
   static constexpr std::size_t alignment(std::size_t i) noexcept {
     return smaller(lowest_bit(Classes::size(i)), largest_alignment);
   }
-  /// Of the blocks of every class.
+  /// An alignment that the blocks of every class have.
   static constexpr std::size_t common_alignment = alignment_of_all();
 
-  /// The class of nearly every request, or `none`: it is of no class, or find() must say.
+  /// The class of nearly every request. `none`: the request has no class, or find() must decide.
   static constexpr std::size_t at_once(std::size_t bytes, std::size_t align) noexcept {
     if (align > common_alignment || bytes - 1 >= Classes::largest) [[unlikely]]
       return none;

@@ -1,6 +1,6 @@
-// Blocks with a region of their own, each behind a record by which release() finds it.
+// Blocks with a region of their own. The record in front of each lets release() find the region.
 //
-//   | prefix | padding | record | block ...                 the block: aligned as asked; the record: just in front of it
+//   | prefix | padding | record | block ...         the block is aligned as requested; the record is just in front of it
 //   ^ region.start
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_LARGE_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_LARGE_BLOCKS_H_
@@ -36,7 +36,7 @@ class large_blocks {
   };
 
  public:
-  /// Returns null where the store gives no memory. `alignment` is a power of two.
+  /// Returns null if the store gives no memory. `alignment` is a power of two.
   void* allocate(Chunks& chunks, std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > size_limit || alignment > size_limit) return nullptr;
     bytes = detail::larger(bytes, 1);
@@ -73,7 +73,7 @@ class large_blocks {
     for (record* r = std::exchange(first_, nullptr); r != nullptr;) {
       const memory region = r->region;
       const std::size_t alignment = r->alignment;
-      r = r->next;  // it lies in the region
+      r = r->next;  // the record lies in the region
       chunks.release_large(region, alignment);
     }
     held_ = {};

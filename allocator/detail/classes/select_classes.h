@@ -1,4 +1,4 @@
-// From the policies of a size_class_pool to its classes and to the pool that each class has.
+// Selects the classes of a size_class_pool, and the pool of each class, from its policies.
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_SELECT_CLASSES_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_SELECT_CLASSES_H_
 
@@ -45,8 +45,8 @@ template <class... Kept, class P, class... Ps>
 struct sizeless<policy_types<Kept...>, P, Ps...>
     : sizeless<std::conditional_t<policy_on<P, axis::size>, policy_types<Kept...>, policy_types<Kept..., P>>, Ps...> {};
 
-/// \tparam Nine     as for basic_pool, with a size that is dynamic_size
-/// \tparam Granule  bytes of a granule where chunks are tagged; 0: tagged only where the store is bounded
+/// \tparam Nine     as for basic_pool, with dynamic_size as the size
+/// \tparam Granule  bytes of a granule if chunks are tagged; 0: chunks are tagged only if the store is bounded
 template <class Classes, std::size_t Granule, class Nine>
 struct class_composition;
 template <class Classes, std::size_t Granule, class Size, class Locking, class Growth, class Store, class Reuse,

@@ -1,5 +1,5 @@
 // The body of a size_class_pool: a pool for each class, made when it is first needed, and blocks that are larger than any
-// class. It has no destructor, so that a static one is constant-initialised and never ends.
+// class. It has no destructor, so a static one is constant-initialised and never ends.
 //
 //   allocate     class by size → its pool: allocate        no pool yet: make_member      no class: try_allocate_large
 //   deallocate   class by size (or by address, where chunks are tagged) → its pool: deallocate
@@ -32,7 +32,7 @@ class size_class_body {
  public:
   using classes = Classes;
 
-  /// In bytes: that of std::max_align_t, or what the blocks of every class have, where classes were listed that have less.
+  /// In bytes: that of std::max_align_t, or less if one of the listed classes has less.
   static constexpr std::size_t default_alignment = smaller(alignof(std::max_align_t), lookup::common_alignment);
 
   template <class Values>
@@ -41,8 +41,8 @@ class size_class_body {
   size_class_body& operator=(const size_class_body&) = delete;
 
 #if TARN_EXCEPTIONS
-  /// Returns at least `bytes` bytes (one, for none), aligned to `alignment`, a power of two.
-  /// Throws: std::bad_alloc where the store gives no memory; nothing has changed then.
+  /// Returns at least `bytes` bytes (one if `bytes` is 0), aligned to `alignment`, a power of two.
+  /// Throws: std::bad_alloc if the store gives no memory; nothing has changed then.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate(std::size_t bytes,
                                                                             std::size_t alignment = default_alignment) {
     if (member* const m = ready(bytes, alignment)) [[likely]]
@@ -51,7 +51,7 @@ class size_class_body {
   }
 #endif
 
-  /// As allocate(), but returns null where the store gives no memory.
+  /// Like allocate(), but returns null if the store gives no memory.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if (member* const m = ready(bytes, alignment)) [[likely]]
@@ -59,7 +59,7 @@ class size_class_body {
     return allocate_slow(bytes, alignment);
   }
 
-  /// Takes a block back. Precondition: allocate() returned it for the same size and alignment; it is not null.
+  /// Frees a block. Precondition: allocate() returned it for the same size and alignment; it is not null.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     const std::size_t i = lookup::at_once(bytes, alignment);
     if (i == none) [[unlikely]]
@@ -76,7 +76,7 @@ class size_class_body {
 
   // ---- by address alone --------------------------------------------------------------------------------------------------
 
-  /// Takes a block back. Precondition: allocate() returned it; it is not null.
+  /// Frees a block. Precondition: allocate() returned it; it is not null.
   void deallocate(void* block) noexcept
     requires(Chunks::tagged)
   {
@@ -85,7 +85,7 @@ class size_class_body {
       return deallocate_large(block);
     members_[i].load(memory_order_acquire)->pool.deallocate(block);
   }
-  /// Returns bytes that the block has. Precondition: as for deallocate().
+  /// Returns the size of a block in bytes. Precondition: as for deallocate().
   std::size_t usable_size(const void* block) const noexcept
     requires(Chunks::tagged)
   {
@@ -95,12 +95,12 @@ class size_class_body {
 
   // ---- all of it -----------------------------------------------------------------------------------------------------------
 
-  /// Gives everything back to the store: every block ends, also those in use. Precondition: no other thread uses the pool.
+  /// Gives everything back to the store, including blocks in use. Precondition: no other thread uses the pool.
   void release() noexcept {
-    each_pool([](std::size_t, Pool& p) { p.release(); });  // so that their end finds no block in use
+    each_pool([](std::size_t, Pool& p) { p.release(); });  // so that close() finds no block in use
     close();
   }
-  /// Gives the wholly free chunks of every class back to the store. Returns their bytes.
+  /// Gives the wholly free chunks of every class back to the store. Returns how many bytes.
   std::size_t trim() noexcept {
     std::size_t bytes = 0;
     each_pool([&](std::size_t, Pool& p) { bytes += p.trim(); });
@@ -114,17 +114,17 @@ class size_class_body {
       if (member* const m = members_[i].load(memory_order_acquire)) visit(i, m->pool);
   }
 
-  /// Returns what is known of the blocks with a region of their own.
+  /// Returns the counts of blocks with a region of their own.
   large_counts large() const noexcept { return large_.read(); }
 
-  /// Bytes in the block that a request gets, or 0 where it gets a region of its own.
+  /// Returns the size in bytes of the block that a request gets, or 0 if it gets a region of its own.
   static constexpr std::size_t class_size(std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     const std::size_t i = lookup::find(bytes, alignment);
     return i == none ? 0 : Classes::size(i);
   }
 
  protected:
-  /// What the destructor of one that is an object does: checking policies are told of blocks that are in use.
+  /// What the destructor of a pool object does. Checking policies are told of blocks that are still in use.
   void close() noexcept {
     large_.release_all(chunks_);
     for (std::size_t i = 0; i != Classes::count; ++i) {
@@ -173,7 +173,7 @@ class size_class_body {
     }
     m->pool.deallocate(block);
   }
-  /// There never was a block of that class.
+  /// The class never had a block.
   TARN_COLD void refuse_size(std::size_t i, void* block, std::size_t bytes) noexcept {
     misuse what;
     what.kind = misuse_kind::wrong_size;
@@ -189,7 +189,7 @@ class size_class_body {
   }
 #endif
 
-  /// The store is called before anything is locked; where another thread was faster, its pool is taken.
+  /// Calls the store before it locks anything. If another thread was faster, returns that thread's pool.
   member* make_member(std::size_t i) noexcept {
     const memory place = place_for(i);
     if (!place) return nullptr;
@@ -208,11 +208,11 @@ class size_class_body {
     return made != nullptr ? made : found;
   }
 
-  // Where the pools themselves lie: in the store's memory, so that the owner stays small; or, where the store's memory comes in
-  // granules, in the owner.
+  // Where the pools themselves lie: in the store's memory, so that the owner stays small, or in the owner if the store's memory
+  // comes in granules.
   struct inside {
     union room_for_all {
-      std::byte none = {};  // starts as this: a constant that costs no byte in the program's file
+      std::byte none = {};  // the initial member: a constant that takes no space in the executable
       alignas(member) std::byte members[Classes::count * sizeof(member)];
     } room;
   };

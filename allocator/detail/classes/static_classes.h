@@ -10,7 +10,7 @@
 
 namespace tarn::detail {
 
-/// \tparam Granule  bytes, so that blocks can be freed by address alone; 0: by size
+/// \tparam Granule  bytes: blocks can be freed by address alone; 0: they are freed by size
 template <class Tag, std::size_t Granule, class... Policies>
 class static_classes {
  public:
