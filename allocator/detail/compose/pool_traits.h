@@ -1,5 +1,5 @@
-// What the machinery of every policy is bound to: the nine policies of a pool and what follows from several of them. One
-// template parameter, so that a further axis changes no signature.
+// The one template parameter of every policy's machinery: the nine policies of a pool and what follows from several of them. It
+// is one parameter, so that a new axis changes no signature.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
 
@@ -24,14 +24,14 @@ class many_chunks;
 template <class Traits>
 class array_chunk;
 
-/// Growth is what the store implies: all of its blocks, and no fewer.
+/// Whether Growth is the policy that the store implies: all of the store's blocks, and no fewer.
 template <class Store, class Growth>
 concept grows_as_implied = std::is_same_v<typename Store::implies, Growth>;
 
-/// The identity of the static pools whose locking policy doesn't ask for their tag: they share their code.
+/// The identity of static pools whose locking policy doesn't need their tag: they share code.
 struct some_static_pool {};
 
-/// \tparam Identity  void: the pool is an object; else some_static_pool, or the tag where the locking policy needs it
+/// \tparam Identity  void: the pool is an object; else some_static_pool, or the tag if the locking policy needs it
 template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention,
           class Exhaustion, class Checking, class Statistics>
 struct pool_traits {
@@ -58,12 +58,12 @@ struct pool_traits {
   static constexpr bool one_chunk = max_chunks == 1;
   static constexpr bool finds_chunks = Reuse::traits.finds_chunks || Checking::traits.finds_chunks;
 
-  /// Whether no axis keeps anything for a chunk.
+  /// Whether no axis keeps anything per chunk.
   static constexpr bool no_columns =
       std::is_same_v<typename Locking::template per_chunk<pool_traits>, no_column<axis::locking>> &&
       std::is_same_v<typename Reuse::template per_chunk<pool_traits>, no_column<axis::reuse>> &&
       std::is_same_v<typename Checking::template per_chunk<pool_traits>, no_column<axis::checking>>;
-  /// Whether the blocks are an array in the pool and that is all: there is nothing to get, to give back or to count.
+  /// Whether the pool is an array of blocks and nothing else: there is nothing to get, to give back or to count.
   static constexpr bool in_place =
       Store::traits.in_place && one_chunk && grows_as_implied<Store, Growth> && no_columns && !Reuse::traits.needs_chunks &&
       !Locking::traits.keeps_memory && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list &&
@@ -71,23 +71,23 @@ struct pool_traits {
       !Checking::traits.samples && !Checking::traits.checks_leaving && !Statistics::traits.counts;
   /// Whether the store's machinery is part of the pool.
   static constexpr bool has_source = !in_place;
-  /// Whether whoever finds nothing goes without.
+  /// Whether an allocation that finds nothing fails at once.
   static constexpr bool ends_empty = in_place && !Exhaustion::traits.retries;
   using chunks = std::conditional_t<in_place, array_chunk<pool_traits>, many_chunks<pool_traits>>;
   using chunk = std::conditional_t<in_place, array_chunk<pool_traits>, detail::chunk<pool_traits>>;
 
-  // Few chunks are found in the tree as fast; and where both stores are bounded there is no memory for a table.
+  // For a few chunks the tree is as fast. If both stores are bounded, there is no memory for a table.
   static constexpr bool has_chunk_table = finds_chunks && max_chunks > 8;
   static constexpr bool keeps_memory = Locking::traits.keeps_memory || has_chunk_table;
 
-  /// Whether every free block is in the list, unless it was carved never: the list can be made anew of what is known as free.
+  /// Whether the list holds every free block that was ever carved: it can then be rebuilt from the blocks known to be free.
   static constexpr bool list_holds_all =
       !Reuse::traits.sees_empty_chunks && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list;
 
   static constexpr bool hears_frees = Exhaustion::traits.hears_frees;
   static constexpr bool reclaims = Exhaustion::traits.reclaims;
 
-  // The constants on which a member of the pool depends: their names are what an error message shows.
+  // The constants that the members of a pool depend on. Error messages show their names.
   static constexpr bool size_is_given_at_run_time = Size::traits.at_run_time;
   static constexpr bool may_return_chunks = Locking::traits.may_return_chunks;
   static constexpr bool reports_pages = Store::traits.reports_pages;
@@ -101,7 +101,7 @@ struct pool_traits {
   static constexpr bool hides_links = Checking::traits.hides_links;
   static constexpr bool counts = Statistics::traits.counts;
 
-  /// Bytes, a power of two. A buffer that the caller sized isn't cut to cache lines: it would lose a block.
+  /// Bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would lose a block.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
     return Store::traits.bounded && !Store::traits.sized_by_geometry ? g.alignment() : g.chunk_alignment();
   }

@@ -1,5 +1,5 @@
-// What a composition that was refused becomes: it has every member of a pool and does nothing, so that the one complaint stays
-// the one error.
+// What a rejected composition becomes: it has every member of a pool and does nothing, so that its one complaint stays
+// the only error.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
 

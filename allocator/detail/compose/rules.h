@@ -1,6 +1,6 @@
-// Which policies can live together. Every rule has a number, an `if` over what the policies say of themselves, and a complaint,
-// the sentence that the user reads: what was combined, why it can't work, what to write instead. docs/rules.md lists them,
-// test/compile_fail/ shows each one firing.
+// Which policies can be combined. Every rule has a number, an `if` over what the policies declare about themselves, and a
+// complaint, the sentence that the user reads: what was combined, why it can't work, what to write instead. docs/rules.md lists
+// them; test/compile_fail/ shows each one firing.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_RULES_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_RULES_H_
 
@@ -12,7 +12,7 @@
 
 namespace tarn::detail {
 
-// ---- one policy: do its arguments make sense, and has it what the pool uses of its axis? ----------------------------------
+// ---- one policy: are its arguments valid, and does it have what the pool uses of its axis? --------------------------------
 
 template <class P>
 struct argument_complaint {};
@@ -32,14 +32,14 @@ concept shapes_hold =
     store_policy<Store> && reuse_policy<Reuse> && retention_policy<Retention> && exhaustion_policy<Exhaustion> &&
     checking_policy<Checking> && statistics_policy<Statistics>;
 
-/// Whether each has, in this pool, what the pool uses. Only asked of what no rule refused. No concept: g++ 12 crashes on one.
+/// Whether each policy has what this pool uses. Asked only if no rule refused. Not a concept: g++ 12 crashes on one.
 template <class Traits>
 inline constexpr bool members_hold =
     locking_policy<typename Traits::locking, Traits> && store_policy<typename Traits::store, Traits> &&
     reuse_policy<typename Traits::reuse, Traits> && exhaustion_policy<typename Traits::exhaustion, Traits> &&
     checking_policy<typename Traits::checking, Traits> && statistics_policy<typename Traits::statistics, Traits>;
 
-/// \tparam Traits  void where the policies aren't yet known to go together
+/// \tparam Traits  void if the policies aren't yet known to be compatible
 template <class Traits, class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion,
           class Checking, class Statistics>
 struct member_complaint {
@@ -71,17 +71,17 @@ struct member_complaint {
                 "policies/statistics.h lists all");
 };
 
-/// Arguments first: a policy whose arguments are refused isn't looked into.
+/// Arguments first: a policy whose arguments are refused isn't examined further.
 template <class... Ps>
 using shape_complaint =
     std::conditional_t<(arguments_hold<Ps> && ...), member_complaint<void, Ps...>, arguments_complaint<Ps...>>;
 
 // ---- relations -----------------------------------------------------------------------------------------------------------
 
-/// What the rules look at: what each policy says of itself, and what follows from several of them.
+/// What the rules examine: what each policy declares about itself, and what follows from several of them.
 struct composition {
   size_traits size;
-  std::size_t bytes = 1;      // of a block, and its alignment, where they are known when the pool is compiled
+  std::size_t bytes = 1;      // of a block, and its alignment, if known when the pool is compiled
   std::size_t alignment = 1;
   locking_traits locking;
   growth_traits growth;
@@ -91,12 +91,12 @@ struct composition {
   retention_traits retention;
   exhaustion_traits exhaustion;
   checking_traits checking;
-  std::size_t first_chunk = 0;  // bytes, where that is known when the pool is compiled; size_max: more than there can be
+  std::size_t first_chunk = 0;  // bytes, if known when the pool is compiled; size_max: more than there can be
 };
 
 enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14 };
 
-/// The first rule that is broken; a cause stands before its consequences.
+/// The first rule that is broken. A cause comes before its consequences.
 constexpr rule first_broken(const composition& c) noexcept {
   const bool is_static = !c.size.at_run_time;
   if (is_static && c.bytes == 0) return rule::r1;
@@ -117,7 +117,7 @@ constexpr rule first_broken(const composition& c) noexcept {
   return rule::none;
 }
 
-/// The first chunk is known at compile time; it need not be, because its size is looked at again when it is made.
+/// Whether the first chunk is known at compile time. It need not be: its size is checked again when the chunk is made.
 template <class Growth, std::size_t Stride>
 concept foreseeable = requires { typename std::integral_constant<std::size_t, Growth{}.next_chunk(0, 0, Stride).wanted>; };
 
@@ -127,7 +127,7 @@ constexpr bool implies_reuse() noexcept {
   else return true;
 }
 
-/// \tparam Size, Locking ...  policies that have what the concepts of their axes ask for
+/// \tparam Size, Locking ...  policies that satisfy the concepts of their axes
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking>
 constexpr composition composition_of() noexcept {
   composition c{.size = Size::traits, .locking = Locking::traits, .growth = Growth::traits, .store = Store::traits,

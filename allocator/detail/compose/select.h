@@ -1,5 +1,5 @@
-// From the policies a user named, in any order, to the nine policies of a pool: explicit, then implied by another, then
-// default.
+// Selects the nine policies of a pool from those that the user named, in any order: the explicit one, else one that another
+// policy implies, else the default.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 
@@ -20,7 +20,7 @@
 
 namespace tarn::detail {
 
-// ---- verdicts: values, which stay silent --------------------------------------------------------------------------------
+// ---- verdicts: values, which cause no error -----------------------------------------------------------------------------
 
 template <class Axis, class... Ps>
 inline constexpr std::size_t count_on = (0 + ... + std::size_t{policy_on<Ps, Axis>});
@@ -58,7 +58,7 @@ constexpr selection judge_selection() noexcept {
   return selection::good;
 }
 
-// ---- what is only declared ------------------------------------------------------------------------------------------------
+// ---- policies that are only declared --------------------------------------------------------------------------------------
 
 /// One error for each policy whose header is missing.
 template <class... Ps>
@@ -68,7 +68,7 @@ struct homes_of<P, Ps...> : homes_of<Ps...> {
   home<P> of_first;
 };
 
-// ---- complaints: one error for one mistake --------------------------------------------------------------------------------
+// ---- complaints: one error per mistake ------------------------------------------------------------------------------------
 
 template <selection Verdict>
 struct selection_complaint {
@@ -97,8 +97,8 @@ struct selection_complaint {
 
 // ---- the selection itself ------------------------------------------------------------------------------------------------
 
-/// Whether P makes sense by itself, whatever it is combined with. A policy with parameters says so in `arguments_hold`, and
-/// says why not in `complaint`; it asserts nothing on its own, so that naming it stays silent and gives one error here.
+/// Whether P is valid by itself, whatever it is combined with. A policy with parameters states this in `arguments_hold`, and
+/// the reason in `complaint`. It asserts nothing itself, so naming it causes no error, and using it causes one error here.
 template <class P>
 inline constexpr bool arguments_hold = true;
 template <class P>
@@ -127,8 +127,8 @@ struct first_of<void, Rest...> : first_of<Rest...> {};
 template <class Axis, class P>
 using if_on = std::conditional_t<policy_on<P, Axis>, P, void>;
 
-/// What the user said of an axis, or what another policy implies for it, or the default. Two policies that imply different
-/// things for one axis are asked in the order of the axes, so that the order of the arguments can't matter.
+/// The policy that the user named for an axis, else the one that another policy implies, else the default. If two policies
+/// imply different ones, the order of the axes decides, so the order of the arguments doesn't matter.
 template <class Axis, class Default, class... Ps>
 using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<axis::locking, Ps>, Axis>::type...,
                                  typename implied_by<if_on<axis::store, Ps>, Axis>::type...,
@@ -138,11 +138,11 @@ using choose = typename first_of<if_on<Axis, Ps>..., typename implied_by<if_on<a
 template <class P>
 concept bounded_store = store_policy<P> && P::traits.bounded;
 
-/// The default of products that any thread may use: over a bounded store no thread may keep free blocks to itself.
+/// The default of products that any thread may use. Over a bounded store, no thread may keep free blocks to itself.
 template <class... Ps>
 using default_sharing = std::conditional_t<(bounded_store<Ps> || ...), mutex_locking<thread_aware_mutex>, shared_locking>;
 
-/// Policies as one argument. A product adds its own defaults with it; what another policy implies comes before them.
+/// Several policies as one argument. A product uses it to add its own defaults; policies that others imply take precedence.
 template <class... Ps>
 struct policy_list {
   template <class Axis, class Default>
@@ -162,10 +162,10 @@ struct canonical<P> {
   using type = typename P::canonical;
 };
 
-/// Small blocks can't hold a batch, and a bounded pool is small: the plain list.
+/// Whether the plain list is the default: small blocks can't hold a batch, and a bounded pool is small.
 template <class Size, class Store>
 constexpr bool prefers_lifo() noexcept {
-  if constexpr (!size_policy<Size> || !store_policy<Store>) return true;  // refused later, and silent here
+  if constexpr (!size_policy<Size> || !store_policy<Store>) return true;  // refused later; no error here
   else if constexpr (Store::traits.bounded) return true;
   else if constexpr (Size::traits.at_run_time) return false;
   else return Size::bytes() < batch_reuse<>::traits.min_block;

@@ -1,4 +1,4 @@
-// The policy objects that were given to a pool's constructor, in any order; what is missing is default-constructed.
+// The policy objects that were given to a pool's constructor, in any order; missing ones are default-constructed.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_VALUES_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_VALUES_H_
 
@@ -15,11 +15,11 @@ inline constexpr std::size_t times_given = (std::size_t{0} + ... + std::size_t{s
 
 enum class giving { good, unknown, twice, missing };
 
-/// Policies as a type.
+/// Several policies as one type.
 template <class... Ps>
 struct policy_types {};
 
-/// \tparam Policies  of the pool, as policy_types
+/// \tparam Policies  the pool's policies, as policy_types
 template <class Policies, class... Given>
 struct judge_values;
 template <class... Ps, class... Given>
