@@ -1,6 +1,6 @@
-// The chunk of a pool whose blocks are an array in its store, where no axis keeps anything for each chunk: it has nothing to
-// fetch, to lay out or to give back, and all of it but `carved` is a constant. The members of `chunks`, as far as such a pool
-// uses them.
+// The chunk of a pool whose blocks are an array in its store, and in which no axis keeps anything per chunk. It has nothing to
+// fetch, to lay out or to give back, and everything in it but `carved` is a constant. It has those members of `chunks` that
+// such a pool uses.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_ARRAY_CHUNK_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_ARRAY_CHUNK_H_
 
@@ -17,7 +17,7 @@ class array_chunk {
  public:
   using traits = Traits;
   using geometry_type = typename Traits::geometry;
-  using chunk = array_chunk;  // it is its own record
+  using chunk = array_chunk;  // a chunk is its own record
 
   template <class Values>
   constexpr explicit array_chunk(const Values&) noexcept {}
@@ -52,14 +52,14 @@ class array_chunk {
   void each_carved(Visit visit) {
     for (std::size_t i = 0; i != carved_; ++i) visit(block_at(i));
   }
-  /// As new. Returns the bytes of the array, or 0 where no block was handed out.
+  /// Makes it as new. Returns the bytes of the array, or 0 if no block was handed out.
   std::size_t forget() noexcept {
     if (carved_ == 0) return 0;
     memory_tools::poison(array_.start(), geometry().extent(capacity()));
     carved_ = 0;
     return geometry().extent(capacity());
   }
-  /// The pool ends: the array is the program's again.
+  /// The pool ends: the array belongs to the program again.
   void end() noexcept { array_.end(); }
 
  private:

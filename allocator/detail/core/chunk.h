@@ -1,10 +1,10 @@
-// A chunk: one region from the store, and what is known of it.
+// A chunk: one region from the store, and what the pool knows about it.
 //
 //   | record | column of locking | of reuse | of checking | block 0 | block 1 | ...                    | block n-1 |
 //   ^ region.start                                        ^ first   |<- carved ->|<- never touched ->|
 //
-// A column is what one axis keeps for each chunk: out of line as seen from the blocks, so an overrun of the last block runs
-// away from it. Where a pool has one chunk for good, the record lies in the pool, and a region without columns is all blocks.
+// A column is what one axis keeps per chunk. It lies in front of the blocks, so an overrun of the last block runs away from it.
+// If a pool never has more than one chunk, the record lies in the pool, and a region without columns is all blocks.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 
@@ -24,16 +24,16 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   memory region;                 // as the store gave it
   std::byte* first = nullptr;    // slot 0
   std::size_t blocks = 0;
-  std::size_t carved = 0;        // blocks from here on were never handed out
+  std::size_t carved = 0;        // blocks from this one on were never handed out
   std::size_t idle = 0;          // free blocks, counted while trim() runs
-  free_link* free = nullptr;     // they themselves, meanwhile
+  free_link* free = nullptr;     // those blocks, while trim() runs
   chunk* left = nullptr;         // in the map
   chunk* right = nullptr;
   chunk* next = nullptr;         // in a list of chunks: those to carve, or those to give back
   bool from_second = false;      // it belongs to the exhaustion policy's store
 };
 
-/// Where the parts of a chunk lie. All in bytes; size_max: no such chunk can be.
+/// Where the parts of a chunk lie. All in bytes; size_max: such a chunk can't exist.
 template <class Traits>
 struct chunk_layout {
   using geometry = typename Traits::geometry;
@@ -53,7 +53,7 @@ struct chunk_layout {
                         column_bytes<checking_column>(blocks, g),
                     g.alignment() > Traits::chunk_alignment(g) ? g.alignment() : Traits::chunk_alignment(g));
   }
-  /// What a chunk of so many blocks takes.
+  /// The bytes that a chunk of that many blocks takes.
   static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept {
     const std::size_t extent = g.extent(blocks);
     return extent == size_max ? size_max : first_offset(blocks, g) + extent;
@@ -72,7 +72,7 @@ struct chunk_layout {
     }
     return fits;
   }
-  /// Divides a fresh region. Touches the columns as their axes do, and no block.
+  /// Divides a fresh region. Touches no block, and touches the columns only as their axes do.
   static void open(chunk<Traits>& c, memory region, std::size_t blocks, const geometry& g) noexcept {
     std::byte* at = static_cast<std::byte*>(region.start) + record_bytes();
     open_column<locking_column>(c, at, blocks, g);

@@ -1,10 +1,10 @@
-// From an address to the chunk it lies in: the one answer to that question. Any address is a fair question, and only the
-// pool's own memory is read.
+// Finds the chunk that an address lies in; nothing else answers that question. Any address is valid, and only the pool's own
+// memory is read.
 //
-//   chunk_tree   many chunks, asked by owns() and trim(): a treap inside the chunks' own records, O(log chunks), without a
-//                table that would have to come from somewhere
-//   chunk_index  many chunks, asked on many frees: the same, and a hashed table beside it, in memory that the pool gets for it
-//   only_chunk   one chunk for good: one range check
+//   chunk_tree   many chunks, looked up by owns() and trim(): a treap in the chunks' own records, O(log chunks), without a
+//                table that would need memory
+//   chunk_index  many chunks, looked up by many frees: the same, and a hash table, in memory that the pool gets for it
+//   only_chunk   never more than one chunk: one range check
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
 
@@ -22,11 +22,11 @@ namespace tarn::detail {
 
 template <class Chunk>
 TARN_STEP bool lies_in(const Chunk& chunk, const void* block, std::size_t extent) noexcept {
-  return address_of(block) - address_of(chunk.first) < extent;  // wraps to a huge number in front of the chunk
+  return address_of(block) - address_of(chunk.first) < extent;  // in front of the chunk it wraps to a huge number
 }
 
-/// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address; so
-/// its expected depth is logarithmic whatever the order in which chunks come and go.
+/// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address. Its
+/// expected depth is logarithmic, in whatever order chunks come and go.
 template <class Chunk, class Geometry>
 class chunk_tree {
  public:
@@ -43,7 +43,7 @@ class chunk_tree {
     return found != nullptr && lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
   }
 
-  /// The first chunk, by address, whose blocks start behind `block`.
+  /// The first chunk, by address, whose blocks start after `block`.
   Chunk* after(const void* block) const noexcept {
     Chunk* found = nullptr;
     for (Chunk* c = root_; c != nullptr;) {
@@ -59,7 +59,7 @@ class chunk_tree {
     while (*at != nullptr && priority(*at) >= priority(&chunk)) at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
     Chunk** left = &chunk.left;
     Chunk** right = &chunk.right;
-    for (Chunk* rest = *at; rest != nullptr;) {  // what was here goes to the two sides of the new chunk
+    for (Chunk* rest = *at; rest != nullptr;) {  // splits what was here into the two sides of the new chunk
       Chunk**& side = before(rest, &chunk) ? left : right;
       *side = rest;
       side = before(rest, &chunk) ? &rest->right : &rest->left;
@@ -69,13 +69,13 @@ class chunk_tree {
     *at = &chunk;
   }
 
-  /// Precondition: it is in.
+  /// Precondition: the chunk is in the tree.
   void erase(Chunk& chunk, const Geometry&) noexcept {
     Chunk** at = &root_;
     while (*at != &chunk) at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
     Chunk* left = chunk.left;
     Chunk* right = chunk.right;
-    while (left != nullptr && right != nullptr) {  // the two sides become one
+    while (left != nullptr && right != nullptr) {  // merges the two sides
       Chunk*& higher = priority(left) > priority(right) ? left : right;
       *at = higher;
       at = &higher == &left ? &left->right : &right->left;
@@ -102,7 +102,7 @@ class chunk_tree {
     return all;
   }
 
-  /// It has no table.
+  /// 0: it has no table.
   TARN_STEP static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
   TARN_STEP static void supply(memory, const Geometry&) noexcept {}
   TARN_STEP static void forget() noexcept {}
@@ -138,7 +138,7 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
     return tree::take_all();
   }
 
-  /// Bytes that are needed to insert a list of fresh chunks.
+  /// Bytes needed to insert a list of fresh chunks.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) const noexcept { return table_.shortage(fresh, g); }
   void supply(memory more, const Geometry& g) noexcept { table_.supply(more, g, each()); }
   void forget() noexcept { table_.forget(); }
@@ -184,7 +184,7 @@ class only_chunk {
 
  private:
   Chunk chunk_;
-  std::size_t bytes_ = 0;  // of its blocks; 0: there is none
+  std::size_t bytes_ = 0;  // of the chunk's blocks; 0: there is no chunk
 };
 
 template <class Traits, class Chunk = typename Traits::chunk, class Geometry = typename Traits::geometry>

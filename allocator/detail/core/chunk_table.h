@@ -1,10 +1,10 @@
-// From an address to its chunk in constant time, for pools that ask on many frees: a hashed table of granules, each a piece of
-// the address space about as large as a chunk.
+// Finds the chunk of an address in constant time, for pools that look it up on many frees: a hash table of granules, each a
+// piece of the address space about as large as a chunk.
 //
 //   granule = address >> shift          hash
-//   | granule, chunk | - | granule, chunk | ...       a chunk stands here once for each granule that it touches
+//   | granule, chunk | - | granule, chunk | ...       a chunk has one entry for each granule that it touches
 //
-// Neighbours in one granule are told apart by their ranges, so no store is asked for an alignment.
+// Chunks in the same granule are told apart by their ranges, so no store has to align its regions.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_TABLE_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_TABLE_H_
 
@@ -18,8 +18,8 @@
 
 namespace tarn::detail {
 
-/// Open addressing with linear probing, at most half full (Knuth, The Art of Computer Programming, vol. 3, 6.4). The memory is
-/// the pool's; it is asked for before a chunk is entered.
+/// Open addressing with linear probing, at most half full (Knuth, The Art of Computer Programming, vol. 3, 6.4). The memory
+/// belongs to the pool, which gets it before a chunk is entered.
 template <class Chunk, class Geometry>
 class chunk_table {
  public:
@@ -33,12 +33,12 @@ class chunk_table {
     return nullptr;
   }
 
-  /// Bytes of a table in which the list of fresh chunks has room, too, or 0: this one has it.
+  /// Bytes of a table with room for the list of fresh chunks, too; 0: this one has room.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) const noexcept {
     const std::size_t room = needed(fresh, g);
     return room <= size_ ? 0 : room * sizeof(place);
   }
-  /// Chunks are entered anew: `each` calls its argument for every one that is in the table.
+  /// Enters all chunks into the new table: `each` calls its argument for every chunk that was in the old one.
   template <class Each>
   void supply(memory more, const Geometry& g, Each each) noexcept {
     if (!more) return;
@@ -69,7 +69,7 @@ class chunk_table {
     for (std::size_t i = 0; i != size_; ++i) ::new (static_cast<void*>(places_ + i)) place{};
     used_ = 0;
   }
-  /// The table's memory goes.
+  /// The table's memory is given back.
   void forget() noexcept { *this = {}; }
 
  private:
@@ -86,11 +86,11 @@ class chunk_table {
   }
   unsigned wanted_shift(const Chunk& c, const Geometry& g) const noexcept {
     if (used_ != 0 && span(c, g, shift_) <= most_granules) return shift_;
-    // Granules as large as a chunk would have two chunks in each, and a lookup would meet the wrong one half of the time.
+    // With granules as large as a chunk, each would hold two chunks, and half of the lookups would meet the wrong one.
     const auto bits = static_cast<unsigned>(std::bit_width(larger(g.extent(c.blocks), 4096) - 1));
     return static_cast<unsigned>(larger(bits - 3, smaller(bits, 14)));
   }
-  /// Places for all chunks and the fresh ones. Should granules get larger meanwhile, there are fewer.
+  /// Places for all chunks, including the fresh ones. If granules get larger meanwhile, fewer are needed.
   std::size_t needed(const Chunk* fresh, const Geometry& g) const noexcept {
     std::size_t places = used_;
     for (; fresh != nullptr; fresh = fresh->next)
@@ -110,7 +110,7 @@ class chunk_table {
       places_[i] = {granule, &c};
     }
   }
-  /// Moves those back that stand behind place `gap` only because it was taken (Knuth, ibid., algorithm R).
+  /// Moves entries back that are behind place `gap` only because it was taken (Knuth, ibid., algorithm R).
   void close_gap(std::size_t gap) noexcept {
     for (std::size_t i = next(gap); places_[i].chunk != nullptr; i = next(i)) {
       const std::size_t from_home = (i - home(places_[i].granule)) & (size_ - 1);

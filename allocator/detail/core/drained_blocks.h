@@ -1,5 +1,5 @@
-// Free blocks that were taken out of the list, for walks that want to know which they are: in a list of their own, or counted
-// for each chunk.
+// Free blocks that were taken out of the list, for walks that must know which blocks are free: linked into a list of their own,
+// or counted per chunk.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
 
@@ -15,8 +15,8 @@
 
 namespace tarn::detail {
 
-// For the reuse policy's drain(). No lambdas: g++ 12 warns where a parameter of one has the name of something that the program
-// declares later.
+// Visitors for the reuse policy's drain(). Not lambdas: g++ 12 warns if a parameter of a lambda has the name of something that
+// the program declares later.
 
 /// Links the blocks.
 template <class Chunks>
@@ -30,7 +30,7 @@ struct block_linker {
   free_link*& first;
 };
 
-/// Links and counts those of each chunk.
+/// Links and counts the blocks of each chunk.
 template <class Chunks>
 struct block_counter {
   void operator()(void* block) noexcept {
@@ -42,7 +42,7 @@ struct block_counter {
   typename Chunks::chunk* last = nullptr;
 };
 
-/// Links them, and counts.
+/// Links and counts the blocks.
 template <class Chunks>
 struct linked_counter {
   void operator()(void* block) noexcept {
@@ -54,7 +54,7 @@ struct linked_counter {
   std::size_t& number;
 };
 
-/// Takes back a list of blocks that were drained, the first of which is handed out last.
+/// Puts a list of drained blocks back. Its first block is handed out last.
 template <class State>
 void restore(State& s, free_link* links) noexcept {
   while (links != nullptr) {
@@ -65,8 +65,8 @@ void restore(State& s, free_link* links) noexcept {
   }
 }
 
-/// All of them, sorted by address, and put back at the end whatever happens. Each chunk's `idle` says meanwhile how many of its
-/// blocks were carved before.
+/// All free blocks, sorted by address. The destructor always puts them back. Meanwhile, each chunk's `idle` says how many of
+/// its blocks were carved before.
 template <class State>
 class blocks_aside {
   using chunk = typename State::chunk;
@@ -78,12 +78,12 @@ class blocks_aside {
     if constexpr (!State::traits::in_place)
       s.chunks.each([&s](chunk& c) {
         c.idle = c.carved;
-        s.list.adopted(c);  // drained, the list is as new
+        s.list.adopted(c);  // a drained list is as new
       });
   }
   ~blocks_aside() {
     if constexpr (!State::traits::in_place) s_.chunks.each([](chunk& c) { c.idle = 0; });
-    free_link* backwards = nullptr;  // so that the lowest is handed out first
+    free_link* backwards = nullptr;  // so that the lowest block is handed out first
     while (first_ != nullptr) backwards = std::exchange(first_, std::exchange(first_->next, backwards));
     restore(s_, backwards);
   }

@@ -1,5 +1,5 @@
-// What concerns the free list and the chunks together: which chunks are empty, a list made anew, walks that want to know which
-// blocks are free. All with the core guard held, over a pool's state, of which it uses `list` and `chunks`.
+// What involves both the free list and the chunks: which chunks are empty, rebuilding the list, walks that must know which
+// blocks are free. All functions run with the core guard held, on a pool's state, of which they use `list` and `chunks`.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 
@@ -12,8 +12,8 @@
 
 namespace tarn::detail {
 
-/// Takes empty chunks out until `keep` are left. Returns them as a list linked by `next`. O(1) for a chunk that goes, and the
-/// map's O(log chunks).
+/// Takes empty chunks out until `keep` are left. Returns them as a list linked by `next`. O(1) for each chunk that goes, plus
+/// the map's O(log chunks).
 template <class State>
 typename State::chunk* unlink_surplus(State& s, std::size_t keep) noexcept {
   typename State::chunk* leaving = nullptr;
@@ -24,9 +24,9 @@ typename State::chunk* unlink_surplus(State& s, std::size_t keep) noexcept {
   return leaving;
 }
 
-/// As unlink_empty(), where the list doesn't see empty chunks: the free blocks of every chunk are counted. Each is looked at
-/// once, and linked to those of its chunk: a second walk through all of them would cost as many cache misses again. Those of
-/// chunks that leave are forgotten. O(free blocks × log chunks).
+/// As unlink_empty(), if the list doesn't see empty chunks: the free blocks of every chunk are counted. Each block is visited
+/// once, and linked to the others of its chunk: a second walk through all of them would cost as many cache misses again. The
+/// blocks of chunks that leave are forgotten. O(free blocks × log chunks).
 template <class State>
 typename State::chunk* unlink_counted(State& s) noexcept {
   using chunk = typename State::chunk;
@@ -46,7 +46,7 @@ typename State::chunk* unlink_counted(State& s) noexcept {
   return leaving;
 }
 
-/// Takes every wholly free chunk out, also those that were never used. Returns them as a list linked by `next`.
+/// Takes every wholly free chunk out, including those that were never used. Returns them as a list linked by `next`.
 template <class State>
 typename State::chunk* unlink_empty(State& s) noexcept {
   if constexpr (State::traits::reuse::traits.sees_empty_chunks) {
@@ -59,7 +59,7 @@ typename State::chunk* unlink_empty(State& s) noexcept {
   }
 }
 
-/// Takes every chunk out, whatever became of its blocks, and forgets the chunk map's table.
+/// Takes every chunk out, whether or not its blocks are free, and forgets the chunk map's table.
 template <class State>
 typename State::chunk* unlink_all(State& s) noexcept {
   if constexpr (State::traits::reuse::traits.sees_empty_chunks)
@@ -70,8 +70,8 @@ typename State::chunk* unlink_all(State& s) noexcept {
   return all;
 }
 
-/// Makes the list anew, of what the checking policy knows as free, where the list holds all of that. Else what it lost stays
-/// lost.
+/// Rebuilds the list from the blocks that the checking policy knows as free, if the list holds all of those. Otherwise, what it
+/// lost stays lost.
 template <class State>
 void mend(State& s) noexcept {
   s.chunks.trust_again();
@@ -85,9 +85,9 @@ void mend(State& s) noexcept {
   }
 }
 
-/// Calls visit(block) for every block in use, by ascending address. It may give that block back and take others, which are
-/// visited or not; it may give no other block back, and no chunk. The free blocks lie aside meanwhile, sorted by address, so
-/// that what is not among them is in use: O(free blocks × log free blocks + blocks), and no memory.
+/// Calls visit(block) for every block in use, by ascending address. visit() may give that block back and take others, which may
+/// or may not be visited; it may give no other block back, and no chunk. Meanwhile the free blocks are set aside, sorted by
+/// address, so any block not among them is in use: O(free blocks × log free blocks + blocks), and no memory.
 template <class State, class Visit>
 void each_live(State& s, Visit visit) {
   const blocks_aside<State> free(s);
@@ -101,12 +101,12 @@ void each_live(State& s, Visit visit) {
   } else {
     s.chunks.each([&](typename State::chunk& c) {
       std::byte* const first = c.first;
-      for (std::size_t i = 0, n = c.idle; i != n; ++i) visit_if_live(s.chunks.block_at(first, i));  // carved before
+      for (std::size_t i = 0, n = c.idle; i != n; ++i) visit_if_live(s.chunks.block_at(first, i));  // carved before the walk
     });
   }
 }
 
-/// Where the blocks are an array: makes the pool as new, if all of them are free. Returns the bytes of the array then, else 0.
+/// If the blocks are an array: makes the pool as new if all of them are free, and returns the bytes of the array; else 0.
 template <class State>
 std::size_t forget_if_idle(State& s) noexcept {
   free_link* links = nullptr;

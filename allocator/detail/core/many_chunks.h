@@ -1,4 +1,4 @@
-// The chunks of a pool: which there are, carving, from a block to its chunk, what growth and retention say. Written for one
+// The chunks of a pool: which ones exist, carving, finding a block's chunk, what growth and retention decide. Written for one
 // thread: it never locks, calls a store or runs user code. The caller holds the core guard.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_
@@ -51,7 +51,7 @@ class many_chunks : public suspicions<Traits> {
   TARN_STEP std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {
     return first + geometry_.distance(slot) + geometry_.offset();
   }
-  /// The slot at whose block the address is, or size_max. Precondition: `c` is the address' chunk.
+  /// The slot whose block starts at the address, or size_max. Precondition: the address lies in `c`.
   std::size_t slot_of(const chunk& c, const void* block) const noexcept {
     return geometry_.slot_at(address_of(block) - address_of(c.first) - geometry_.offset());
   }
@@ -60,7 +60,7 @@ class many_chunks : public suspicions<Traits> {
     const chunk* const c = find(address);
     return c != nullptr && slot_of(*c, address) < c->carved;
   }
-  /// Whether a block starts there that the checking policy knows as free.
+  /// Whether a block that the checking policy knows as free starts at the address.
   bool is_free(const void* block) const noexcept
     requires(Traits::hides_links)
   {
@@ -75,8 +75,8 @@ class many_chunks : public suspicions<Traits> {
 
   // ---- carving -----------------------------------------------------------------------------------------------------------
 
-  /// The next up to `n` blocks that were never handed out, ascending. Returns how many. Only their addresses are made: a chunk
-  /// of a million blocks costs what one block costs.
+  /// Writes up to `n` blocks that were never handed out, in ascending order. Returns how many. Computes only their addresses: a
+  /// chunk of a million blocks costs no more than a chunk of one.
   std::size_t carve(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
     while (got != n && untouched_ != nullptr) {
@@ -93,7 +93,7 @@ class many_chunks : public suspicions<Traits> {
 
   // ---- growth ------------------------------------------------------------------------------------------------------------
 
-  /// What the growth policy wants after `more` blocks in a newest chunk of `last` (both 0: as things stand).
+  /// What the growth policy wants next, with `more` blocks than now and `last` in the newest chunk (both 0: as things stand).
   TARN_STEP chunk_request next(std::size_t last, std::size_t more) const noexcept {
     return growth_.next_chunk(last != 0 ? last : newest_, capacity_ + more, geometry_.stride());
   }
@@ -132,7 +132,7 @@ class many_chunks : public suspicions<Traits> {
   /// How many empty chunks stay when a surplus is given back.
   std::size_t keep() const noexcept { return retention_.keep(); }
 
-  /// Takes a chunk out, to the front of the list `leaving`. O(log chunks), and the untouched chunks in front of it.
+  /// Moves a chunk to the front of the list `leaving`. O(log chunks), plus the untouched chunks in front of it.
   void unlink(chunk& c, chunk*& leaving) noexcept {
     if (c.carved != c.blocks) {
       chunk** at = &untouched_;
@@ -144,7 +144,7 @@ class many_chunks : public suspicions<Traits> {
     number_.change(-1);
     c.next = std::exchange(leaving, &c);
   }
-  /// Those that were never used.
+  /// Takes out the chunks that were never used.
   void unlink_untouched(chunk*& leaving) noexcept {
     for (chunk *c = untouched_, *next; c != nullptr; c = next) {
       next = c->next;
@@ -158,7 +158,7 @@ class many_chunks : public suspicions<Traits> {
     number_ = {};
     return map_.take_all();
   }
-  /// As new, but for what the policies count: the map's table goes, too.
+  /// Makes it as new, except for what the policies count. Forgets the map's table, too.
   TARN_STEP void forget() noexcept {
     newest_ = 0;
     map_.forget();
@@ -166,7 +166,7 @@ class many_chunks : public suspicions<Traits> {
 
   // ---- walks -------------------------------------------------------------------------------------------------------------
 
-  /// Calls visit(chunk) for each, by ascending address. It may be given back meanwhile.
+  /// Calls visit(chunk) for each chunk, by ascending address. visit() may give the chunk back.
   template <class Visit>
   void each(Visit visit) {
     for (chunk* c = map_.after(nullptr); c != nullptr;) {

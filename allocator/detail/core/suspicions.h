@@ -1,5 +1,5 @@
-// What a list came across that looks wrong, until the caller of the list can deal with it: an invalid link in a free block, and
-// what left a front and is no block. Nothing where no checking policy asks.
+// Errors that a list came across, kept until its caller can deal with them: an invalid link in a free block, and an address
+// that left a front and is no block. Empty if no checking policy asks.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_SUSPICIONS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_SUSPICIONS_H_
 
@@ -23,15 +23,15 @@ class invalid_link {
   const void* address_ = nullptr;
 };
 
-/// For the reuse policy that looks at what leaves its front.
+/// For the reuse policy that checks what leaves its front.
 class wrong_leaver {
  public:
-  /// That is no block, or free already.
+  /// The address is no block, or is free already.
   void leaves_wrong(const void* address, misuse_kind kind) noexcept {
     address_ = address;
     kind_ = kind;
   }
-  /// The last of them, since this was asked before. Returns whether there was one.
+  /// Takes the last one since the previous call. Returns whether there was one.
   bool take_left_wrong(pending_report& one) noexcept {
     const void* const address = std::exchange(address_, nullptr);
     if (address != nullptr) one.note(kind_, address);
