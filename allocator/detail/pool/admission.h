@@ -1,4 +1,4 @@
-// Who may call a pool whose checking policy can refuse a call, and what is told when nothing is held any more.
+// Which calls a pool admits if its checking policy can refuse them, and what is reported once nothing is held any more.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_ADMISSION_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_ADMISSION_H_
 
@@ -23,7 +23,7 @@ struct admission {
   static void tell(State& s, pending_report& one) noexcept {
     if (one.seen()) [[unlikely]] report(s, one);
   }
-  /// After the store was asked, with nothing held.
+  /// Called after the store was, with nothing held.
   static void tell_of_store(State& s) noexcept {
     const auto broken = [&s] {
       [[maybe_unused]] const auto growing = growth_guard(s);
@@ -37,7 +37,7 @@ struct admission {
     report(s, one);
   }
 
-  /// Whether the calling thread may use the pool. Where not, that was reported.
+  /// Whether the calling thread may use the pool. If not, that was reported.
   static bool admits_caller(State& s) noexcept {
     if (!is_outside(s)) [[unlikely]] return false;
     if constexpr (traits::checking::traits.knows_owner && traits::locking::traits.one_thread) {
@@ -49,7 +49,7 @@ struct admission {
     }
     return true;
   }
-  /// Whether a block could be given back, as things stand. Where not, that was reported, unless it is null.
+  /// Whether a block could be freed, as things stand. If not, that was reported, unless it is null.
   static bool admits(State& s, void* block) noexcept {
     if (block == nullptr || !admits_caller(s)) return false;
     pending_report one;
@@ -60,7 +60,7 @@ struct admission {
     tell(s, one);
     return !one.seen();
   }
-  /// Whether the block, of which that is told, can have been asked for with such a size. Where not, that was reported.
+  /// Whether a block can have been requested with such a size and alignment. If not, that was reported for `block`.
   static bool admits_size(State& s, void* block, std::size_t bytes, std::size_t alignment) noexcept {
     const auto& g = s.chunks.geometry();
     if (bytes <= g.block_size() && alignment <= g.block_alignment()) [[likely]] return true;
@@ -71,7 +71,7 @@ struct admission {
     report(s, one);
     return false;
   }
-  /// Reports delete of an object of `bytes`, or, 0, of an array.
+  /// Reports the delete of an object of `bytes` bytes or, if 0, of an array.
   TARN_COLD static void refuse_delete(State& s, void* block, std::size_t bytes) noexcept {
     pending_report one;
     one.note(bytes == 0 ? misuse_kind::array_delete : misuse_kind::wrong_size, block).size = bytes;
@@ -86,7 +86,7 @@ struct admission {
     s.checking.note_site(s.chunks, block, where);
   }
 
-  /// The pool ends: what is still in use is reported.
+  /// The pool ends: reports what is still in use.
   static void end(State& s) noexcept {
     if constexpr (traits::checking::traits.sees_end) {
       pending_report one;
@@ -96,7 +96,7 @@ struct admission {
     }
   }
 
-  /// Reports every block that was written where it should not. Returns how many.
+  /// Reports every block that was written where it should not be. Returns how many.
   static std::size_t verify(State& s) noexcept
     requires(traits::can_verify)
   {
@@ -113,7 +113,7 @@ struct admission {
   }
 
  private:
-  /// Whether this thread is in no call of the pool, if reentry is tracked. Where it is, that was reported.
+  /// Whether this thread is outside every call of the pool, if reentry is tracked. If not, that was reported.
   static bool is_outside([[maybe_unused]] State& s) noexcept {
     if constexpr (traits::tells_reentry) {
       if (call_frame* const outer = call_frame::in(&s)) [[unlikely]] {

@@ -9,7 +9,7 @@
 
 namespace tarn::detail {
 
-/// For tools that know which memory may be used.
+/// Informs tools that know which memory may be used.
 template <class State>
 TARN_STEP void open_block(State& s, void* block) noexcept {
   memory_tools::hand_out(block, s.chunks.geometry().block_size());
@@ -19,14 +19,14 @@ TARN_STEP void poison_block(State& s, void* block) noexcept {
   memory_tools::poison(block, s.chunks.geometry().block_size());
 }
 
-/// After a push, still under its guard.
+/// Called after a push, still under its guard.
 template <class State>
 TARN_STEP status make_room_if(State& s, status answer) noexcept {
   if (answer != status::crowded) [[likely]] return answer;
   return s.locking.make_room(s);
 }
 
-/// Reports what was noted, with nothing held. The pool is known by the address of its state.
+/// Reports what was noted, with nothing held. The address of its state identifies the pool.
 template <class State>
 TARN_COLD void report(State& s, pending_report& one) noexcept {
   misuse& what = one.what();
@@ -44,7 +44,7 @@ void report_left_wrong(State& s) noexcept {
   }
   report(s, one);
 }
-/// After blocks may have left a front, with nothing held.
+/// Called after blocks may have left a front, with nothing held.
 template <class State>
 TARN_STEP void tell_of_leaving([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::checks_leaving) report_left_wrong(s);

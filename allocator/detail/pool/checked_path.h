@@ -1,10 +1,10 @@
-// One block out, one block in, where the checking policy can refuse a call: the checks run before anything is touched, and a
-// misuse is reported when nothing is held any more.
+// One block out, one block in, if the checking policy can refuse a call. The checks run before anything is touched; misuse is
+// reported once nothing is held any more.
 //
 //   take   [hit: pop, verdict, count]     no free block came: take_carefully
-//   put    [hit: verdict, count, push]    refused: looked at once more to describe it, reported
+//   put    [hit: verdict, count, push]    refused: examined again to describe it, then reported
 //
-// Where a hit holds no guard, the checks run under the core guard: what they look up is kept under it.
+// If a hit holds no guard, the checks run under the core guard, which protects what they look up.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_
 
@@ -83,8 +83,8 @@ struct checked_path : admission<State> {
     return block;
   }
 
-  /// Looked at once more, to tell what is wrong. Meanwhile another thread may have been handed the block, so that it looks
-  /// right.
+  /// Examines the block again to describe what is wrong. Meanwhile another thread may have been handed the block, so that it
+  /// looks valid.
   TARN_COLD static status refuse(State& s, void* block) noexcept {
     pending_report one;
     {
@@ -92,13 +92,13 @@ struct checked_path : admission<State> {
       s.checking.describe_deallocate(s.chunks, block, one);
     }
     if (!one.seen()) one.note(misuse_kind::double_free, block);
-    if (one.what().kind == misuse_kind::ended_pool) s.locking.end();  // the guard entered lists again that the pool had left
+    if (one.what().kind == misuse_kind::ended_pool) s.locking.end();  // the guard re-entered lists that the pool had left
     report(s, one);
     return status::refused;
   }
 
-  /// A block that the checking policy knows as free; `block`, which came from the list, if it is one. What is none, because
-  /// somebody wrote into the pool's memory, is dropped, and the list made anew.
+  /// Returns a block that the checking policy knows as free: `block`, which came from the list, if it is one. If it isn't,
+  /// something wrote into the pool's memory: `block` is dropped, and the list rebuilt.
   static void* take_carefully(State& s, void* block, pending_report& one) noexcept {
     [[maybe_unused]] const auto guard = hit_guard(s);
     for (;; block = nullptr) {

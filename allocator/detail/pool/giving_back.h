@@ -1,4 +1,4 @@
-// How chunks go.
+// How chunks are given back.
 //
 //   return_chunks    (growth guard) [core: unlink] · store
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_GIVING_BACK_H_
@@ -15,7 +15,7 @@
 
 namespace tarn::detail {
 
-/// Gives a list of chunks, linked by `next`, back to where they came from. Returns their bytes.
+/// Gives a list of chunks, linked by `next`, back to where they came from. Returns how many bytes.
 template <class State>
 std::size_t give_back(State& s, typename State::chunk* c) noexcept {
   const auto& g = s.chunks.geometry();
@@ -38,7 +38,7 @@ std::size_t give_back(State& s, typename State::chunk* c) noexcept {
   return bytes;
 }
 
-/// Those that unlink(s) takes out, under the growth guard. Returns their bytes.
+/// Gives back the chunks that unlink(s) takes out, under the growth guard. Returns how many bytes.
 template <class State, class Unlink>
 std::size_t return_chunks(State& s, Unlink unlink) noexcept {
   typename State::chunk* leaving;
@@ -58,7 +58,7 @@ std::size_t return_empty(State& s) noexcept {
     return return_chunks(s, [](State& its) { return unlink_empty(its); });
   }
 }
-/// Also those with blocks in use, and what the pool kept for itself.
+/// Gives back every chunk, including those with blocks in use, and the memory that the pool kept for itself.
 template <class State>
 void return_all(State& s) noexcept {
   s.locking.drop_all();
@@ -80,8 +80,8 @@ void return_all(State& s) noexcept {
   s.locking.end();
 }
 
-/// The empty chunks go that the retention policy doesn't keep. Where another thread is at the store they stay until the next
-/// time: a free doesn't wait for it.
+/// Gives back the empty chunks that the retention policy doesn't keep. If another thread is at the store, they stay until the
+/// next time: a free doesn't wait for it.
 template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {
   if constexpr (State::traits::retention::traits.returns_chunks) {
@@ -95,7 +95,7 @@ TARN_COLD void give_surplus_back(State& s) noexcept {
   }
 }
 
-/// As trim(), for another pool's thread, which must not wait.
+/// As trim(), called by another pool's thread, which must not wait.
 template <class State>
 trimmed trim_if_idle(State& s) noexcept {
   if constexpr (State::is_confined) {
@@ -109,7 +109,7 @@ trimmed trim_if_idle(State& s) noexcept {
     return {return_empty(s)};
   }
 }
-/// Before the pool's store is called: others may ask the pool from now on, where the exhaustion policy says so.
+/// Called before the pool's store is. From now on other pools may ask this one, if the exhaustion policy says so.
 template <class State>
 TARN_STEP void be_asked(State& s) noexcept {
   using traits = typename State::traits;
@@ -118,7 +118,7 @@ TARN_STEP void be_asked(State& s) noexcept {
     s.supply.asked_through().enter(&s, trim, State::is_confined);
   }
 }
-/// Before the pool ends.
+/// Called before the pool ends.
 template <class State>
 TARN_STEP void be_left_alone(State& s) noexcept {
   if constexpr (State::traits::reclaims) s.supply.asked_through().leave();

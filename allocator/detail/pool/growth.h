@@ -1,9 +1,9 @@
-// How chunks come.
+// How a pool gets chunks.
 //
 //   grow      [core: how many blocks?] · region · record · top_up · [core: adopt]
 //   top_up    what the chunk map and the locking policy need for themselves · store
 //
-// All with the growth guard held, and a store called with nothing else.
+// All of it with the growth guard held; a store is called with no other guard held.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_GROWTH_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_GROWTH_H_
 
@@ -26,7 +26,7 @@ std::size_t capacity_of(const State& s) noexcept {
   return s.chunks.capacity();
 }
 
-/// Also those that a bounded store, still untouched, will give.
+/// The capacity, including what a bounded store that is still untouched will give.
 template <class State>
 std::size_t most_capacity_of(const State& s) noexcept {
   if constexpr (State::traits::in_place) {
@@ -39,7 +39,7 @@ std::size_t most_capacity_of(const State& s) noexcept {
   }
 }
 
-/// Whether a region overlaps no chunk, where somebody looks. One that does is left alone: it may be another's.
+/// Whether a region overlaps no chunk, if a checking policy looks. One that does is left alone: it may belong to another pool.
 template <class State>
 bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region) noexcept {
   if constexpr (State::traits::checking::traits.refuses) {
@@ -57,15 +57,15 @@ bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region) noexcept 
   return true;
 }
 
-/// The record of a chunk over what was supplied, or null. It is no part of the pool yet.
+/// Makes the record of a chunk in the region supplied, or returns null. The chunk isn't part of the pool yet.
 template <class State>
 typename State::chunk* make_chunk(State& s, supplied got) noexcept {
   if (!got || !is_new(s, got.region)) return nullptr;
   return s.chunks.make(got.region, State::traits::layout::blocks_in(got.region.bytes, got.at_most, s.chunks.geometry()));
 }
 
-/// A fresh chunk that is no part of the pool yet, or null: growth or the store refused, and nothing has changed. `last` and
-/// `more`: blocks in the newest and in all chunks that were fetched before and not adopted.
+/// A fresh chunk that isn't part of the pool yet. Null: growth or the store refused, and nothing has changed. `last` and
+/// `more`: blocks in the newest, and in all, of the chunks that were fetched before and not adopted.
 template <class State>
 typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more, attempt_at<State>& one) noexcept {
   const chunk_request request = [&] {
@@ -85,8 +85,8 @@ typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more,
   }
 }
 
-/// Gives the chunk map and the locking policy what they lack to adopt a list of fresh chunks or, null, to go on. Returns
-/// whether the store could.
+/// Gives the chunk map and the locking policy the memory they need to adopt a list of fresh chunks or, if null, to continue.
+/// Returns whether the store had it.
 template <class State>
 bool top_up(State& s, const typename State::chunk* fresh) noexcept {
   const auto lacking_in_map = [&] {
@@ -107,7 +107,7 @@ bool top_up(State& s, const typename State::chunk* fresh) noexcept {
   return true;
 }
 
-/// All fresh chunks become part of the pool, or none: then they go back.
+/// Adopts all fresh chunks, or none: then they go back.
 template <class State, class Counts>
 bool adopt_all(State& s, typename State::chunk* fresh, attempt_at<State>& one, Counts before) noexcept {
   if (!top_up(s, fresh)) {
@@ -133,7 +133,7 @@ bool grow(State& s, attempt_at<State>& one) noexcept {
   return c != nullptr && adopt_all(s, c, one, before);
 }
 
-/// Gets chunks until there are at least so many blocks, or none. Takes the growth guard.
+/// Gets chunks until there are at least that many blocks, or gets none. Takes the growth guard.
 template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   [[maybe_unused]] const auto growing = growth_guard(s);
@@ -155,7 +155,7 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   if (fresh == nullptr) return true;
   if (!adopt_all(s, fresh, one, before)) return false;
   s.locking.expect(more);
-  top_up(s, nullptr);  // without it the next operations ask for themselves
+  top_up(s, nullptr);  // if this fails, the next operations top up themselves
   return true;
 }
 

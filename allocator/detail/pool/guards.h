@@ -1,5 +1,5 @@
-// A pool's guards as those hold them who may call a store or a checking policy: where a policy asks for that, they also say
-// that this thread is in a call of the pool, or at its store.
+// A pool's guards, for code that may call a store or a checking policy. If a policy asks for that, they also record that this
+// thread is in a call of the pool, or at its store.
 //
 // Order: growth guard, then core guard. A store is called under the growth guard only.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_GUARDS_H_
@@ -17,7 +17,7 @@ TARN_STEP auto in_call(const State& s, Make make) {
   if constexpr (State::traits::tells_reentry) return framed<decltype(make())>(&s, make);
   else return make();
 }
-/// Should the store ask for memory meanwhile, it must not come back here.
+/// If the store asks for memory meanwhile, it must not come back to this pool.
 template <class State, class Make>
 TARN_STEP auto at_store(State& s, Make make) {
   if constexpr (State::traits::reclaims)
@@ -44,7 +44,7 @@ template <class State>
 TARN_STEP auto growth_guard(State& s) {
   return at_store(s, [&s] { return s.locking.growth_guard(); });
 }
-/// For whoever must not wait for another thread that is there.
+/// For code that must not wait for another thread at the store.
 template <class State>
 auto try_growth_guard(State& s)
   requires(State::traits::locking::traits.can_try)

@@ -1,4 +1,4 @@
-// How the products over a pool look into it: object pools find out which blocks are in use.
+// How the products built on a pool look into it: object pools find out which blocks are in use.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_INSPECTOR_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_INSPECTOR_H_
 
@@ -13,7 +13,7 @@
 namespace tarn::detail {
 
 struct inspector {
-  /// The state, with all that is kept in front of the list given back. Precondition: no other thread uses the pool.
+  /// Returns the state, once all that lay in front of the list is back in it. Precondition: no other thread uses the pool.
   template <class Traits>
   static pool_state<Traits>& drained(pool_members<Traits>& pool) noexcept {
     pool.state_.locking.drain_all(pool.state_);
@@ -29,7 +29,7 @@ struct inspector {
   template <class Visit>
   static void each_live(rejected&, Visit) noexcept {}
 
-  /// After release(): the pool ends, though nobody destroys it.
+  /// Called after release(): the pool ends, though it is never destroyed.
   template <class Traits>
   static void end_stores(pool_members<Traits>& pool) noexcept {
     pool.state_.supply.end();
@@ -37,7 +37,7 @@ struct inspector {
   }
   static constexpr void end_stores(rejected&) noexcept {}
 
-  /// Which use of a block this is; 0: none. Any address is a fair question. Other threads may use the pool.
+  /// A number that is unique to one use of a block; 0: none. Any address is valid. Other threads may use the pool.
   template <class Traits>
   static std::uint64_t generation_of(pool_members<Traits>& pool, const void* block) noexcept {
     [[maybe_unused]] const auto guard = pool.state_.locking.core_guard();
@@ -56,7 +56,7 @@ struct inspector {
     else return Pool::refuses;
   }
 
-  /// Whether the pool would take the block back. Where not, its checking policy has reported that.
+  /// Whether the pool would take the block back. If not, its checking policy has reported that.
   template <class Traits>
   static bool admits(pool_members<Traits>& pool, void* block) noexcept {
     using members = pool_members<Traits>;
@@ -66,8 +66,8 @@ struct inspector {
   }
   static constexpr bool admits(rejected&, void*) noexcept { return true; }
 
-  /// Whether a block of the pool is about to be given to the global operator delete: as an object of so many bytes, or, 0, as
-  /// an array. It was reported then. Only where misuse is looked for.
+  /// Whether a block of the pool is about to be passed to the global operator delete, as an object of that many bytes or, if 0,
+  /// as an array. If so, that was reported. Always false if misuse isn't checked.
   template <class Traits>
   static bool is_misused([[maybe_unused]] pool_members<Traits>& pool, [[maybe_unused]] void* block,
                          [[maybe_unused]] std::size_t bytes) noexcept {

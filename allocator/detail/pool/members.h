@@ -1,6 +1,6 @@
-// The members of a pool, each written once, in the order of the documentation. take and put are the path's: plain_path, or
-// checked_path where a call can be refused; the order of events stands in slow_path.h. It has no destructor, so that a static
-// pool is constant-initialised and never ends.
+// The members of a pool, each written once, in the order of the documentation. take and put belong to the path: plain_path, or
+// checked_path if a call can be refused. slow_path.h has the order of events. There is no destructor, so that a static pool is
+// constant-initialised and never ends.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 
@@ -136,7 +136,7 @@ class pool_members {
     return path::admits_caller(state_) && slow::reserve(state_, blocks);
   }
 
-  /// Gives the wholly free chunks back to the store. Returns their bytes. Looks at every free block.
+  /// Gives the wholly free chunks back to the store. Returns how many bytes. Looks at every free block.
   std::size_t trim() noexcept
     requires(Traits::may_return_chunks)
   {
@@ -182,7 +182,7 @@ class pool_members {
     return state_.chunks.geometry().block_alignment();
   }
 
-  /// Returns blocks in the pool's chunks, free or in use. A pool over a bounded store has them from the start.
+  /// Returns how many blocks the pool's chunks have, free or in use. A pool over a bounded store has them from the start.
   std::size_t capacity() const noexcept {
     if constexpr (Traits::store::traits.bounded) return most_capacity_of(state_);
     else return capacity_of(state_);
@@ -196,8 +196,8 @@ class pool_members {
     return state_.statistics.read();
   }
 
-  /// Returns the source of the pool's chunks: the machinery of the store policy, with what it reports of itself. Precondition,
-  /// for what changes when chunks come and go: no other thread gets or gives back one meanwhile.
+  /// Returns the source of the pool's chunks: the machinery of the store policy, with what it reports of itself. Precondition
+  /// for whatever changes when chunks come and go: no other thread gets or gives back a chunk meanwhile.
   const auto& store() const noexcept
     requires(Traits::has_source)
   {
@@ -235,10 +235,10 @@ class pool_members {
   }
 
  protected:
-  /// What the destructor of a pool that is an object does.
+  /// What the destructor of a pool object does.
   void close() noexcept {
     slow::close(state_);
-    if constexpr (refuses) keep_stores(this);  // who looks into a pool that has ended finds that it has
+    if constexpr (refuses) keep_stores(this);  // so that a later look into the pool finds that it has ended
   }
 
  private:

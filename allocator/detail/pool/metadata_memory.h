@@ -1,5 +1,5 @@
-// Memory that a pool needs for itself beside its chunks, such as a thread cache's arrays. It comes from the pool's own store,
-// under the growth guard, and stays until all of the pool's memory goes.
+// Memory that a pool needs for itself besides its chunks, such as a thread cache's arrays. It comes from the pool's own store,
+// under the growth guard, and stays until all of the pool's memory is given back.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_METADATA_MEMORY_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_METADATA_MEMORY_H_
 
@@ -16,8 +16,8 @@ namespace tarn::detail {
 /// A list of regions, linked through a record in front of each.
 class metadata_memory {
  public:
-  /// At least `bytes`, aligned to a cache line, or null where the store refuses, or what it gives isn't sound(region,
-  /// alignment). `second`: it is the second of two.
+  /// At least `bytes`, aligned to a cache line. Null: the store refuses, or what it gives isn't sound(region, alignment).
+  /// `second`: the store is the second of two.
   template <class Source, class Sound>
   memory fetch(Source& from, std::size_t bytes, Sound sound, bool second = false) noexcept {
     if (bytes > size_limit - cache_line) return {};
@@ -30,7 +30,7 @@ class metadata_memory {
   template <class Source, class Second>
   void drop(Source& to, Second& second) noexcept {
     while (first_ != nullptr) {
-      const record last = *first_;  // it lies in the region
+      const record last = *first_;  // the record lies in the region
       first_ = last.next;
       if (last.second) second.release(last.region, cache_line);
       else to.release(last.region, cache_line);
@@ -48,7 +48,7 @@ class metadata_memory {
   record* first_ = nullptr;
 };
 
-/// Of a pool that needs none.
+/// For a pool that needs none.
 struct no_metadata_memory {
   template <class Source, class Sound>
   TARN_STEP static memory fetch(Source&, std::size_t, Sound, bool = false) noexcept {

@@ -18,7 +18,7 @@ namespace tarn::detail {
 /// The same names as checked_path's.
 template <class State>
 struct plain_path {
-  /// What is noted until nothing is held. There is nothing.
+  /// What is noted until nothing is held: here, nothing.
   struct notes {};
 
   TARN_STEP static constexpr bool admits_caller(State&) noexcept { return true; }

@@ -1,4 +1,4 @@
-// Blocks that a checking policy keeps for itself, of which it takes a few: they never meet the list.
+// Sampled blocks, which a checking policy takes from memory of its own: they never enter the list.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_SAMPLED_PATH_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_SAMPLED_PATH_H_
 
@@ -10,7 +10,7 @@ namespace tarn::detail {
 
 template <class State>
 struct sampled_path {
-  /// A block, where this call is due for one; else null.
+  /// A sampled block if this call is due for one, else null.
   static void* take(State& s) noexcept {
     if (!s.checking.due()) [[likely]] return nullptr;
     return take_due(s);
@@ -27,13 +27,13 @@ struct sampled_path {
     one.what().block_size = s.chunks.geometry().block_size();
     s.checking.report_sampled(one.what());
   }
-  /// Whether a sampled block could be given back. Where not, that was reported.
+  /// Whether a sampled block could be freed. If not, that was reported.
   static bool admits(State& s, void* block) noexcept {
     const bool is_live = [&] {
       [[maybe_unused]] const auto guard = core_guard(s);
       return s.checking.is_live(block);
     }();
-    if (!is_live) put(s, block);  // which tells what it is
+    if (!is_live) put(s, block);  // which reports what is wrong
     return is_live;
   }
   static void drop(State& s) noexcept {

@@ -2,7 +2,7 @@
 //
 //   allocate     take [hit: pop, count]   miss: slow
 //   slow         [hit: pop_slow, count]   miss: cold
-//   cold         [growth: slow again, since another thread may have grown; grow]  failed: retry, with nothing held
+//   cold         [growth: slow again, since another thread may have grown the pool; grow]  failed: retry, with nothing held
 //   deallocate   put [hit: verdict, count, push; crowded: make_room, or after it where a hit holds no lock]  not done: settle
 //   settle       full: [hit: push_slow; crowded: make_room]   surplus: [growth: give back]
 //   refused      reported, with nothing held
@@ -79,7 +79,7 @@ struct slow_path {
     return block;
   }
 
-  /// As many blocks as can be had, from the start of `out`. Returns how many.
+  /// Fills `out` from its start with as many blocks as can be had. Returns how many.
   static std::size_t take_batch(state& s, std::span<void*> out) noexcept {
     std::size_t got = path::take_batch(s, out);
     while (got != out.size()) {
@@ -97,7 +97,7 @@ struct slow_path {
     if constexpr (Traits::hears_frees) s.supply.freed(blocks.size());
   }
 
-  /// Gets chunks until there are at least so many blocks. Returns whether it could.
+  /// Gets chunks until there are at least that many blocks. Returns whether it could.
   static bool reserve(state& s, std::size_t blocks) noexcept {
     if (s.chunks.geometry().extent(blocks) > size_limit) return false;
     attempt one;
@@ -108,13 +108,13 @@ struct slow_path {
         be_asked(s);
         if (grow_to(s, blocks, one)) return true;
       }
-    } while (!Traits::hears_frees && retry(s, one));  // it waits for a block, which would bring no chunk
+    } while (!Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
     path::tell_of_store(s);
     return false;
   }
 
-  /// The first argument is whatever deallocate() has in the first register already: the pool that is an object, or the block
-  /// of a static pool. It spares deallocate() a move on every call, with g++ 12 and clang 14 to 19.
+  /// The first argument is what deallocate() already has in the first register: the pool object, or the block of a static pool.
+  /// That saves deallocate() a move on every call, with g++ 12 and clang 14 to 19.
   TARN_NOINLINE static void make_room(const void* first, state& s) noexcept {
     keep_argument(first);
     const status answer = [&s] {
@@ -156,7 +156,7 @@ struct slow_path {
     path::end(s);
     if constexpr (Traits::samples) sampled_path<state>::drop(s);
     if constexpr (Traits::checks_leaving)
-      if (path::admits_caller(s)) trim(s);  // so that all that is in a front leaves it
+      if (path::admits_caller(s)) trim(s);  // so that every block in a front leaves it
     be_left_alone(s);
     return_all(s);
     s.supply.end();
@@ -164,7 +164,7 @@ struct slow_path {
   }
 
  private:
-  /// With nothing held: whether to try again.
+  /// Whether to try again. Called with nothing held.
   static bool retry(state& s, attempt& one) noexcept { return s.supply.retry(s.chunks.geometry().block_size(), one); }
 };
 

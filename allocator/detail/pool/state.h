@@ -1,4 +1,4 @@
-// What a pool is made of: one struct, of which no member contains another's state. Paths and growth are functions over it.
+// What a pool is made of: one struct; no member contains another's state. Paths and growth are functions on it.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_STATE_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_STATE_H_
 
@@ -14,7 +14,7 @@
 
 namespace tarn::detail {
 
-/// What a hit needs, so that it lies in front.
+/// What a hit needs, kept at the front.
 template <class Traits>
 struct hot_state {
   template <class Values>
@@ -22,9 +22,9 @@ struct hot_state {
 
   TARN_NO_UNIQUE_ADDRESS typename Traits::locking::template state<Traits> locking;  // guards; a thread cache or a stack
   typename Traits::reuse::template list<Traits> list;                               // free blocks
-  typename Traits::chunks chunks;  // carving, from a block to its chunk, what growth and retention say
+  typename Traits::chunks chunks;  // carving, finding a block's chunk, what growth and retention decide
 };
-/// The list fits behind an array without padding: 16 bytes less for blocks that are aligned to 16.
+/// Behind an array the list needs no padding: 16 bytes less for blocks that are aligned to 16.
 template <class Traits>
   requires(Traits::in_place)
 struct hot_state<Traits> {
@@ -54,10 +54,10 @@ struct pool_state : hot_state<Traits> {
   pool_state(const pool_state&) = delete;
   pool_state& operator=(const pool_state&) = delete;
 
-  /// Whether a hit holds no lock. Only then may room be made in a step of its own: between two locks another thread would push
-  /// into a list that is full.
+  /// Whether a hit holds no lock. Only then may make_room() be a separate step: otherwise another thread could push into a full
+  /// list between the two locks.
   static constexpr bool hits_unguarded = std::is_same_v<decltype(std::declval<const locking_state&>().hit_guard()), no_guard>;
-  /// Nothing keeps threads apart.
+  /// Whether nothing keeps threads apart.
   static constexpr bool is_confined = std::is_same_v<decltype(std::declval<const locking_state&>().core_guard()), no_guard>;
 
   TARN_NO_UNIQUE_ADDRESS detail::supply<Traits> supply;  // the store, and what exhaustion adds to it

@@ -1,7 +1,7 @@
-// Where a pool's memory comes from: its store, and the second store that an exhaustion policy may bring. It takes a request and
-// gives a region; it knows no chunk, list or lock, and calls nobody back. What calls a store or needs its growth guard says so:
-// fetch, give_back and fetch_own are called with it held, or by who alone uses the pool; retry, freed and asked_through with
-// nothing held.
+// Where a pool's memory comes from: its store, and the second store that an exhaustion policy may add. It takes a request and
+// returns a region; it knows no chunk, list or lock, and calls nothing back. What calls a store or needs its growth guard says
+// so: fetch, give_back and fetch_own are called with that guard held, or by the only user of the pool; retry, freed and
+// asked_through with nothing held.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_SUPPLY_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_SUPPLY_H_
 
@@ -34,7 +34,7 @@ struct attempt_of<State, true> {
   using type = typename State::attempt;
 };
 
-/// Of a pool whose blocks are there from the start.
+/// For a pool whose blocks exist from the start.
 struct no_source {
   template <class Store>
   constexpr explicit no_source(const Store&) noexcept {}
@@ -78,13 +78,13 @@ class supply {
     if (Traits::store::traits.bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
     return fetch_from(source_, request, g);
   }
-  /// From the second store, whose chunks grow by themselves.
+  /// From the second store, whose chunks grow independently.
   supplied fetch_second(const geometry_type& g) noexcept
     requires(has_second)
   {
     return fetch_from(exhaustion_, exhaustion_.next_chunk(second_.newest, second_.blocks, g.stride()), g);
   }
-  /// A region of the second store became a chunk of so many blocks.
+  /// A region of the second store became a chunk of that many blocks.
   void count_second(std::size_t blocks) noexcept
     requires(has_second)
   {
@@ -100,8 +100,7 @@ class supply {
     if ((second_.blocks -= blocks) == 0) second_.newest = 0;
     exhaustion_.release(region, Traits::chunk_alignment(g));
   }
-  /// What growth of the second store goes by. Fresh chunks that aren't adopted go back, and then what it was before holds
-  /// again.
+  /// What the growth of the second store depends on. If fresh chunks go back unadopted, restore_second() restores it.
   TARN_STEP auto second() const noexcept { return second_; }
   template <class Counts>
   TARN_STEP void restore_second(Counts before) noexcept {
@@ -110,7 +109,7 @@ class supply {
 
   // ---- memory for the pool itself ------------------------------------------------------------------------------------------
 
-  /// At least `bytes`, or null. They stay until drop_own().
+  /// At least `bytes` bytes, valid until drop_own(), or null.
   memory fetch_own(std::size_t bytes) noexcept {
     memory got;
     const auto sound = [this](memory region, std::size_t alignment) { return is_aligned(region, alignment); };
@@ -121,21 +120,21 @@ class supply {
   }
   TARN_STEP void drop_own() noexcept { own_.drop(source_, exhaustion_); }
 
-  // ---- what the policies say besides ---------------------------------------------------------------------------------------
+  // ---- what else the policies say ------------------------------------------------------------------------------------------
 
-  /// The pool ends: what its stores kept from everybody is the program's again.
+  /// The pool ends: what its stores poisoned belongs to the program again.
   TARN_STEP void end() noexcept {
     if constexpr (Traits::store::traits.has_end && !Traits::in_place) source_.end();
     if constexpr (Traits::exhaustion::traits.has_end) exhaustion_.end();
   }
-  /// With nothing held: whether to look again.
+  /// Whether to look again. Called with nothing held.
   TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
     if (Traits::reclaims && !one.store_refused) return false;
     if constexpr (!Traits::exhaustion::traits.keeps_attempt) return exhaustion_.retry(bytes);
     else return exhaustion_.retry(bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
-  /// What other pools ask this one through.
+  /// Through which other pools ask this one.
   auto& asked_through() noexcept
     requires(Traits::reclaims)
   {
@@ -157,7 +156,7 @@ class supply {
   {
     broken_ = {region, alignment};
   }
-  /// The last of them, since this was asked before.
+  /// The last one since the previous call.
   broken_region take_broken() noexcept
     requires(looks)
   {
@@ -178,7 +177,7 @@ class supply {
     }
     return {};
   }
-  /// Where somebody checks. A region that isn't is left alone: it may be another's.
+  /// Checked only if a policy asks. A misaligned region is left alone: it may belong to another pool.
   TARN_STEP bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
     if constexpr (looks) {
       if (address_of(region.start) % alignment != 0) {
