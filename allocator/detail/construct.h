@@ -11,8 +11,8 @@
 
 namespace tarn::detail {
 
-/// For callers who must have a block: operator new, memory resources, allocators of the standard library.
-/// Throws: std::bad_alloc for null; a build without exceptions ends there.
+/// For callers that can't accept null: operator new, memory resources, allocators of the standard library.
+/// Throws: std::bad_alloc for null. A build without exceptions aborts.
 [[nodiscard]] inline void* or_fail(void* block) {
   if (block == nullptr) [[unlikely]] {
 #if TARN_EXCEPTIONS
@@ -27,12 +27,12 @@ namespace tarn::detail {
 /// pool.allocate(request...), also in a build without exceptions.
 template <class Pool, class... Request>
 [[nodiscard]] void* must_allocate(Pool& pool, Request... request) {
-  // With exceptions allocate() is there, and better: it returns a hit at once, and tests for failure where it is slow.
+  // With exceptions, allocate() exists and is better: it returns a hit at once, and tests for failure only on the slow path.
   if constexpr (requires { pool.allocate(request...); }) return pool.allocate(request...);
   else return or_fail(pool.try_allocate(request...));
 }
 
-/// Makes a T in `block`; where it has no constructor for the arguments, they are its members.
+/// Constructs a T in `block`. If T has no constructor for the arguments, they initialise its members.
 template <class T, class... Args>
 T* make_in(void* block, Args&&... args) {
   if constexpr (std::is_constructible_v<T, Args...>) return ::new (block) T(std::forward<Args>(args)...);

@@ -6,7 +6,7 @@
 
 namespace tarn::detail {
 
-/// As the compiler spells it in the name of this function, which is all that it says without run-time type information.
+/// As the compiler spells it in the name of this function: without run-time type information there is no other source.
 template <class T>
 struct name_of_type {
   static constexpr const char* whole() noexcept {
@@ -16,7 +16,7 @@ struct name_of_type {
     return "";
 #endif
   }
-  /// Where the name starts in it: behind "T = ".
+  /// Where the type's name starts in it: after "T = ".
   static constexpr std::size_t first() noexcept {
     const char* const all = whole();
     std::size_t i = 0;
