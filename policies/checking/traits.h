@@ -12,23 +12,26 @@ namespace tarn {
 /// What a checking policy declares about itself.
 struct checking_traits {
   bool refuses = false;          // a call can be refused: the pool takes the checked path
-  bool finds_chunks = false;     // it asks for the chunk of a block in every call
+  bool finds_chunks = false;     // it looks up the chunk of a block in every call
   std::size_t prefix = 0;        // bytes in front of every block
-  std::size_t suffix = 0;        // bytes behind it
-  bool hides_links = false;      // lists encode what they keep in free blocks, and ask the column's in_use(); on_astray()
-  bool keeps_payload = false;    // lists lie in front of free blocks, whose payload is the policy's
+  std::size_t suffix = 0;        // bytes after every block
+  bool hides_links = false;      // lists encode their links in free blocks, and follow a link only if the column's in_use(slot)
+                                 // says that the block is free; on_astray(chunks, address, pending_report): the link was
+                                 // invalid
+  bool keeps_payload = false;    // links lie in front of free blocks, whose payload belongs to the policy
   bool fills = false;            // it writes over free blocks
-  bool shuffles = false;         // blocks that were never handed out come in no order
-  bool checks_leaving = false;   // the reuse policy looks at what leaves its front
-  bool samples = false;          // some blocks are the policy's own: due(), owns(), take() ... of sampled_guard_pages
-  bool has_generations = false;  // generation_of(): a number that one use of a block has, and no other
-  bool has_sites = false;        // note_site(): where a block was asked for
+  bool shuffles = false;         // blocks that were never handed out come in random order
+  bool checks_leaving = false;   // the reuse policy checks blocks that leave its front
+  bool samples = false;          // some blocks are the policy's own: due(), owns(), take(), give(), each_sampled(),
+                                 // drop_sampled(), report_sampled() and describe_fault(), as sampled_guard_pages has them
+  bool has_generations = false;  // generation_of(): a number that is unique to one use of a block
+  bool has_sites = false;        // note_site(): where a block was allocated
   bool knows_pool = false;       // belongs_to(pool), from the pool's constructor
-  bool knows_owner = false;      // admits_caller(): only one thread may call. hand_over(): another goes on
+  bool knows_owner = false;      // admits_caller(): only one thread may call. hand_over(): another thread takes over
   bool sees_end = false;         // on_end(): the pool ends
   bool can_verify = false;       // next_damaged(): the pool has verify()
-  bool tells_reentry = false;    // a call out of the pool's own call is refused
-  bool has_name = false;         // it is made from the pool's name
+  bool tells_reentry = false;    // a reentrant call is refused
+  bool has_name = false;         // it is constructed with the pool's name
 };
 
 }  // namespace tarn

@@ -11,13 +11,14 @@ namespace tarn {
 
 /// What an exhaustion policy declares about itself.
 struct exhaustion_traits {
-  std::size_t extra_chunks = 0;             // that come from a second store of its own
+  std::size_t extra_chunks = 0;             // the most chunks from the policy's own second store
   bool store_is_sized_by_geometry = false;  // that store's region is computed when the pool is compiled
-  bool retries = true;                      // retry() may say: look again. false: whoever finds nothing goes without
-  bool has_end = false;                     // end(): the pool ends
-  bool keeps_attempt = false;               // a type `attempt`: what it keeps for one allocation, which retry() is given
-  bool hears_frees = false;                 // freed(blocks): so many were given back
-  bool reclaims = false;  // member(): what others ask the pool through. retry() comes only after the store refused
+  bool retries = true;                      // retry() may ask the pool to try again; false: an allocation that finds nothing
+                                            // fails at once
+  bool has_end = false;                     // end(): called when the pool ends
+  bool keeps_attempt = false;               // a type `attempt`: state for one allocation, which retry() is given
+  bool hears_frees = false;                 // freed(blocks): that many blocks were freed
+  bool reclaims = false;  // member(): through which other pools ask this one. retry() is called only after the store refused
 };
 
 }  // namespace tarn

@@ -11,8 +11,8 @@ namespace tarn {
 
 /// What a growth policy declares about itself.
 struct growth_traits {
-  std::size_t max_chunks = unlimited;  // that one pool can come to own
-  bool needs_bounded_store = false;    // there is no number in it: only a store that has an end can say how many
+  std::size_t max_chunks = unlimited;  // the most chunks that a pool can have at once
+  bool needs_bounded_store = false;    // the policy names no number of blocks: a bounded store determines it
 };
 
 }  // namespace tarn

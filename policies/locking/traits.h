@@ -10,14 +10,14 @@ namespace tarn {
 /// What a locking policy declares about itself.
 struct locking_traits {
   bool may_return_chunks = true;  // no reader can still look into a chunk that was given back
-  bool needs_identity = false;    // a static pool passes its tag into the traits
-  bool keeps_memory = false;      // it asks the store for memory of its own
-  bool keeps_blocks = false;      // threads keep free blocks that others can't get at
+  bool needs_identity = false;    // a static pool passes its tag on, as Traits::identity
+  bool keeps_memory = false;      // its machinery needs memory from the store for itself
+  bool keeps_blocks = false;      // threads keep free blocks that others can't reach
   bool own_free_list = false;     // the list only carves
   bool one_thread = false;        // nothing is locked: one thread owns the pool
-  bool has_owner = false;         // owner(): all pools that share one thread, its number
-  bool can_wait = false;          // who looks after a block was given back sees it: a thread can wait for one
-  bool can_try = false;           // try_growth_guard(): a growth_guard that doesn't wait, and converts to bool
+  bool has_owner = false;         // owner(): the number of the thread that owns all pools of the policy
+  bool can_wait = false;          // a freed block is visible to every thread at once, so a thread can wait for one
+  bool can_try = false;           // try_growth_guard(): a growth guard that doesn't wait, and converts to bool
   bool ends_at_exit = false;      // it has a static object whose destructor runs at exit
 };
 

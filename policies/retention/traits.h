@@ -9,7 +9,7 @@ namespace tarn {
 
 /// What a retention policy declares about itself.
 struct retention_traits {
-  bool returns_chunks = false;  // it gives chunks back by itself
+  bool returns_chunks = false;  // it gives chunks back automatically
 };
 
 }  // namespace tarn

@@ -11,11 +11,12 @@ namespace tarn {
 
 /// What a reuse policy declares about itself.
 struct reuse_traits {
-  std::size_t min_block = 1;       // bytes that a free block must have for what the list keeps in it
-  std::size_t min_alignment = 1;   // of them
-  bool finds_chunks = false;       // it asks for the chunk of a block
-  bool needs_chunks = true;        // adopted() tells the list of each chunk. false: it carves, and that is all
-  bool sees_empty_chunks = false;  // it tells the chunks when a chunk becomes wholly free, and when it is used again
+  std::size_t min_block = 1;       // bytes that the list needs in a free block
+  std::size_t min_alignment = 1;   // the alignment of those bytes
+  bool finds_chunks = false;       // it looks up the chunk of a block
+  bool needs_chunks = true;        // adopted() informs the list of each chunk; false: the list only carves
+  bool sees_empty_chunks = false;  // it tells `chunks` when a chunk becomes wholly free, with chunk_emptied(), and when it is
+                                   // used again, with chunk_reused()
 };
 
 }  // namespace tarn

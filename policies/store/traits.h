@@ -9,14 +9,16 @@ namespace tarn {
 
 /// What a store policy declares about itself.
 struct store_traits {
-  bool bounded = false;            // it has one region and that is all: room(alignment) is the bytes that it can still give
+  bool bounded = false;            // it has only one region: room(alignment) returns the bytes that it can still give
   bool sized_by_geometry = false;  // the region is computed from the pool's geometry when the pool is compiled
-  bool in_place = false;           // array<Traits>: its one region, which is there from the start, has start() and end()
-  bool zeroed = false;             // what it gives is all zero
-  bool reports_pages = false;      // report(): what became of its pages
-  bool has_end = false;            // end(): the pool ends, after all regions were given back
+  bool in_place = false;           // array<Traits>: its one region, which exists from the start and has start() and end(). A
+                                   // pool that needs nothing but its blocks uses it without acquire(), and links no growth, no
+                                   // record and no store
+  bool zeroed = false;             // its regions are all zero
+  bool reports_pages = false;      // report(): the page_report of its pages
+  bool has_end = false;            // end(): called when the pool ends, after all regions were given back
 
-  /// What a store over this one says: the same, but that each region goes through it.
+  /// What a store over this one declares: the same, except that each region goes through that store.
   constexpr store_traits wrapped() const noexcept {
     store_traits all = *this;
     all.in_place = false;
