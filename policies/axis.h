@@ -23,15 +23,15 @@ namespace detail {
 template <class T, class... Ts>
 concept one_of = (std::same_as<T, Ts> || ...);
 
-/// A trait promises a member, and a member its trait: what a policy has and doesn't say would be ignored in silence.
+/// A trait promises a member, and a member needs its trait: without the trait it would be silently ignored.
 template <bool Promised, bool There>
 concept as_promised = Promised == There;
 
-/// What it says of itself is one constant object of its axis.
+/// A policy declares its traits in one constant object, of the type of its axis.
 template <class P, class Traits>
 concept says = requires { requires std::same_as<decltype(P::traits), const Traits>; };
 
-/// Names a template without making anything of it: `typename template_name<P::template source>`.
+/// Names a template without instantiating it: `typename template_name<P::template source>`.
 template <template <class> class>
 struct template_name;
 }  // namespace detail

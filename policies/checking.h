@@ -59,23 +59,24 @@ concept checking_members =
     std::constructible_from<typename P::template state<Traits>, const P&>;
 }  // namespace detail
 
-/// Everything that the pool uses of a checking policy beside its traits.
+/// Everything that the pool uses of a checking policy besides its traits.
 /// The machinery is `state<Traits>`, made from the policy.
 ///   per_chunk<Traits>        its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
-/// and where it refuses, with the pool's chunks, under the core guard:
-///   on_allocate(chunks, block)    after a block came from the list. `done`: it is handed out; `refused`: it isn't; `damaged`:
-///                                 it is, when that was described. Both others leave all state as it was
-///   on_deallocate(chunks, block)  before the block is touched. `done`: it is taken back; `refused` leaves all state as it was
+/// and, if it refuses, called with the pool's chunks under the core guard:
+///   on_allocate(chunks, block)    after a block came from the list. `done`: the block is handed out; `refused`: it isn't;
+///                                 `damaged`: it is, once the damage was described. The last two leave all state unchanged
+///   on_deallocate(chunks, block)  before the block is touched. `done`: it is taken back; `refused` leaves all state unchanged
 ///   describe_allocate(chunks, block, pending_report), describe_deallocate(chunks, block, pending_report)
-///                                 after another answer than `done`: notes what is wrong, if that is still to be seen
-/// with nothing held:
-///   report(misuse)                what an pending_report noted
-/// It may say more:
+///                                 after any result other than `done`: notes what is wrong, if it can still be seen
+/// called with nothing held:
+///   report(misuse)                reports what was noted
+/// Optional members:
 ///   belongs_to(pool)              called by the pool's constructor
-///   admits_caller(pending_report)       whether this thread may use the pool; called first, with nothing held
+///   admits_caller(pending_report)
+///                                 whether this thread may use the pool; called first, with nothing held
 ///   on_end(chunks, pending_report, span)
 ///                                 the pool ends
-///   hand_over()                   another thread goes on with the pool
+///   hand_over()                   another thread takes over the pool
 template <class P, class Traits = void>
 concept checking_policy = policy_on<P, axis::checking> && detail::says<P, checking_traits> && requires {
   typename detail::template_name<P::template per_chunk>;

@@ -44,14 +44,15 @@ concept exhaustion_members =
     }> && std::constructible_from<typename P::template state<Traits>, const P&>;
 }  // namespace detail
 
-/// Everything that the pool uses of an exhaustion policy beside its traits.
+/// Everything that the pool uses of an exhaustion policy besides its traits.
 /// The machinery is `state<Traits>`, made from the policy.
-///   retry(bytes)                    called with nothing held; true: look again. `bytes`: the size of a block. Or
-///                                   retry(bytes, attempt), with what the part's `attempt` keeps for one allocation
-///   freed(blocks)                   where the policy's `hears_frees` is true: so many blocks were given back
-///   member()                        where the policy's `reclaims` is true: what others ask the pool through. It is retried
-///                                   only after the store refused, not growth
-///   next_chunk, acquire, release    growth and store of the second kind, under the growth guard like the first
+///   retry(bytes)                    called with nothing held. True: try again; false: give up. `bytes`: the size of a block.
+///                                   Alternatively retry(bytes, attempt), where the type `attempt` keeps state for one
+/// allocation
+///   freed(blocks)                   if `hears_frees` is true: that many blocks were freed
+///   member()                        if `reclaims` is true: through which other pools ask this one. retry() is then called only
+///                                   after the store refused, not growth
+///   next_chunk, acquire, release    the second growth and store, called under the growth guard like the first
 template <class P, class Traits = void>
 concept exhaustion_policy = policy_on<P, axis::exhaustion> && detail::says<P, exhaustion_traits> && requires {
   typename detail::template_name<P::template state>;

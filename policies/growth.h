@@ -14,9 +14,9 @@
 
 namespace tarn {
 
-/// Everything that the pool uses of a growth policy beside its traits.
-///   next_chunk(last, total, stride)   called with the pool's core guard held; pure. `last` and `total`: blocks in the
-///                                     newest chunk and in all, `stride` in bytes
+/// Everything that the pool uses of a growth policy besides its traits.
+///   next_chunk(last, total, stride)   called with the pool's core guard held; pure. `last` and `total`: blocks in the newest
+///                                     chunk and in all chunks; `stride` in bytes
 template <class P>
 concept growth_policy = policy_on<P, axis::growth> && std::default_initializable<P> &&
                         requires(const P& growth, std::size_t n) {

@@ -43,7 +43,7 @@ concept locking_members =
       { state.shortage(pool, &chunk) } noexcept -> std::same_as<std::size_t>;
       { state.starves() } noexcept -> std::same_as<bool>;
       { state.expect(std::size_t{}) } noexcept -> std::same_as<void>;
-    } && requires(const typename P::template state<Traits>& state) {  // of a pool that is only looked at
+    } && requires(const typename P::template state<Traits>& state) {  // of a const pool
       state.hit_guard();
       state.core_guard();
       state.growth_guard();
@@ -52,31 +52,33 @@ concept locking_members =
     }> && as_promised<P::traits.has_owner, requires { P::owner(); }>;
 }  // namespace detail
 
-/// Everything that the pool uses of a locking policy beside its traits.
-/// The machinery is `state<Traits>`, which is handed the pool: its members `list` and `chunks`, written for one thread.
-///   cell<T>                       a number that hooks may change where they run: plain, or atomic
+/// Everything that the pool uses of a locking policy besides its traits.
+/// The machinery is `state<Traits>`. It is given the pool, of which it uses `list` and `chunks`, written for one thread.
+///   cell<T>                       a number that is safe for hooks to change where they run: plain, or atomic
 ///   per_chunk<Traits>             its column
 ///   hit_guard()                   held around pop, push, batches and hooks; may guard nothing
 ///   core_guard(), growth_guard()  held around list and chunks, and around the store. Order: growth_guard, then core_guard
-///   pop(pool), pop_slow(pool)     a block, or null: nothing ready; nothing without a further chunk
+///   pop(pool), pop_slow(pool)     a block, or null. pop(): none is ready; pop_slow(): none without a further chunk
 ///   push(pool, block), push_slow(pool, block)
 ///                                 `full`: the slow half must take it; `surplus`: taken, and chunks may go back
-///   make_room(pool)               after a push that answered `crowded`
+///   make_room(pool)               called after a push that returned `crowded`
 ///   pop_batch(pool, out, n), push_batch(pool, in, n)
 ///                                 many at once; pop_batch returns how many it got
-///   drain(pool)                   gives the blocks in front of the list back to it that the calling thread can get at
-///   drain_all(pool)               all of them; nobody else uses the pool
-///   shortage(pool, fresh)         bytes that it lacks for itself, to adopt a list of fresh chunks or, null, to go on; 0: none.
-///                                 Asked with the growth guard held, until it is 0 or the store refuses
-///   supply(pool, memory)          that many bytes, from the pool's store, until drop_all(); null: the store refused
-///   expect(n)                     n blocks were reserved: shortage() says what the calling thread will lack to go on with them
-///   starves()                     a slow operation left it with a shortage
-///   adopt(pool, chunk)            under the core guard: chunks.adopt(chunk, list), and what it has to know of a chunk itself.
-///                                 Not called where the blocks are an array in the pool and no axis has a column
-///   drop_all()                    every chunk goes, with what it was supplied; nobody else uses the pool
-///   end()                         nothing outside the pool may refer to it any more: it ends, or is as new
-/// It may say more:
-///   implies                       the reuse policy that it goes with
+///   drain(pool)                   gives back to the list those blocks in front of it that the calling thread can reach
+///   drain_all(pool)               the same for all of them; no other thread uses the pool
+///   shortage(pool, fresh)         bytes that the machinery needs to adopt a list of fresh chunks or, if null, to continue; 0:
+///                                 none. Called with the growth guard held, until it is 0 or the store refuses
+///   supply(pool, memory)          that many bytes from the pool's store, valid until drop_all(); null: the store refused
+///   expect(n)                     n blocks were reserved: shortage() then returns what the calling thread will need to use
+/// them
+///   starves()                     whether a slow operation left the machinery with a shortage
+///   adopt(pool, chunk)            under the core guard: calls chunks.adopt(chunk, list), and records what the machinery must
+/// know
+///                                 about a chunk. Not called if the blocks are an array in the pool and no axis has a column
+///   drop_all()                    every chunk goes, with what was supplied; no other thread uses the pool
+///   end()                         nothing outside the pool may refer to the machinery any more: the pool ends, or is as new
+/// Optional members:
+///   implies                       the reuse policy that is its default
 template <class P, class Traits = void>
 concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_traits> && requires {
   typename detail::template_name<P::template cell>;
@@ -84,8 +86,8 @@ concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_
   typename detail::template_name<P::template state>;
 } && (std::is_void_v<Traits> || detail::locking_members<P, Traits>);
 
-/// What products take that any thread may use, unless they are told otherwise: DECLARE_MEMORY_POOL, stl_allocator.
-/// Where blocks may not wait in threads, as over a bounded store, mutex_locking<thread_aware_mutex> stands for it.
+/// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If blocks may not wait in threads, as
+/// over a bounded store, mutex_locking<thread_aware_mutex> takes its place.
 using shared_locking = thread_cached<>;
 
 }  // namespace tarn

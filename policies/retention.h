@@ -13,10 +13,9 @@
 
 namespace tarn {
 
-/// Everything that the pool uses of a retention policy beside its traits.
-/// The machinery is `state`, made from the policy, called with the core
-/// guard held.
-///   emptied(), reused()  a chunk has become wholly free, or is used again; emptied() answers `surplus` when too many are free
+/// Everything that the pool uses of a retention policy besides its traits.
+/// The machinery is `state`, made from the policy, called with the core guard held.
+///   emptied(), reused()  a chunk became wholly free, or is used again; emptied() returns `surplus` when too many are free
 ///   keep()               how many empty chunks stay when a surplus is given back
 template <class P>
 concept retention_policy = policy_on<P, axis::retention> && requires {

@@ -15,7 +15,7 @@
 namespace tarn {
 
 namespace detail {
-/// Takes blocks out of a list that is drained.
+/// Takes blocks from a list that is drained.
 struct taker {
   void operator()(void*) const noexcept {}
 };
@@ -40,23 +40,24 @@ concept reuse_members = requires { requires column<typename P::template per_chun
                         } && std::default_initializable<typename P::template list<Traits>>;
 }  // namespace detail
 
-/// Everything that the pool uses of a reuse policy beside its traits.
+/// Everything that the pool uses of a reuse policy besides its traits.
 /// The machinery is `list<Traits>`, called with the core guard held.
-///   per_chunk<Traits>       its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
-///   pop(chunks)                  one branch; null: nothing ready
-///   pop_slow(chunks)             refills, carves; null: a chunk is needed. Asks again first, since another may have refilled
-///   push(chunks, block)          takes it; `crowded`: make_room(chunks) must follow, which answers `done` or `surplus`
-///   pop_batch, push_batch        the first of a batch that was given back is handed out first
-///   adopted(chunk)               a chunk came, or stayed in a trim
-///   drain(chunks, take)          calls take(block) for every free block, the next to be handed out first, and is as new:
-///                                columns may go after it
-///   restore(chunks, block)       takes a drained block whose chunk stays
+///   per_chunk<Traits>            its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
+///   pop(chunks)                  one branch; null: none is ready
+///   pop_slow(chunks)             refills or carves; null: a chunk is needed. Tries again first: another thread may have
+/// refilled
+///   push(chunks, block)          takes it; `crowded`: make_room(chunks) must follow, which returns `done` or `surplus`
+///   pop_batch, push_batch        the first block of a batch that was given back is handed out first
+///   adopted(chunk)               a chunk was added, or stayed in a trim
+///   drain(chunks, take)          calls take(block) for every free block, the next to be handed out first; the list is then as
+///                                new, and columns may go
+///   restore(chunks, block)       takes back a drained block whose chunk stays
 ///   forget()                     drops every free block untouched: all chunks go
-/// and where it sees empty chunks:
-///   settle(chunks)               all that is free is counted: a chunk that can be empty is
-///   empty_chunks()               how many there are
-///   take_empty()                 one of them, which leaves
-///   front_capacity(chunks)       blocks that may wait in one place in front of it, so that chunks can become empty
+/// and, if it sees empty chunks:
+///   settle(chunks)               counts everything that is free, so that every chunk that can be empty is
+///   empty_chunks()               how many chunks are wholly free
+///   take_empty()                 removes and returns one of them
+///   front_capacity(chunks)       how many blocks may wait in one place in front of the list, so that chunks can become empty
 template <class P, class Traits = void>
 concept reuse_policy = policy_on<P, axis::reuse> && detail::says<P, reuse_traits> && requires {
   typename detail::template_name<P::template per_chunk>;

@@ -15,7 +15,7 @@
 
 namespace tarn {
 
-/// Everything that the pool uses of a size policy beside its traits.
+/// Everything that the pool uses of a size policy besides its traits.
 /// `bytes()` and `alignment()` are static constants unless its traits say at_run_time.
 template <class P>
 concept size_policy = policy_on<P, axis::size> && requires(const P& size) {
@@ -25,9 +25,9 @@ concept size_policy = policy_on<P, axis::size> && requires(const P& size) {
 };
 
 /// Everything that a size_class_pool uses of its size policy: the sizes of its blocks, which it calls classes.
-///   count          of classes, at least 1
-///   largest        bytes in the largest
-///   index(bytes)   the smallest class with room for so many bytes, from 1 to `largest`
+///   count          how many classes there are, at least 1
+///   largest        bytes in a block of the largest class
+///   index(bytes)   the smallest class with room for that many bytes, from 1 to `largest`
 ///   size(index)    bytes in a block of that class
 template <class P>
 concept size_class_policy = policy_on<P, axis::size> && requires(std::size_t n) {

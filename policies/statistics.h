@@ -26,15 +26,17 @@ concept statistics_members = requires(typename P::template state<Traits>& state,
                              }> && std::constructible_from<typename P::template state<Traits>, const P&>;
 }  // namespace detail
 
-/// Everything that the pool uses of a statistics policy beside its traits.
-/// The machinery is `state<Traits>`, made from the policy; its counters are cells of the locking policy, so that they are
-/// atomic where hooks run outside every lock.
-///   on_allocate(blocks), on_deallocate(blocks)    called with the hit guard; of a sampled block with the core guard
-///   on_chunk(bytes), off_chunk(bytes)             a chunk came or went; called with the core guard. Where the blocks
+/// Everything that the pool uses of a statistics policy besides its traits.
+/// The machinery is `state<Traits>`, made from the policy. Its counters are cells of the locking policy, so that they are
+/// atomic if
+/// hooks run outside every lock.
+///   on_allocate(blocks), on_deallocate(blocks)    called under the hit guard; for a sampled block, under the core guard
+///   on_chunk(bytes), off_chunk(bytes)             a chunk was added or removed; called under the core guard. If the blocks
 ///                                                 are an array in the pool, only if the policy counts
-/// It may say more:
-///   on_release()                                  every block ends, also those in use; called with the core guard, before the
-///                                                 chunks go
+/// Optional members:
+///   on_release()                                  all blocks are released, including those in use; called under the core
+/// guard,
+///                                                 before the chunks go
 template <class P, class Traits = void>
 concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, statistics_traits> && requires {
   typename detail::template_name<P::template state>;

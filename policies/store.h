@@ -50,14 +50,14 @@ concept store_members =
     }> && std::constructible_from<typename P::template source<Traits>, const P&>;
 }  // namespace detail
 
-/// Everything that the pool uses of a store policy beside its traits.
+/// Everything that the pool uses of a store policy besides its traits.
 /// The machinery is `source<Traits>`, made from the policy.
-///   acquire(bytes, alignment)   called with the growth guard only, so calls never overlap and a store need not be
-///                               thread-safe. Gives at least `bytes` (more is welcome), aligned; null: refused. It must
-///                               not use the pool it serves
+///   acquire(bytes, alignment)   called under the growth guard only, so calls never overlap and a store need not be
+///                               thread-safe. Returns at least `bytes` (more is welcome), aligned; null: refused. Must not use
+///                               the pool that it serves
 ///   release(region, alignment)  takes back a region exactly as it was given
-///   array<Traits>               where it is in place: the region alone, with start() and end()
-///   end()                       where there is one: the pool ends, after all regions were given back
+///   array<Traits>               if it is in place: the region alone, with start() and end()
+///   end()                       optional: called when the pool ends, after all regions were given back
 template <class P, class Traits = void>
 concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits> && requires {
   typename detail::template_name<P::template source>;
