@@ -4,9 +4,9 @@
 
 namespace tarn {
 
-/// As std::source_location, which clang 14 has not, and which converts to it.
+/// Like std::source_location, which clang 14 lacks, and which converts to it.
 struct call_site {
-  const char* file = nullptr;  // a string literal, or what lives as long
+  const char* file = nullptr;  // a string literal, or text that lives as long
   unsigned line = 0;
 
   constexpr call_site() noexcept = default;

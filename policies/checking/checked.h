@@ -22,8 +22,8 @@
 
 namespace tarn {
 
-/// For checked_with: where each block was asked for, as far as that is said: by object_pool's here(), or by note_site(). 16
-/// bytes more for each block.
+/// For checked_with: where each block was allocated, if object_pool's here() or note_site() says so. 16 bytes more for each
+/// block.
 struct sites {};
 
 /// \tparam Options  shuffled, sites
@@ -43,7 +43,7 @@ struct checked_with {
       .prefix = detail::guard_words::bytes,
       .suffix = detail::guard_words::bytes,
       .hides_links = true,
-      .keeps_payload = true,  // lists lie in front of the blocks: a free one is all fill
+      .keeps_payload = true,  // links lie in front of the blocks: a free block is all fill
       .fills = true,
       .shuffles = detail::one_of<shuffled, Options...>,
       .has_generations = true,

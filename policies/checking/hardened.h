@@ -22,8 +22,7 @@ namespace tarn {
 
 /// For hardened_with and checked_with: blocks that were never handed out come in an order that is hard to guess.
 struct shuffled {};
-/// For hardened_with: 16 guard bytes on both sides of every block, looked at when it is given back and when it is handed out
-/// again.
+/// For hardened_with: 16 guard bytes on each side of every block, checked when it is freed and when it is handed out again.
 struct guard_bytes {};
 
 /// For hardened_with: a count of each block's uses, so that object_pool can give handles. 4 bytes for each block instead of

@@ -32,10 +32,10 @@ enum class misuse_kind : unsigned char {
   wrong_size,          // a sized free of another size, or of a stricter alignment
   array_delete,        // delete[] of one object
   wrong_thread,        // a pool without a lock, used by a thread that isn't its owner
-  corrupt_free_list,   // what the pool keeps of its free blocks was written
+  corrupt_free_list,   // what the pool keeps in its free blocks was overwritten
   leak,                // blocks were in use when the pool ended
   broken_store,        // the store gave memory that breaks its contract
-  reentry,             // the pool was used out of its own call, by a signal handler or its store
+  reentry,             // the pool was called from inside its own call, by a signal handler or its store
   page_fault,          // an access that faulted, to a block on pages of its own: see explain_fault()
 };
 
@@ -47,21 +47,21 @@ struct misuse {
   const char* pool_name = "";      // as the checking policy was given it; never null
   const void* pool = nullptr;
   std::size_t block_size = 0;      // bytes
-  const void* address = nullptr;   // that was given back, or the block that is damaged
-  const void* block = nullptr;     // the start of the block that it lies in
+  const void* address = nullptr;   // that was given back, or the damaged block
+  const void* block = nullptr;     // start of the block that the address lies in
   const void* chunk = nullptr;     // slot 0 of its chunk
   std::size_t number = unknown;    // of the block in its chunk
   std::uint64_t allocated = 0;     // sequence number of the operation in its pool; of a leak: of the first block
   std::uint64_t allocated_by = 0;  // number of the thread
   std::uint64_t freed = 0;
   std::uint64_t freed_by = 0;
-  const char* file = nullptr;      // where the block was asked for
+  const char* file = nullptr;      // where the block was allocated
   unsigned line = 0;
-  std::uint64_t thread = 0;        // that called; 0: not asked for
+  std::uint64_t thread = 0;        // that called; 0: not determined
   std::uint64_t owner = 0;         // thread that owns the pool
   std::ptrdiff_t offset = 0;       // bytes from the block's start to the first that is damaged, or was accessed
-  std::size_t damaged = 0;         // bytes that are, as far as was looked
-  unsigned char value = 0;         // of the first
+  std::size_t damaged = 0;         // how many are damaged, as far as was checked
+  unsigned char value = 0;         // of the first damaged byte
   std::size_t size = 0;            // bytes that a sized free named, or that the store gave
   std::size_t alignment = 0;       // bytes, likewise
   const void* other_pool = nullptr;
@@ -70,17 +70,17 @@ struct misuse {
   std::span<const void* const> leaks = {};  // the first of them
 };
 
-/// Called for every misuse, with no lock held, except for a reentry. It may use pools, including this one, which refuses that
-/// after a reentry; several threads may call it at once.
+/// Called for every misuse, with no lock held, except for a reentry. It may use pools, including this one, which refuses all
+/// calls after a reentry; several threads may call it at once.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
-/// Writes the line, without a newline, and a null character. Returns its length, cut to bytes - 1.
+/// Writes the line, without a newline, and a null character. Returns its length, truncated to bytes - 1.
 inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) noexcept;
 
 /// Writes the line to the standard error output, at once. Allocates nothing, takes no lock.
 inline void print_misuse(const misuse& what) noexcept;
 
-/// The default.
+/// The default handler.
 inline void print_and_abort(const misuse& what) noexcept {
   print_misuse(what);
   if (what.kind != misuse_kind::leak) std::abort();
@@ -89,10 +89,10 @@ inline void print_and_abort(const misuse& what) noexcept {
 namespace detail {
 TARN_ONE_IN_PROCESS inline constinit atomic_word<misuse_handler> misuse_handler_now = print_and_abort;
 
-/// The last misuse that an operation came across, until nothing is held any more and it can be told. Costs a byte until then.
+/// The last misuse that an operation found, kept until nothing is held and it can be reported. Costs a byte until then.
 class pending_report {
  public:
-  pending_report() noexcept {}  // the misuse is made when there is one
+  pending_report() noexcept {}  // what_ is constructed when there is a misuse
   pending_report(const pending_report&) = delete;
   pending_report& operator=(const pending_report&) = delete;
 
@@ -100,7 +100,7 @@ class pending_report {
   /// Precondition: seen().
   misuse& what() noexcept { return what_; }
 
-  /// Notes a misuse, in the place of one before. Returns where its details go.
+  /// Notes a misuse, replacing an earlier one. Returns where its details go.
   misuse& note(misuse_kind kind, const void* address) noexcept {
     seen_ = true;
     ::new (&what_) misuse{};

@@ -22,7 +22,7 @@
 
 namespace tarn {
 
-/// \tparam N      one block in so many, on average; 1: each, while there are slots
+/// \tparam N      one block in N is sampled, on average; 1: every block, while there are slots
 /// \tparam Then   the checking policy of the other blocks
 /// \tparam Slots  blocks that can lie on pages of their own at once
 template <std::uint32_t N = 5000, class Then = no_checking, std::uint32_t Slots = 16>
@@ -45,7 +45,7 @@ struct sampled_guard_pages : Then {
     return all;
   }();
 
-  /// The sampled blocks. Whoever calls holds the core guard, but for due() and owns().
+  /// The sampled blocks. The caller holds the core guard, except for due() and owns().
   template <class Traits>
   class state : public Then::template state<Traits> {
     using base = typename Then::template state<Traits>;
@@ -64,7 +64,7 @@ struct sampled_guard_pages : Then {
     void* take(std::size_t bytes, std::size_t alignment) noexcept {
       return slots_.take(bytes, alignment, {++sequence_, detail::this_thread_number()});
     }
-    /// Returns whether the block is taken back. Whatever was wrong with it is noted.
+    /// Returns whether the block was taken back. Anything wrong with it is noted.
     bool give(void* block, detail::pending_report& one) noexcept {
       const detail::slot_view view = slots_.find(block);
       const detail::slot_verdict verdict = slots_.give(block, {++sequence_, detail::this_thread_number()});
@@ -76,7 +76,7 @@ struct sampled_guard_pages : Then {
       what.value = std::to_integer<unsigned char>(verdict.value);
       return verdict.is == detail::slot_verdict::kind::damaged;
     }
-    /// Where an access to the address would fault: of which block that is.
+    /// If an access to the address would fault: describes the block that it belongs to, and returns true.
     bool describe_fault(const void* address, misuse& what) const noexcept {
       const detail::slot_view view = slots_.find(address);
       if (!view || (view.live && view.where == detail::slot_view::place::in_block)) return false;
@@ -92,7 +92,7 @@ struct sampled_guard_pages : Then {
     void each_sampled(Visit visit) {
       slots_.each_live([&](const detail::slot_view& view) { visit(const_cast<std::byte*>(view.block)); });
     }
-    /// The pool ends: as Then has it, and sampled blocks that are in use are leaks, too.
+    /// The pool ends: does what Then does, and sampled blocks in use are leaks, too.
     template <class Chunks>
     void on_end(Chunks& chunks, detail::pending_report& one, std::span<const void*> leaks) noexcept
       requires(Then::traits.sees_end)
@@ -108,7 +108,7 @@ struct sampled_guard_pages : Then {
         what.leaks = leaks.first(n + 1);
       });
     }
-    /// Every sampled block ends.
+    /// Drops every sampled block.
     void drop_sampled() noexcept { slots_.end(); }  // precondition: no other thread uses the pool
 
     void report_sampled(misuse& what) noexcept {

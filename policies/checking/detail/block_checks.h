@@ -1,5 +1,5 @@
-// The checks of single blocks, for the policies that make them: where a block lies, whether it is in use, and what stands
-// around and in it. All that is decided before anything is touched; a call that is refused leaves everything as it was.
+// The checks of single blocks, for the policies that make them: where a block lies, whether it is in use, and what was written
+// around it and in it. Everything is decided before anything is touched; a refused call leaves everything unchanged.
 //
 //   given back:    null? · chunk (range) · slot (stride) · in use? · guard bytes      then: record, fill
 //   handed out:    chunk · slot · free? · fill, guard bytes                           then: record, guard bytes
@@ -37,7 +37,7 @@ class block_checks {
   constexpr explicit block_checks(const Spec& spec) noexcept : name_(spec.name) {}
   constexpr void belongs_to(const void* pool) noexcept { pool_ = pool; }
 
-  // ---- with the core guarded ---------------------------------------------------------------------------------------------
+  // ---- under the core guard ----------------------------------------------------------------------------------------------
 
   status on_deallocate(chunks_type& chunks, void* block) noexcept {
     const place at = place::of(chunks, block);
@@ -80,7 +80,7 @@ class block_checks {
     at.records().get(at.slot).take(sequence_);
   }
 
-  /// Which use of the block this is; 0: it isn't in use, or no block.
+  /// A number that is unique to this use of the block; 0: it isn't in use, or is no block.
   static std::uint64_t generation_of(chunks_type& chunks, const void* block) noexcept
     requires(Spec::traits.has_generations)
   {
@@ -88,7 +88,7 @@ class block_checks {
     return at.in_use() ? at.records().find(at.slot)->generation() : 0;
   }
 
-  /// A block that is in use was asked for there. Any other address is left alone.
+  /// Records where a block in use was allocated. Any other address is ignored.
   void note_site(chunks_type& chunks, const void* block, call_site where) noexcept
     requires(Spec::traits.has_sites)
   {
@@ -129,7 +129,7 @@ class block_checks {
     report_misuse(what);
   }
 
-  /// The pool ends. \param leaks  the first blocks that are in use
+  /// The pool ends. \param leaks  the first blocks that are still in use
   void on_end(chunks_type& chunks, pending_report& one, std::span<const void*> leaks) noexcept {
     std::size_t n = 0;
     const record* first = nullptr;
@@ -150,7 +150,7 @@ class block_checks {
     first->tell(what);
   }
 
-  /// Looks at every block from `from` on, which it moves behind the next that was damaged. Returns whether there was one.
+  /// Checks every block from `from` on, and moves `from` past the next damaged one. Returns whether there was one.
   bool next_damaged(chunks_type& chunks, const void*& from, pending_report& one) noexcept
     requires(Spec::traits.can_verify)
   {
@@ -191,7 +191,7 @@ class block_checks {
     return true;
   }
 
-  /// Whether the guard bytes of another checked pool stand in front of the address.
+  /// Finds out whether the guard bytes of another checked pool are in front of the address.
   static void find_other(misuse& what) noexcept {
     const std::byte* const at = static_cast<const std::byte*>(what.address) - guard_words::bytes;
     std::uint64_t copy[2];

@@ -1,4 +1,4 @@
-// Finds what was written around a block, or into a free one. It is noted, and mended, so that it is told once.
+// Finds damage around a block, or in a free one. It is noted and repaired, so that it is reported once.
 #ifndef TARN_POLICIES_CHECKING_DETAIL_BLOCK_DAMAGE_H_
 #define TARN_POLICIES_CHECKING_DETAIL_BLOCK_DAMAGE_H_
 
@@ -13,7 +13,7 @@
 namespace tarn::detail {
 
 /// \param at    the block_place
-/// \param from  bytes from the block's start to those that were looked at
+/// \param from  bytes from the block's start to those that were examined
 template <class Chunks, class Place>
 TARN_COLD void note_damage(Chunks& chunks, const Place& at, misuse_kind kind, const damage& found, std::ptrdiff_t from,
                            pending_report& one) noexcept {

@@ -1,4 +1,4 @@
-// Where in its pool a block lies, and so what is known of it.
+// Where in its pool a block lies, and what is known about it from that.
 #ifndef TARN_POLICIES_CHECKING_DETAIL_BLOCK_PLACE_H_
 #define TARN_POLICIES_CHECKING_DETAIL_BLOCK_PLACE_H_
 
@@ -11,7 +11,7 @@
 
 namespace tarn::detail {
 
-/// \tparam Record  what the chunk's column has of each block
+/// \tparam Record  what the chunk's column keeps for each block
 template <class Traits, class Record>
 struct block_place {
   using chunks_type = typename Traits::chunks;

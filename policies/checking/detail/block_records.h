@@ -1,4 +1,4 @@
-// What a checking policy knows of each block of a chunk: a record for each, in the chunk's column, outside the blocks.
+// What a checking policy knows about each block of a chunk: a record for each, in the chunk's column, outside the blocks.
 #ifndef TARN_POLICIES_CHECKING_DETAIL_BLOCK_RECORDS_H_
 #define TARN_POLICIES_CHECKING_DETAIL_BLOCK_RECORDS_H_
 
@@ -14,7 +14,7 @@
 namespace tarn::detail {
 
 /// In use or not: a byte, which also says whether the block was ever handed out. A bit would be an eighth of that, but each
-/// call would wait for the word that the one before wrote: 3.1 ns a pair more than without checks, instead of 2.7 (64-byte
+/// call would wait for the word that the previous call wrote: 3.1 ns a pair more than without checks, instead of 2.7 (64-byte
 /// blocks of a static array, g++ 12, Xeon with AMX); in churn the two are even.
 struct live_mark {
   bool in_use() const noexcept { return state == used; }
@@ -26,19 +26,19 @@ struct live_mark {
   enum : unsigned char { never_used, used, idle } state;
 };
 
-/// In use or not, and how often it was: odd while it is in use. A handle of 2^31 uses ago is taken for one of now.
+/// In use or not, and how many times it was: odd while it is in use. A handle from 2^31 uses ago is taken for a current one.
 struct generation_mark {
   bool in_use() const noexcept { return (count & 1) != 0; }
   bool was_handed_out() const noexcept { return count != 0; }
   std::uint64_t generation() const noexcept { return count; }
   void take(std::uint64_t&) noexcept { ++count; }
-  void give(std::uint64_t&) noexcept { count += count + 1 == 0 ? 3 : 1; }  // never 0 again: that is a new block
+  void give(std::uint64_t&) noexcept { count += count + 1 == 0 ? 3 : 1; }  // never 0 again: that means a new block
   void tell(misuse&) const noexcept {}
 
   std::uint32_t count;
 };
 
-/// Its last allocation and its last free: which operation of the pool each was, and whose.
+/// The last allocation and the last free of a block: which operation of the pool each was, and by which thread.
 struct life_record {
   bool in_use() const noexcept { return allocated > freed; }
   bool was_handed_out() const noexcept { return allocated != 0; }
@@ -54,7 +54,7 @@ struct life_record {
   void tell(misuse& what) const noexcept {
     what.allocated = allocated;
     what.allocated_by = allocated_by;
-    what.freed = in_use() ? 0 : freed;  // a free of the use before is nobody's business
+    what.freed = in_use() ? 0 : freed;  // a free of the previous use doesn't matter
     what.freed_by = in_use() ? 0 : freed_by;
   }
 
@@ -64,7 +64,7 @@ struct life_record {
   std::uint64_t freed_by;
 };
 
-/// And where the block was asked for, if the caller says.
+/// The same, and where the block was allocated, if the caller says.
 struct sited_record : life_record {
   void take(std::uint64_t& sequence) noexcept {
     life_record::take(sequence);
@@ -79,7 +79,7 @@ struct sited_record : life_record {
   call_site site;
 };
 
-/// The column. Records are made when their block is first handed out, so that a chunk of a million blocks costs what one costs.
+/// The column. A record is made when its block is first handed out: a chunk of a million blocks costs no more than one.
 template <class Record>
 class block_records {
  public:
@@ -94,7 +94,7 @@ class block_records {
   }
 
   bool in_use(std::size_t i) const noexcept { return i < ready_ && records_[i].in_use(); }
-  /// The record of a block, or null where it was never handed out.
+  /// The record of a block, or null if it was never handed out.
   Record* find(std::size_t i) const noexcept { return i < ready_ ? records_ + i : nullptr; }
   Record& get(std::size_t i) noexcept {
     while (ready_ <= i) [[unlikely]] ::new (static_cast<void*>(records_ + ready_++)) Record{};

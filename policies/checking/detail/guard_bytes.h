@@ -1,4 +1,4 @@
-// Bytes around a block, and in a free one, that nobody but the pool should write.
+// Bytes around a block, and in a free one, that only the pool should write.
 //
 //   | guard bytes | payload: while the block is free, all the same | guard bytes |
 #ifndef TARN_POLICIES_CHECKING_DETAIL_GUARD_BYTES_H_
@@ -15,7 +15,7 @@
 
 namespace tarn::detail {
 
-/// Bytes that were written: where the first is, how far the last, and what stands in the first.
+/// Damaged bytes: where the first is, how many there are up to the last, and the value of the first.
 struct damage {
   std::size_t first = 0;
   std::size_t bytes = 0;
@@ -35,8 +35,8 @@ TARN_COLD damage find_damage(const std::byte* bytes, std::size_t n, Expected exp
   return found;
 }
 
-/// 16 bytes in front of a block and 16 behind it, made from its address and what is kept in front of it, so that no copy of
-/// others passes.
+/// 16 bytes in front of a block and 16 behind it, computed from its address and what is kept in front of it, so that a copy of
+/// another block's doesn't pass.
 class guard_words {
  public:
   static constexpr std::size_t bytes = 16;
@@ -54,7 +54,7 @@ class guard_words {
   damage in_front(std::uintptr_t kept) const noexcept { return find(block_ - bytes, word_ ^ kept, ~word_); }
   damage behind() const noexcept { return find(block_ + size_, ~word_, word_); }
 
-  /// What is kept in front of a block, of which that was copied; 0 where no guard bytes are there.
+  /// What is kept in front of a block, given a copy of the bytes there; 0 if they aren't guard bytes.
   static std::uintptr_t kept_in(const void* block, const std::uint64_t (&copy)[2]) noexcept {
     const std::uint64_t word = word_for(block);
     return copy[1] == ~word ? static_cast<std::uintptr_t>(copy[0] ^ word) : 0;

@@ -1,16 +1,16 @@
-// Blocks in pages of their own, between pages that can't be accessed: whoever writes over an end or uses a block after it was
-// given back faults on that very instruction.
+// Blocks on pages of their own, between inaccessible pages: a write past an end, or any use of a block after it was freed,
+// faults at that very instruction.
 //
 //   | guard | records | guard | slot 0 | guard | slot 1 | guard | ... | slot n-1 | guard |     one mapping, at the first use
 //                     ^ owns()                                                           ^
 //
-//   | guard | canary canary canary [block] c | guard |   half of the blocks end where the slot ends, as far as alignment lets
-//   | guard | [block] canary canary canary c | guard |   them, the others start where it starts
-//   | guard | ...... not accessible ........ | guard |   before and after; the slot that is free for the longest is used next
+//   | guard | canary canary canary [block] c | guard |   half of the blocks end where the slot ends, as alignment allows;
+//   | guard | [block] canary canary canary c | guard |   the others start where it starts
+//   | guard | ...... not accessible ........ | guard |   before and after; the slot that was free the longest is used next
 //
-// The idea is Electric Fence's (Bruce Perens, 1987). That a few blocks in thousands are enough, where many processes run, is
-// that of GWP-ASan (Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety Bugs in Production", 2023) and of
-// KFENCE in the Linux kernel, from which we have the canary in the rest of the page.
+// The idea is from Electric Fence (Bruce Perens, 1987). That a few blocks in thousands are enough if many processes run is from
+// GWP-ASan (Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety Bugs in Production", 2023) and from KFENCE
+// in the Linux kernel, which is also the source of the canary in the rest of the page.
 #ifndef TARN_POLICIES_CHECKING_DETAIL_GUARDED_SLOTS_H_
 #define TARN_POLICIES_CHECKING_DETAIL_GUARDED_SLOTS_H_
 
@@ -30,22 +30,22 @@
 
 namespace tarn::detail {
 
-/// A constant when new, and has no destructor: whatever ends sooner than the process says end(). Not thread-safe, except for
-/// owns() and find(). Where there is no mmap, it never has a block.
+/// Constant-initialised, without a destructor: an owner that ends before the process calls end(). Not thread-safe, except for
+/// owns() and find(). Without mmap, it never has a block.
 ///
-/// take() and give() are a system call each: 1.4 us together (Linux 6.18 in a virtual machine, Xeon with AMX); spread over
-/// 5000 pairs, 0.3 ns. owns() takes 0.2 ns. A block larger than a page takes a call more, and its pages are new each time:
-/// 3.7 us with 16 KiB. Memory: a page for each slot that was ever in use (16: 64 KiB) and one for the records; blocks larger
-/// than a page hold theirs while they are live. Mappings: two for each slot, of which Linux allows a process 65,530.
+/// take() and give() are a system call each: 1.4 us together (Linux 6.18 in a virtual machine, Xeon with AMX); spread over 5000
+/// pairs, 0.3 ns. owns() takes 0.2 ns. A block larger than a page takes one call more, and its pages are new each time: 3.7 us
+/// with 16 KiB. Memory: a page for each slot that was ever in use (16: 64 KiB) and one for the records; blocks larger than a
+/// page hold theirs while they are live. Mappings: two for each slot, of which Linux allows a process 65,530.
 class guarded_slots {
  public:
   constexpr explicit guarded_slots(std::uint32_t slots = 16) noexcept : slots_(slots) {}
   guarded_slots(const guarded_slots&) = delete;
   guarded_slots& operator=(const guarded_slots&) = delete;
 
-  /// Returns a block whose bytes are whatever they were, or null where all slots are live, the system refuses, or the block is
-  /// larger than a slot; then nothing has changed but that the slots may be reserved. The first block decides how large slots
-  /// are: as many pages as it needs. Precondition: `alignment` is a power of two.
+  /// Returns a block with unspecified contents, or null if all slots are live, the system refuses, or the block is larger than
+  /// a slot; then nothing has changed, except that the slots may be reserved. The first block decides how large slots are: as
+  /// many pages as it needs. Precondition: `alignment` is a power of two.
   void* take(std::size_t bytes, std::size_t alignment, slot_event by = {}) noexcept {
     if (bytes == 0 || (extent_.load(memory_order_relaxed) == 0 && !open(bytes, alignment))) return nullptr;
     if (first_ == none || room(bytes, alignment, page_) > slot_bytes_) return nullptr;
@@ -55,7 +55,7 @@ class guarded_slots {
     std::byte* const block = low + ((right_is_next() ? to_right : to_left) - address_of(low));
     const open_pages pages = around(block, bytes);
     if (!system_pages::allow(pages.start, pages.bytes())) return nullptr;
-    memory_tools::unpoison(pages.start, pages.bytes());  // the caller may have closed what lay there before
+    memory_tools::unpoison(pages.start, pages.bytes());  // the caller may have poisoned what was there before
     slot_canary::write(pages, block, bytes);
 
     slot_record& r = records_[first_];
@@ -68,8 +68,8 @@ class guarded_slots {
     return block;
   }
 
-  /// Takes a block back: from now on it can't be accessed. Any address will do. Returns what became of it; where that is not
-  /// done, all is as it was. A double free is told as long as the slot isn't reused.
+  /// Frees a block: from now on it can't be accessed. Any address is valid. Returns what became of it; if it wasn't freed,
+  /// nothing has changed. A double free is detected as long as the slot isn't reused.
   slot_verdict give(void* block, slot_event by = {}) noexcept {
     using enum slot_verdict::kind;
     const std::size_t distance = address_of(block) - base_.load(memory_order_relaxed);
@@ -86,7 +86,7 @@ class guarded_slots {
 
     r.given.set(by);
     r.live.store(false, memory_order_release);
-    // Should the system refuse, the block is free all the same, and accessible until its slot is reused.
+    // If the system refuses, the block is free anyway, and accessible until its slot is reused.
     system_pages::forbid(pages.start, pages.bytes());
     if (slot_bytes_ != page_) system_pages::empty(pages.start, pages.bytes());
     r.next = none;
@@ -95,19 +95,20 @@ class guarded_slots {
     return verdict;
   }
 
-  /// Returns whether an address lies in or between the slots. By any thread at any time. Relaxed: who has a block of take()'s
-  /// has seen what it did; for any other address one value new and one old still means no: nothing lies below `extent_`.
+  /// Returns whether an address lies in or between the slots. Any thread may call it at any time. Relaxed: a thread that has a
+  /// block from take() has seen what take() did; for any other address, one new value and one old still mean no: nothing lies
+  /// below `extent_`.
   bool owns(const void* address) const noexcept {
     return address_of(address) - base_.load(memory_order_relaxed) < extent_.load(memory_order_relaxed);
   }
 
-  /// Returns what is known of an address. One in a guard belongs to the nearer slot, or to the one that was used where only
-  /// one of the two ever was. By any thread at any time, in a signal handler too; of a slot that is being taken or given back
-  /// at this moment it can tell half of both.
+  /// Returns what is known about an address. One in a guard belongs to the nearer slot, or, if only one of the two was ever
+  /// used, to that one. Any thread may call it at any time, also in a signal handler; for a slot that is being taken or given
+  /// back at that moment, it may return half of each state.
   slot_view find(const void* address) const noexcept {
     if (extent_.load(memory_order_acquire) == 0 || !owns(address)) return {};
     const std::size_t distance = address_of(address) - base_.load(memory_order_relaxed);
-    const auto right = static_cast<std::uint32_t>(distance / stride());  // beyond the last, in the last guard
+    const auto right = static_cast<std::uint32_t>(distance / stride());  // past the last slot, in the last guard
     const std::size_t within = distance % stride();
     if (within >= page_ || right == 0) return view(right, address);
     if (right == slots_) return view(right - 1, address);
@@ -125,7 +126,7 @@ class guarded_slots {
         visit(view(slot, records_[slot].block.load(memory_order_relaxed)));
   }
 
-  /// Gives everything back to the system, live blocks too; afterwards it is as new. Precondition: no other thread uses it.
+  /// Gives everything back to the system, including live blocks, and is then as new. Precondition: no other thread uses it.
   void end() noexcept {
     const std::size_t extent = extent_.load(memory_order_relaxed);
     if (extent == 0) return;
@@ -149,13 +150,13 @@ class guarded_slots {
   std::byte* slot_start(std::uint32_t slot) const noexcept {
     return reinterpret_cast<std::byte*>(records_) + record_bytes(page_) + slot * stride() + page_;
   }
-  /// Bytes that a slot must have, wherever it starts.
+  /// Bytes that a slot needs for a block, wherever the slot starts.
   static std::size_t room(std::size_t bytes, std::size_t alignment, std::size_t page) noexcept {
     if (bytes > size_limit || alignment > size_limit) return size_max;
     return round_up(bytes, page) + (alignment > page ? alignment - page : 0);
   }
-  /// The sequence of Thue and Morse: half and half, without a period with which a program's own could agree. Where it starts
-  /// depends on the addresses, which differ from run to run.
+  /// The Thue-Morse sequence: half and half, without a period that could match one of the program's. Where it starts depends on
+  /// the addresses, which differ from run to run.
   bool right_is_next() const noexcept {
     return (std::popcount(takes_ + base_.load(memory_order_relaxed) / page_) & 1) != 0;
   }
@@ -206,7 +207,7 @@ class guarded_slots {
     return true;
   }
 
-  // Together in a cache line: every block that is given back asks owns().
+  // In one cache line: every free calls owns().
   atomic_word<std::uintptr_t> base_ = 0;  // of the first guard
   atomic_word<std::size_t> extent_ = 0;   // bytes, from the first guard to the end of the last; 0: nothing is reserved
   std::size_t page_ = 0;                  // bytes
@@ -214,7 +215,7 @@ class guarded_slots {
   slot_record* records_ = nullptr;
   std::uint64_t takes_ = 0;
   std::uint32_t slots_;
-  std::uint32_t first_ = none;  // free slot, free for the longest
+  std::uint32_t first_ = none;  // the slot that was free the longest
   std::uint32_t last_ = none;
 };
 

@@ -1,4 +1,4 @@
-// The line that a misuse is reported in. It is made in the caller's array: nothing is allocated, and no lock taken.
+// The line that reports a misuse. It is written into the caller's array: nothing is allocated, and no lock taken.
 #ifndef TARN_POLICIES_CHECKING_DETAIL_MISUSE_TEXT_H_
 #define TARN_POLICIES_CHECKING_DETAIL_MISUSE_TEXT_H_
 
@@ -18,7 +18,7 @@
 namespace tarn {
 namespace detail {
 
-/// Appends to an array, and cuts what doesn't fit.
+/// Appends to an array, and truncates what doesn't fit.
 class line_writer {
  public:
   line_writer(char* text, std::size_t bytes) noexcept : at_(text), end_(text + (bytes - 1)) {}
@@ -93,7 +93,7 @@ inline void write_offset(line_writer& line, std::ptrdiff_t from) noexcept {
   line << (from < 0 ? "-" : "+") << static_cast<std::uint64_t>(from < 0 ? -from : from);
 }
 
-// What a kind has to say, behind the block.
+// What a kind of misuse adds after the block.
 
 inline void write_interior(line_writer& line, const misuse& what) noexcept {
   if (what.block == nullptr) return;

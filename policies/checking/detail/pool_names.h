@@ -1,5 +1,5 @@
-// The checked pools of the process by address, so that a report can name the pool that a block belongs to. Entered and asked
-// without a lock and without memory: a report must need neither.
+// The checked pools of the process by address, so that a report can name the pool that a block belongs to. Entering and looking
+// up need no lock and no memory: a report must need neither.
 #ifndef TARN_POLICIES_CHECKING_DETAIL_POOL_NAMES_H_
 #define TARN_POLICIES_CHECKING_DETAIL_POOL_NAMES_H_
 
@@ -16,7 +16,7 @@
 
 namespace tarn::detail {
 
-/// At most 256; further pools work as well, and aren't named in others' reports.
+/// At most 256. Further pools work as well, but aren't named in reports of other pools.
 class pool_names {
  public:
   void enter(const void* pool, const char* name) noexcept {
@@ -36,7 +36,7 @@ class pool_names {
       e.pool.store(nullptr, memory_order_release);
     }
   }
-  /// The name of a pool that is entered, or null. A name may end with its pool: ask for living pools.
+  /// The name of a pool that is entered, or null. A name may end with its pool: look up living pools only.
   const char* find(const void* pool) const noexcept {
     for (const entry& e : entries_)
       if (e.pool.load(memory_order_acquire) == pool) return e.name.load(memory_order_acquire);
@@ -53,7 +53,7 @@ class pool_names {
 
 TARN_ONE_IN_PROCESS inline constinit pool_names named_pools;
 
-/// Copies bytes from an address that need not be anything. Returns whether it could.
+/// Copies bytes from any address, valid or not. Returns whether it could.
 inline bool read_anywhere([[maybe_unused]] const void* from, [[maybe_unused]] void* to,
                           [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__)

@@ -1,7 +1,7 @@
-// One call in N, on average: which allocations are looked at more closely.
+// One call in N, on average: which allocations are examined more closely.
 //
-// A countdown, so that a call that isn't due costs a decrement and a branch: 0.2 to 0.3 ns with one in 5000 (Xeon with AMX)
-// where the sampler is reached through a register, up to 1.7 ns where it is a static object (see launder_address).
+// A countdown, so that a call that isn't due costs a decrement and a branch: 0.2 to 0.3 ns with one in 5000 (Xeon with AMX) if
+// the sampler is reached through a register, up to 1.7 ns if it is a static object (see launder_address).
 #ifndef TARN_POLICIES_CHECKING_DETAIL_SAMPLER_H_
 #define TARN_POLICIES_CHECKING_DETAIL_SAMPLER_H_
 
@@ -14,11 +14,11 @@
 
 namespace tarn::detail {
 
-/// A constant when new. Threads may share it: calls that meet may count as one.
+/// Constant-initialised. Threads may share it: calls at the same time may count as one.
 class sampler {
  public:
-  /// \param mean  every how many calls one is due, at most 2^31; 1: each is; 0: none
-  /// \param seed  for tests: the same calls are due in each run. 0: others in each run of the program, and in each sampler
+  /// \param mean  one call in `mean` is due, on average; at most 2^31; 1: every call; 0: none
+  /// \param seed  for tests: the same calls are due in each run. 0: they differ from run to run, and from sampler to sampler
   constexpr explicit sampler(std::uint32_t mean, std::uint32_t seed = 0) noexcept : mean_(mean), random_(seed) {
     if (mean != 0 && seed != 0) left_.store(draw(), memory_order_relaxed);
   }
@@ -40,13 +40,13 @@ class sampler {
     const bool fresh = random_.load(memory_order_relaxed) == 0;
     if (fresh) random_.store(any_seed(), memory_order_relaxed);
     left_.store(draw(), memory_order_relaxed);
-    return !fresh || due();  // the very first call is one as any other
+    return !fresh || due();  // the very first call is like any other
   }
 
-  /// Uniform in 1 .. 2 * mean - 1: a program whose allocations have a rhythm doesn't fall in step with it.
+  /// Uniform in 1 .. 2 * mean - 1, so that it doesn't fall in step with a program that allocates periodically.
   std::uint32_t draw() noexcept {
     std::uint32_t x = random_.load(memory_order_relaxed);
-    x ^= x << 13;  // Marsaglia's xorshift: any start but 0 goes through all numbers but 0
+    x ^= x << 13;  // Marsaglia's xorshift: any start but 0 visits all numbers but 0
     x ^= x >> 17;
     x ^= x << 5;
     random_.store(x, memory_order_relaxed);

@@ -1,4 +1,4 @@
-// The bytes beside a block on its pages: a canary from take() to give(), so that a write that reaches no guard is told, too.
+// The bytes beside a block on its pages: a canary from take() to give() detects writes that reach no guard.
 //
 //   | canary canary canary [block] c |
 //   ^ start                          ^ end
@@ -12,7 +12,7 @@
 
 namespace tarn::detail {
 
-/// The pages on which a block lies. No others of its slot are accessible, should the slot have more.
+/// The pages on which a block lies. If its slot has more, those are inaccessible.
 struct open_pages {
   std::byte* start;
   std::byte* end;
@@ -27,7 +27,7 @@ struct slot_canary {
     std::memset(block + bytes, value, static_cast<std::size_t>(pages.end - (block + bytes)));
   }
 
-  /// Looks for bytes that aren't the canary any more.
+  /// Looks for bytes that are no longer the canary.
   static slot_verdict look(open_pages pages, const std::byte* block, std::size_t bytes) noexcept {
     const std::byte* const behind = block + bytes;
     slot_verdict v;
@@ -46,7 +46,7 @@ struct slot_canary {
   }
 
  private:
-  /// All bytes are the canary: the first is, and each is as the one before it.
+  /// Whether all bytes are the canary: the first is, and each equals the one before it.
   static bool intact(const std::byte* from, const std::byte* to) noexcept {
     return from == to ||
            (*from == std::byte{value} && std::memcmp(from, from + 1, static_cast<std::size_t>(to - from) - 1) == 0);

@@ -1,4 +1,4 @@
-// What guarded_slots keeps of a slot: for the thread that takes and gives blocks, and for any other that asks of an address.
+// What guarded_slots keeps for a slot: for the thread that takes and gives blocks, and for any that asks about an address.
 #ifndef TARN_POLICIES_CHECKING_DETAIL_SLOT_RECORD_H_
 #define TARN_POLICIES_CHECKING_DETAIL_SLOT_RECORD_H_
 
@@ -10,7 +10,7 @@
 
 namespace tarn::detail {
 
-/// Atomic what find() reads.
+/// What find() reads is atomic.
 struct slot_record {
   static constexpr std::uint32_t none = UINT32_MAX;  // no slot
 
@@ -30,7 +30,7 @@ struct slot_record {
   atomic_word<std::byte*> block = nullptr;  // the last one; null: none yet
   atomic_word<std::size_t> bytes = 0;
   atomic_word<bool> live = false;
-  std::uint32_t next = none;  // free slot
+  std::uint32_t next = none;  // next free slot
   event_cell taken;
   event_cell given;
 };

@@ -1,4 +1,4 @@
-// What guarded_slots tells of a slot.
+// What guarded_slots tells about a slot.
 #ifndef TARN_POLICIES_CHECKING_DETAIL_SLOT_VIEW_H_
 #define TARN_POLICIES_CHECKING_DETAIL_SLOT_VIEW_H_
 
@@ -7,7 +7,7 @@
 
 namespace tarn::detail {
 
-/// When and by whom, in numbers of the caller's.
+/// When, and by whom, as numbers that the caller chooses.
 struct slot_event {
   std::uint64_t sequence = 0;
   std::uint64_t thread = 0;
@@ -17,18 +17,18 @@ struct slot_event {
 struct slot_verdict {
   enum class kind : unsigned char {
     done,
-    damaged,      // done, and bytes beside the block had been written; the rest says which
+    damaged,      // done, but bytes beside the block had been written; the rest says which
     foreign,      // not done: no block ever lay there
     interior,     // not done: not the start of a block
     double_free,  // not done: the block is free already
   };
   kind is = kind::done;
-  std::ptrdiff_t offset = 0;  // from the block's start to the damaged byte next to the block; if on both sides, behind it
+  std::ptrdiff_t offset = 0;  // from the block's start to the damaged byte next to the block; if on both sides, the one behind
   std::size_t damaged = 0;    // bytes on that side
   std::byte value{};          // of the byte at `offset`
 };
 
-/// What is known of an address: the slot's last block, and how the address lies to it. False where no block is near.
+/// What is known about an address: the slot's last block, and where the address is relative to it. False if no block is near.
 struct slot_view {
   enum class place : unsigned char { in_block, slack_before, slack_behind, guard_before, guard_behind };
 
