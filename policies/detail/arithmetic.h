@@ -1,4 +1,4 @@
-// Alignment arithmetic that can't wrap unseen.
+// Alignment arithmetic that can't overflow unnoticed.
 #ifndef TARN_POLICIES_DETAIL_ARITHMETIC_H_
 #define TARN_POLICIES_DETAIL_ARITHMETIC_H_
 
@@ -11,13 +11,13 @@ namespace tarn::detail {
 
 inline constexpr std::size_t size_max = static_cast<std::size_t>(-1);
 
-/// Sizes and alignments beyond this can't exist in an address space, and leave room for every sum that is made of them.
+/// Sizes and alignments above this can't exist in an address space. Those up to it leave room for every sum made of them.
 inline constexpr std::size_t size_limit = size_max / 8;
 
-// Those of <algorithm> would cost every file with a pool 20,000 lines, and debug builds a call each.
+// Those of <algorithm> would cost every file with a pool 20,000 lines, and debug builds a function call each.
 TARN_STEP constexpr std::size_t smaller(std::size_t a, std::size_t b) noexcept { return b < a ? b : a; }
 TARN_STEP constexpr std::size_t larger(std::size_t a, std::size_t b) noexcept { return a < b ? b : a; }
-/// `n`, or the bound that it is beyond. Precondition: low <= high.
+/// `n`, or the bound that it exceeds. Precondition: low <= high.
 TARN_STEP constexpr std::size_t clamped(std::size_t n, std::size_t low, std::size_t high) noexcept {
   return smaller(larger(n, low), high);
 }
@@ -30,17 +30,17 @@ TARN_STEP constexpr std::size_t round_up(std::size_t n, std::size_t power) noexc
 /// The largest power of two that divides `n`; 1 for 0.
 TARN_STEP constexpr std::size_t lowest_bit(std::size_t n) noexcept { return n == 0 ? 1 : n & (~n + 1); }
 
-/// The alignment that an object of so many bytes can need: a power of two, at most that of std::max_align_t.
+/// The alignment that an object of that many bytes can need: a power of two, at most that of std::max_align_t.
 constexpr std::size_t natural_alignment(std::size_t bytes) noexcept {
   return smaller(lowest_bit(bytes), alignof(std::max_align_t));
 }
 
-/// a * b, or size_max where the product doesn't fit.
+/// a * b, or size_max if the product doesn't fit.
 TARN_STEP constexpr std::size_t multiply(std::size_t a, std::size_t b) noexcept {
   return b != 0 && a > size_max / b ? size_max : a * b;
 }
 
-/// a + b, or size_max where the sum doesn't fit.
+/// a + b, or size_max if the sum doesn't fit.
 TARN_STEP constexpr std::size_t add(std::size_t a, std::size_t b) noexcept { return a > size_max - b ? size_max : a + b; }
 
 TARN_STEP std::uintptr_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }

@@ -1,5 +1,5 @@
-// Which pools the calling thread is inside of. A reentrant call, by a signal handler that interrupted the pool or by its own
-// store, would deadlock or see inconsistent state.
+// Which pools have a call of the calling thread in progress. A reentrant call, by a signal handler that interrupted the pool or
+// by its own store, would deadlock or see inconsistent state.
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 
@@ -9,8 +9,8 @@
 
 namespace tarn::detail {
 
-/// One for each call, on the stack of the thread that is in it; the thread knows the innermost. A signal handler sees those of
-/// the thread that it interrupted, and leaves them as they were.
+/// One for each call, on the stack of the calling thread, which knows the innermost one. A signal handler sees the frames of
+/// the thread that it interrupted, and leaves them unchanged.
 class call_frame {
  public:
   explicit call_frame(const void* pool) noexcept : pool_(pool), outer_(innermost().load(memory_order_relaxed)) {
@@ -24,7 +24,7 @@ class call_frame {
   call_frame(const call_frame&) = delete;
   call_frame& operator=(const call_frame&) = delete;
 
-  /// The outermost frame of this thread in that pool; null: it is in no call of it.
+  /// The outermost frame of this thread in that pool; null: no call of it is in progress.
   static call_frame* in(const void* pool) noexcept {
     call_frame* found = nullptr;
     for (call_frame* one = innermost().load(memory_order_relaxed); one != nullptr; one = one->outer_)
@@ -32,7 +32,7 @@ class call_frame {
     return found;
   }
 
-  /// True the first time. A handler that is told of a call and makes another one isn't told of that.
+  /// True the first time: a handler that is told of a call, and makes another one, isn't told of that one.
   bool is_news() noexcept { return !std::exchange(told_, true); }
 
  private:
@@ -46,14 +46,14 @@ class call_frame {
   bool told_ = false;
 };
 
-/// A guard, and a frame that is there before the guard waits, and until it let go.
+/// A guard, and a frame that exists from before the guard waits until after it is released.
 template <class Guard>
 class framed {
  public:
   template <class Make>
   framed(const void* pool, Make make) : frame_(pool), guard_(make()) {}
 
-  /// Whether it is held: a guard may have been only tried.
+  /// Whether the guard is held: an attempt to lock it may have failed.
   explicit operator bool() const noexcept {
     if constexpr (requires(const Guard& guard) { static_cast<bool>(guard); }) return static_cast<bool>(guard_);
     else return true;

@@ -8,9 +8,9 @@
 namespace tarn::detail {
 
 template <class P>
-concept defined = !std::is_class_v<P> || requires { sizeof(P); };  // what is no class is no policy: another complaint
+concept defined = !std::is_class_v<P> || requires { sizeof(P); };  // no class, so no policy: another complaint
 
-/// Specialised beside the declaration, with a static_assert that names the header.
+/// Specialised next to the declaration, with a static_assert that names the header.
 template <class P>
 struct home {
   static_assert(defined<P>,

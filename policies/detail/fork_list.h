@@ -1,6 +1,6 @@
 // After fork() the child has one thread, and every mutex that another thread held stays locked for ever, with what it guards
 // half changed. So the mutexes of pools are held at the moment of the fork: each pair of them enters a list before its pool
-// grows for the first time, and handlers of pthread_atfork take them all.
+// grows for the first time, and pthread_atfork handlers lock them all.
 #ifndef TARN_POLICIES_DETAIL_FORK_LIST_H_
 #define TARN_POLICIES_DETAIL_FORK_LIST_H_
 
@@ -25,12 +25,12 @@ namespace tarn::detail {
 
 class fork_list;
 
-/// What must not be locked by another thread at a fork. A constant when new; it has no destructor, so that static pools have
-/// none: whatever ends sooner than the process says leave().
+/// What no other thread may hold at a fork. Constant-initialised, without a destructor, so that static pools have none: an
+/// owner that ends before the process calls leave().
 class fork_member {
  public:
   enum class action { try_lock, unlock };
-  using handler = bool (*)(fork_member&, action) noexcept;  // returns whether it could
+  using handler = bool (*)(fork_member&, action) noexcept;  // returns whether it succeeded
 
   constexpr fork_member() noexcept;
   fork_member(const fork_member&) = delete;
@@ -49,19 +49,19 @@ class fork_member {
 
   bool ask(action what) noexcept { return act_.load(memory_order_relaxed)(*this, what); }
 
-  // A static object's is the list of the library that it lies in, whichever library's code comes to it first: with -rdynamic a
-  // library's own functions may be the program's, and the program stays where the library goes. Others have the one of the
-  // code that enters them.
+  // A static object uses the list of the library that it lies in, whichever library's code reaches it first: with -rdynamic, a
+  // library's own functions may be the program's, and the program stays when the library goes. Other objects use the list of
+  // the code that enters them.
   atomic_word<fork_list*> home_;
   fork_member* next_ = nullptr;
   fork_member* previous_ = nullptr;
-  atomic_word<handler> act_ = nullptr;  // none: it isn't in the list
+  atomic_word<handler> act_ = nullptr;  // null: it isn't in the list
 };
 
 /// One for each shared library, since its code and its static pools end together.
 class fork_list {
  public:
-  /// Without the lock: what registers a handler may allocate, and come here again.
+  /// Without the lock: registering a handler may allocate, and come here again.
   void install() noexcept {
     if (!installed_.exchange(true, memory_order_relaxed)) install_handlers_();
   }
@@ -79,8 +79,8 @@ class fork_list {
     if (m.act_.load(memory_order_relaxed) != nullptr) unlink(m);
   }
 
-  /// Before the fork: takes all. Where another thread holds one it lets go of the others meanwhile, since that thread may
-  /// hold a pool's growth mutex and need another pool's, in an order of its own.
+  /// Before the fork: takes all. While another thread holds one, lets go of the others, since that thread may hold one pool's
+  /// growth mutex and need another pool's, in an order of its own.
   void take_all() noexcept {
     mutex_.lock();
     for (int tries = 0; !try_all(); ++tries) {
@@ -117,7 +117,7 @@ class fork_list {
     }
     return true;
   }
-  // What names the library's list is the library's own, as that is: another's would install handlers for another's list.
+  // Functions that use the library's list are the library's own, as the list is: another's would install handlers for its list.
   TARN_ONE_IN_LIBRARY static void before_fork() noexcept;
   TARN_ONE_IN_LIBRARY static void after_fork() noexcept;
   TARN_ONE_IN_LIBRARY static void at_end() noexcept;
@@ -126,7 +126,7 @@ class fork_list {
   tarn::mutex mutex_;
   fork_member* first_ = nullptr;
   atomic_word<bool> installed_ = false;
-  void (*const install_handlers_)() noexcept = install_handlers;  // those of the library that has the list, whoever calls
+  void (*const install_handlers_)() noexcept = install_handlers;  // those of the list's library, whichever calls
 };
 
 TARN_ONE_IN_LIBRARY inline constinit fork_list library_forks;
@@ -152,14 +152,14 @@ inline void fork_member::leave() noexcept {
   if (fork_list* const home = home_.load(memory_order_acquire)) home->remove(*this);
 }
 
-/// Locks where the mutex can be tried; waits where it can only be locked.
+/// Tries the mutex if it has try_lock(); otherwise locks it, and may wait.
 template <class Mutex>
 bool try_lock_for_fork(Mutex& mutex) {
   if constexpr (requires { { mutex.try_lock() } -> std::same_as<bool>; }) return mutex.try_lock();
   else return mutex.lock(), true;
 }
 
-/// The action on a pair of mutexes, of which `first` is locked first wherever both are.
+/// The action on a pair of mutexes. Wherever both are locked, `first` is locked first.
 template <class Mutex>
 bool act_on_pair(Mutex& first, Mutex& second, fork_member::action what) {
   if (what == fork_member::action::unlock) {
@@ -173,7 +173,7 @@ bool act_on_pair(Mutex& first, Mutex& second, fork_member::action what) {
   return false;
 }
 
-/// A mutex that a fork waits for. Whoever owns it says leave() before it ends.
+/// A mutex that a fork waits for. Its owner calls leave() before it ends.
 class fork_mutex : fork_member {
  public:
   void lock() {

@@ -1,7 +1,7 @@
 // How a reuse policy reads and writes the pointers that it keeps in free blocks.
 //
-// Where a checking policy says so they are encoded, and no address is followed before it was looked at: a program that wrote
-// into a free block can neither lead the list astray nor have it hand out what is no block.
+// If a checking policy says so, they are encoded, and no address is followed before it is checked: a program that wrote into a
+// free block can neither lead the list astray nor make it hand out what is no block.
 #ifndef TARN_POLICIES_DETAIL_FREE_WORDS_H_
 #define TARN_POLICIES_DETAIL_FREE_WORDS_H_
 
@@ -28,10 +28,10 @@ class free_words {
  public:
   TARN_STEP explicit free_words(Chunks& chunks) noexcept : chunks_(chunks) {}
 
-  /// Pointers that a free block holds.
+  /// How many pointers a free block holds.
   std::size_t count() const noexcept { return chunks_.geometry().words(); }
 
-  /// Word `i` of a free block. By memcpy: no object of the user's is there any more, and none of ours yet.
+  /// Word `i` of a free block. By memcpy: the user's object is gone, and ours doesn't exist yet.
   TARN_STEP void* read(void* block, std::size_t i) const noexcept {
     std::byte* const place = at(block, i);
     if constexpr (memory_tools::active) memory_tools::unpoison(place, sizeof(void*));
@@ -50,7 +50,7 @@ class free_words {
     if constexpr (memory_tools::active) memory_tools::poison(place, sizeof(void*));
   }
 
-  /// Whether an address that was read may be followed; not null. Where not, the list must be dropped; the pool mends it.
+  /// Whether an address that was read may be followed; not null. If not, the list must be dropped; the pool rebuilds it.
   TARN_STEP bool trusts(void* block) const noexcept {
     if constexpr (hidden) {
       if (chunks_.is_free(block)) [[likely]] return true;
@@ -65,7 +65,7 @@ class free_words {
   TARN_STEP std::byte* at(void* block, std::size_t i) const noexcept {
     return static_cast<std::byte*>(chunks_.geometry().links(block)) + i * sizeof(void*);
   }
-  /// Differs from word to word, so that one copied from another block is found, too.
+  /// Differs from word to word, so that a word copied from another block is detected, too.
   static std::uintptr_t mask(const std::byte* place) noexcept {
     return address_of(place) * static_cast<std::uintptr_t>(0x9E3779B97F4A7C15u) ^ secret();
   }

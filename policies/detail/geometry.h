@@ -2,7 +2,7 @@
 //
 //   |<-- offset -->|<------- payload ------->|<- suffix ->|<- pad ->|     offset: the prefix, rounded up to the alignment
 //   ^ slot         ^ block                                          ^ next slot = slot + stride
-//   | links |                                                             of a free block, where its payload is left alone
+//   | links |                                                             of a free block whose payload is left alone
 #ifndef TARN_POLICIES_DETAIL_GEOMETRY_H_
 #define TARN_POLICIES_DETAIL_GEOMETRY_H_
 
@@ -15,16 +15,16 @@
 
 namespace tarn::detail {
 
-/// What the other axes ask of every block, in bytes.
+/// What the other axes require of every block, in bytes.
 struct block_shape {
   std::size_t min_block = 1;      // a free block holds links
   std::size_t min_alignment = 1;  // of those links
   std::size_t prefix = 0;         // in front of the payload
   std::size_t suffix = 0;         // behind it
-  std::size_t links = 0;          // of the prefix: where what the list keeps in a free block lies; 0: in the payload
+  std::size_t links = 0;          // of the prefix, for the links of a free block; 0: they lie in the payload
 };
 
-/// \tparam Checking  may keep lists out of the payload of free blocks: `keeps_payload`
+/// \tparam Checking  may keep links out of the payload of free blocks: `keeps_payload`
 template <class Reuse, class Checking>
 constexpr block_shape shape_for() noexcept {
   if constexpr (Checking::traits.keeps_payload) {
@@ -38,9 +38,9 @@ constexpr block_shape shape_for() noexcept {
 
 inline constexpr std::size_t cache_line = 64;  // bytes
 
-/// Blocks of 128, 256, 512 … bytes use the same few sets of the cache with their first words, which are written most.
-/// So every run of 64 KiB starts one cache line later than its distance says: "coloured" carving. Churn over 100,000 blocks
-/// of 256 bytes: 6.8 to 4.7 ns a pair (prototype, Sapphire Rapids).
+/// The first words of blocks of 128, 256, 512 … bytes, which are written most, share the same few sets of the cache. So every
+/// run of 64 KiB starts one cache line later than its distance says: "coloured" carving. Churn over 100,000 blocks of 256
+/// bytes: 6.8 to 4.7 ns a pair (prototype, Sapphire Rapids).
 inline constexpr std::size_t colour_run = 64 * 1024;  // bytes
 
 /// What follows from a block's size and alignment, in bytes.
@@ -78,7 +78,7 @@ class geometry {
   = default;
   TARN_STEP constexpr explicit geometry(const Size& size) noexcept : size_(size) {}
 
-  /// Bytes that the user asked for, and their alignment.
+  /// The size that the user requested, in bytes, and its alignment.
   TARN_STEP constexpr std::size_t block_size() const noexcept { return size_.bytes(); }
   constexpr std::size_t block_alignment() const noexcept { return size_.alignment(); }
 
@@ -89,7 +89,7 @@ class geometry {
   TARN_STEP constexpr std::size_t chunk_alignment() const noexcept { return get<&block_layout::chunk_alignment>(); }
   TARN_STEP constexpr bool coloured() const noexcept { return get<&block_layout::coloured>(); }
 
-  /// Where a list may keep something in a free block, and how many pointers have room there.
+  /// Where a list may keep links in a free block, and how many pointers fit there.
   TARN_STEP void* links(void* block) const noexcept {
     return Shape.links == 0 ? block : static_cast<std::byte*>(block) - offset();
   }
@@ -107,7 +107,7 @@ class geometry {
     return bytes;
   }
 
-  /// The slot at whose block, `distance(i)` bytes behind the first block, or size_max where none starts there.
+  /// The slot whose block starts `distance` bytes behind the first block, or size_max if none does.
   constexpr std::size_t slot_at(std::size_t distance) const noexcept {
     std::size_t slots = 0;
     std::size_t most = size_max;
@@ -120,7 +120,7 @@ class geometry {
     return distance % stride() == 0 && distance / stride() < most ? slots + distance / stride() : size_max;
   }
 
-  /// The slot in which a byte lies, `distance` bytes behind the first slot.
+  /// The slot that contains a byte, `distance` bytes behind the start of the first slot.
   constexpr std::size_t slot_around(std::size_t distance) const noexcept {
     std::size_t slots = 0;
     if (coloured()) {
@@ -131,10 +131,10 @@ class geometry {
     return slots + distance / stride();
   }
 
-  /// As extent(), for a number of slots that there are: 1 at least.
+  /// As extent(), for slots that exist: at least 1.
   constexpr std::size_t bytes_of(std::size_t n) const noexcept { return distance(n - 1) + stride(); }
 
-  /// Bytes that `n` slots take, or size_max where there can't be so many.
+  /// Bytes that `n` slots take, or size_max if there can't be that many.
   constexpr std::size_t extent(std::size_t n) const noexcept {
     if (n == 0) return 0;
     if (n > size_limit / (stride() + cache_line)) return size_max;

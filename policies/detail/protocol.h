@@ -9,26 +9,26 @@
 
 namespace tarn::detail {
 
-/// What became of a block that was given back. A policy that never refuses answers with the constant `done`, so that
-/// the test for it vanishes.
+/// What became of a block that was given back. A policy that never refuses returns the constant `done`, so that the test for it
+/// is optimised away.
 enum class status : unsigned char {
   done,
-  crowded,      // done, and the slow half must make room before the next
+  crowded,      // done, and the slow half must make room before the next push
   surplus,      // done, and more chunks are empty than the retention policy keeps
   full,         // not done: the fast half can't take it, the slow half must
   refused,      // not done: a checking policy found misuse
-  damaged,      // done, and a checking policy found misuse on the way
+  damaged,      // done, but a checking policy found misuse on the way
 };
 
-/// A region of bytes as a store gave it; null where it refused.
+/// A region of bytes as a store gave it; null if it refused.
 struct memory {
   void* start = nullptr;
   std::size_t bytes = 0;
   TARN_STEP explicit constexpr operator bool() const noexcept { return start != nullptr; }
 };
 
-/// What a growth policy wants next, in blocks. `wanted` 0: it refuses. `at_most` bounds what the pool may make of a region
-/// that came out larger than asked. Where the store refuses `wanted`, half of it is tried, and so on down to `at_least`.
+/// What a growth policy wants next, in blocks. `wanted` 0: it refuses. `at_most` limits the blocks that the pool makes of a
+/// region larger than requested. If the store refuses `wanted`, half of it is tried, and so on down to `at_least`.
 struct chunk_request {
   std::size_t wanted = 0;
   std::size_t at_most = 0;
@@ -40,7 +40,7 @@ struct free_link {
   free_link* next;
 };
 
-/// Calls visit(block) for each of the first `n`.
+/// Calls visit(block) for each of the first `n` blocks.
 template <class Visit>
 void each_of(void* const* blocks, std::size_t n, Visit& visit) {
   for (std::size_t i = 0; i != n; ++i) visit(blocks[i]);
@@ -48,10 +48,10 @@ void each_of(void* const* blocks, std::size_t n, Visit& visit) {
 
 /// A guard that guards nothing.
 struct no_guard {
-  TARN_STEP ~no_guard() {}  // not trivial, so that a guard that is never named is no unused variable
+  TARN_STEP ~no_guard() {}  // not trivial, so that a guard that is never named causes no warning
 };
 
-/// The column of an axis that keeps nothing for each chunk. A type for each axis, since a chunk inherits all of them.
+/// The column of an axis that keeps nothing per chunk. One type for each axis, since a chunk inherits all of them.
 template <class Axis>
 struct no_column {
   template <class Geometry>
@@ -62,7 +62,7 @@ struct no_column {
   TARN_STEP constexpr void open(std::byte*, std::size_t, const Geometry&) noexcept {}
 };
 
-/// What an axis keeps for each chunk.
+/// What an axis keeps per chunk.
 template <class C, class Geometry>
 concept column = std::default_initializable<C> && requires(C& c, std::byte* start, std::size_t n, const Geometry& geometry) {
   { C::column_bytes(n, geometry) } noexcept -> std::same_as<std::size_t>;

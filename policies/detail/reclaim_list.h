@@ -1,7 +1,7 @@
-// The pools of the process that can be asked to trim, because one of them ran dry, or the program wants memory back.
+// The pools of the process that can be asked to trim, because one of them ran out of memory, or the program wants memory back.
 //
-// Nothing here waits while it holds something: the list's mutex is never held while a pool is asked, a pool that another thread
-// keeps busy is left alone after a moment, and so are pools whose store this thread comes from.
+// Nothing here waits while it holds something: the list's mutex is never held while a pool is asked. A pool that another thread
+// keeps busy is left alone after a moment, and so are pools at whose store this thread is.
 #ifndef TARN_POLICIES_DETAIL_RECLAIM_LIST_H_
 #define TARN_POLICIES_DETAIL_RECLAIM_LIST_H_
 
@@ -20,17 +20,17 @@
 
 namespace tarn::detail {
 
-/// One walk through the list: a priority at a time, from the lowest.
+/// One walk through the list: one priority after the other, from the lowest.
 struct reclaim_round {
   int from = INT_MIN;
   bool ended = false;
   bool met_busy = false;  // since the last priority that gave something back
 };
 
-/// One for the process, where libraries share their variables.
+/// One for the process, if libraries share their variables.
 class reclaim_list : fork_member {
  public:
-  /// Asks the pools of the next priority. Returns their bytes.
+  /// Asks the pools of the next priority. Returns how many bytes they gave back.
   std::size_t ask_next(reclaim_round& round) noexcept {
     std::size_t bytes = 0;
     for (reclaim_member* m = first_of(round); m != nullptr; m = next_of(*m, round)) {
@@ -65,7 +65,7 @@ class reclaim_list : fork_member {
     enter(act);
     return held(mutex_);
   }
-  /// A fork waits until nobody asks, too: in the child nobody would ever come to an end with it.
+  /// A fork also waits until no pool is being asked: in the child, nothing would ever finish that.
   static bool act(fork_member& m, action what) noexcept {
     auto& list = static_cast<reclaim_list&>(m);
     if (what == action::unlock) return list.mutex_.unlock(), true;
@@ -129,11 +129,11 @@ class reclaim_list : fork_member {
 
 TARN_ONE_IN_PROCESS inline constinit reclaim_list reclaimable_pools;
 
-/// A library whose pools are in the list. They are removed at its end, and none enters after that.
+/// A library whose pools are in the list. They are removed when it ends, and none enters after that.
 struct reclaim_library {
   enum class phase { before_any, some, over };
   atomic_word<phase> now = phase::before_any;
-  void (*const at_first)() noexcept;  // the library's own function, whoever calls
+  void (*const at_first)() noexcept;  // the library's own function, whichever library calls
 
   /// Returns whether pools may still enter.
   bool begin() noexcept {

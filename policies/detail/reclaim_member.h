@@ -1,5 +1,5 @@
-// A pool that other pools can ask to trim, as reclaim_list.h has it: who may ask it when, and how it says that a thread is at
-// its store. What a member does in the list is defined there.
+// A pool that other pools can ask to trim (see reclaim_list.h): who may ask it when, and how it says that a thread is at its
+// store. What a member does in the list is defined there.
 #ifndef TARN_POLICIES_DETAIL_RECLAIM_MEMBER_H_
 #define TARN_POLICIES_DETAIL_RECLAIM_MEMBER_H_
 
@@ -13,7 +13,7 @@
 
 namespace tarn::detail {
 
-/// What a pool that was asked gave back. Busy: another thread is at its store.
+/// What a pool that was asked gave back. `busy`: another thread is at its store.
 struct trimmed {
   std::size_t bytes = 0;
   bool busy = false;
@@ -22,8 +22,8 @@ struct trimmed {
 class reclaim_list;
 struct reclaim_library;
 
-/// A pool in the list. A constant when new; it has no destructor, so that static pools have none: whatever ends sooner than the
-/// process says leave().
+/// A pool in the list. Constant-initialised, without a destructor, so that static pools have none: an owner that ends before
+/// the process calls leave().
 class reclaim_member {
  public:
   using handler = trimmed (*)(void* pool) noexcept;
@@ -32,8 +32,8 @@ class reclaim_member {
   reclaim_member(const reclaim_member&) = delete;
   reclaim_member& operator=(const reclaim_member&) = delete;
 
-  /// Before the pool's first chunk, and any other. `confined`: no lock keeps threads apart, so only the one that was here last
-  /// may ask the pool.
+  /// Called before the pool gets its first chunk, or any other. `confined`: no lock keeps threads apart, so only the thread
+  /// that was here last may ask the pool.
   void enter(void* pool, handler trim, bool confined) noexcept {
     if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
     if (!entered_.load(memory_order_acquire)) [[unlikely]]
@@ -42,7 +42,7 @@ class reclaim_member {
   /// Waits for threads that are asking the pool.
   void leave() noexcept;
 
-  /// Held as long as this thread is at the pool's store, with the guard that says so to other threads.
+  /// Held while this thread is at the pool's store, together with the guard that tells other threads so.
   template <class Guard>
   class at_store {
    public:
@@ -55,7 +55,7 @@ class reclaim_member {
     }
     at_store(const at_store&) = delete;
     at_store& operator=(const at_store&) = delete;
-    /// Whether it is held: a guard may have been only tried.
+    /// Whether the guard is held: an attempt to lock it may have failed.
     explicit operator bool() const noexcept {
       if constexpr (requires(const Guard& guard) { static_cast<bool>(guard); }) return static_cast<bool>(guard_);
       else return true;
@@ -70,12 +70,12 @@ class reclaim_member {
  private:
   friend class reclaim_list;
   TARN_ONE_IN_LIBRARY void enter_now(void* pool, handler trim) noexcept;
-  /// Its library has ended. A static object ends with it; another may go on, in code of another library.
+  /// Its library has ended. A static object ends with it; any other may continue, in code of another library.
   void forget_library() noexcept {
     if (!is_static_) library_.store(nullptr, memory_order_relaxed);
   }
 
-  /// Asks the pool, and again for a moment where it is busy: it may be another thread that asks.
+  /// Asks the pool, and retries for a moment if it is busy: perhaps another thread is asking it.
   trimmed ask() noexcept {
     const std::uint64_t me = this_thread_number();
     const std::uint64_t owner = owner_.load(memory_order_relaxed);
@@ -92,12 +92,12 @@ class reclaim_member {
   const bool is_static_;
   atomic_word<bool> entered_ = false;
   atomic_word<reclaim_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
-  atomic_word<std::uint64_t> owner_ = 0;    // where confined: the thread that was here last
+  atomic_word<std::uint64_t> owner_ = 0;    // if confined: the thread that was here last
   atomic_word<std::uint64_t> visitor_ = 0;  // the thread that is at the store
   // The rest belongs to the list.
   handler trim_ = nullptr;
   void* pool_ = nullptr;
-  int asked_by_ = 0;  // threads that are asking it now: it stays so long
+  int asked_by_ = 0;  // threads that are asking it now: it stays until they are done
   reclaim_member* next_ = nullptr;
 };
 

@@ -27,7 +27,7 @@ class shared_cell {
   atomic_word<T> value_;
 };
 
-/// Makes a number at least `value`, whether one thread at a time changes it or any.
+/// Raises a number to at least `value`, whether only one thread at a time changes it or several do.
 template <class T>
 constexpr void raise(T& cell, T value) noexcept {
   if (cell < value) cell = value;

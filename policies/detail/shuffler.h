@@ -13,7 +13,7 @@ namespace tarn::detail {
 
 class shuffler {
  public:
-  /// Fisher and Yates (Knuth, vol. 2, 3.4.2), with xorshift64* (Vigna, 2016). Which order comes is hard to guess, not
+  /// The Fisher-Yates shuffle (Knuth, vol. 2, 3.4.2), with xorshift64* (Vigna, 2016). The order is hard to guess, not
   /// impossible.
   void operator()(void** blocks, std::size_t n) noexcept {
     for (std::size_t i = n; i > 1; --i) std::swap(blocks[i - 1], blocks[next() % i]);

@@ -1,4 +1,4 @@
-// A list of free blocks, sorted by address in the blocks themselves: no memory, no recursion.
+// Sorts a list of free blocks by address, in the blocks themselves: no memory, no recursion.
 #ifndef TARN_POLICIES_DETAIL_SORTED_LINKS_H_
 #define TARN_POLICIES_DETAIL_SORTED_LINKS_H_
 
@@ -24,7 +24,7 @@ inline free_link* merge_links(free_link* a, free_link* b) noexcept {
   return start.next;
 }
 
-/// Cuts the longest run off the front of a list, sorted: each block belongs behind the last or before the first.
+/// Cuts the longest run off the front of a list, and sorts it: each of its blocks goes after the last or before the first.
 inline free_link* take_run(free_link*& list) noexcept {
   free_link* first = list;
   free_link* last = first;
@@ -48,7 +48,7 @@ inline free_link* take_run(free_link*& list) noexcept {
   return first;
 }
 
-/// A natural merge sort, bottom up (Knuth, vol. 3, 5.2.4): O(n log n), and O(n) where the order was ascending or descending.
+/// A natural merge sort, bottom up (Knuth, vol. 3, 5.2.4): O(n log n), and O(n) if the order was ascending or descending.
 inline free_link* sort_links(free_link* list) noexcept {
   free_link* sorted[64] = {};  // [i]: 2^i runs merged, or none
   while (list != nullptr) {

@@ -8,7 +8,7 @@
 
 namespace tarn::detail {
 
-/// A number that no other thread has, nor ever gets: 1, 2, ... in the order in which they ask.
+/// A number that no other thread ever has: 1, 2, ... in the order in which threads ask.
 inline std::uint64_t this_thread_number() noexcept {
   static constinit atomic_word<std::uint64_t> last = 0;
   static constinit thread_local std::uint64_t mine = 0;

@@ -12,7 +12,7 @@ namespace tarn::detail {
 
 template <class Store>
 struct zeroed_store : Store {
-  static constexpr auto traits = Store::traits.wrapped();  // an array in the pool would be zeroed by nobody
+  static constexpr auto traits = Store::traits.wrapped();  // nothing would zero an array in the pool
 
   constexpr zeroed_store()
     requires std::default_initializable<Store>
