@@ -29,7 +29,7 @@ using growth_for = std::conditional_t<has_one_chunk<Store>, no_growth<>, geometr
 }  // namespace detail
 
 /// \tparam Store   where further chunks come from and go back to
-/// \tparam Growth  how large they are, and how many blocks there may be in them; the pool's own says no more when it is asked
+/// \tparam Growth  how large they are, and how many blocks they may hold; the pool's own growth policy doesn't apply to them
 template <class Store, class Growth = detail::growth_for<Store>>
 class fall_back_to {
   struct unknown_store {};

@@ -14,9 +14,9 @@
 
 namespace tarn {
 
-/// The pools are asked with nothing held, never waited for, and one priority after the other, until the store no longer
+/// The pools are asked with nothing held, without waiting for them, one priority after the other, until the store no longer
 /// refuses.
-/// \tparam Priority  pools of a lower one are asked sooner
+/// \tparam Priority  pools with a lower one are asked sooner
 template <int Priority = 0>
 struct reclaim_and_retry {
   using axis = tarn::axis::exhaustion;
@@ -34,13 +34,13 @@ struct reclaim_and_retry {
           round.met_busy = false;
           return true;
         }
-      // What was busy may have given something back by now.
+      // A pool that was busy may have given something back by now.
       const bool again = round.met_busy;
       round.met_busy = false;
       return again;
     }
 
-    /// What the pool is asked through.
+    /// Through which other pools ask this one.
     detail::reclaim_member& member() noexcept { return member_; }
 
    private:

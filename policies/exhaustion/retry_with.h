@@ -15,9 +15,9 @@
 
 namespace tarn {
 
-/// \tparam Handler  bool handler(std::size_t bytes): whether the pool shall look again for a block of so many bytes; false: it
-///                  gives up, as with report_exhaustion. It must come to an end, and not throw. Several threads may call it at
-///                  once. Of a type without a default value, such as a pointer to a function, the pool takes a copy
+/// \tparam Handler  bool handler(std::size_t bytes): whether the pool tries again to get a block of that many bytes; false: it
+///                  gives up, as with report_exhaustion. It must return, and not throw. Several threads may call it at once. If
+///                  the type has no default value, such as a pointer to a function, the pool copies the handler it is given
 template <class Handler>
 class retry_with {
  public:

@@ -18,7 +18,7 @@
 
 namespace tarn {
 
-/// \tparam Milliseconds  after which an allocation fails as with report_exhaustion, counted from when it first found nothing
+/// \tparam Milliseconds  time until an allocation fails as with report_exhaustion, counted from when it first found nothing
 template <std::size_t Milliseconds = 1000>
 struct wait_for_block {
   using axis = tarn::axis::exhaustion;
@@ -46,7 +46,7 @@ struct wait_for_block {
     };
 
     bool retry(std::size_t, attempt& one) noexcept {
-      if (one.pool_ == nullptr) {  // from now on frees are heard; what was given back before is found by looking again
+      if (one.pool_ == nullptr) {  // from now on frees are heard; a block freed before is found by looking again
         one.pool_ = this;
         one.deadline_ = deadline();
         waiting_.fetch_add(1, detail::memory_order_release);
@@ -56,7 +56,7 @@ struct wait_for_block {
       called_.fetch_sub(1, detail::memory_order_relaxed);  // before it looks: a free from now on calls again
       return true;
     }
-    /// After so many blocks were given back, with nothing held. The pool's lock orders it with what a thread that waits does
+    /// Called after that many blocks were freed, with nothing held. The pool's lock orders it with what a waiting thread does
     /// before and after it looks.
     void freed(std::size_t blocks) noexcept {
       if (waiting_.load(detail::memory_order_relaxed) != 0) [[unlikely]]
@@ -67,7 +67,7 @@ struct wait_for_block {
     void call(std::size_t blocks) noexcept {
       for (; blocks != 0; --blocks) {
         std::size_t called = called_.load(detail::memory_order_relaxed);
-        do {  // whoever was called looks for himself: more than all need no call
+        do {  // each thread that was called looks for itself: no need to call more than wait
           if (called >= waiting_.load(detail::memory_order_acquire)) return;
         } while (!called_.compare_exchange_weak(called, called + 1, detail::memory_order_relaxed));
         bell_.release();
@@ -81,7 +81,7 @@ struct wait_for_block {
     }
 
     detail::atomic_word<std::size_t> waiting_ = 0;  // threads
-    detail::atomic_word<std::size_t> called_ = 0;   // of them, that were told to look
+    detail::atomic_word<std::size_t> called_ = 0;   // those of them that were told to look
     detail::semaphore bell_;
   };
 };

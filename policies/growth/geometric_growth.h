@@ -19,8 +19,8 @@ namespace tarn {
 /// \tparam Factor  from one chunk to the next, at least 2
 /// \tparam Cap     blocks in all chunks together
 /// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each; records of chunks not counted
-/// Where the store refuses a chunk, half of it is tried, down to the first one's size. A store that gives more than was asked
-/// (page_store does) is used to the end, within the cap. A pool that has given all chunks back starts again with First.
+/// If the store refuses a chunk, half of it is tried, down to the first one's size. A region larger than requested (page_store
+/// gives such) is used to the end, within the cap. A pool that has given all chunks back starts again with First.
 template <std::size_t First = natural, std::size_t Max = natural, std::size_t Factor = 2, std::size_t Cap = unlimited,
           std::size_t Bytes = unlimited>
 struct geometric_growth {

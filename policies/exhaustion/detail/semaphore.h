@@ -12,12 +12,12 @@ namespace tarn::detail {
 
 class semaphore {
  public:
-  /// Lets one thread go on: what this one did happens before what that one does.
+  /// Lets one thread continue: what this one did happens before what that one does.
   void release() noexcept {
     count_.fetch_add(1, memory_order_release);
     wake_one(count_.address());
   }
-  /// Waits until it may go on. Returns false where that wasn't before the deadline, by steady_nanoseconds().
+  /// Waits until it may continue. Returns false if that wasn't before the deadline, by steady_nanoseconds().
   bool try_acquire_until(std::uint64_t deadline) noexcept {
     for (;;) {
       unsigned seen = count_.load(memory_order_relaxed);
