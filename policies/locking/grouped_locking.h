@@ -34,7 +34,7 @@ struct group_mutexes {
   static inline constinit thread_local unsigned held = 0;
   static inline constinit fork_member member;
 
-  /// A thread that forks while it holds both goes on holding them, in the child as well.
+  /// A thread that forks while it holds both still holds them afterwards, in the child as well.
   static bool act(fork_member&, fork_member::action what) noexcept { return held != 0 || act_on_pair(growth, hot, what); }
 
   struct only_try {};

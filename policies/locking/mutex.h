@@ -38,7 +38,7 @@ class mutex {
     detail::tsan_after_try_lock(this, got);
     return got;
   }
-  /// It may have been locked while the process had one thread: whoever makes another one orders the two.
+  /// It may have been locked while the process had one thread: starting the second thread orders the two.
   TARN_STEP void unlock() noexcept {
     detail::tsan_before_unlock(this);
     if (detail::is_single_threaded()) word_.store(unlocked, detail::memory_order_relaxed);
@@ -50,10 +50,10 @@ class mutex {
  private:
   static constexpr unsigned unlocked = 0;
   static constexpr unsigned locked = 1;
-  static constexpr unsigned contended = 2;  // locked, and perhaps somebody waits
+  static constexpr unsigned contended = 2;  // locked, and perhaps a thread waits
 
   TARN_COLD void lock_slow() noexcept {
-    constexpr int spins = 100;  // who holds it is in a pool's hit most often: some nanoseconds
+    constexpr int spins = 100;  // the holder is usually in a pool's hit: some nanoseconds
     for (int i = 0; i != spins; ++i) {
       detail::pause_processor();
       unsigned seen = unlocked;

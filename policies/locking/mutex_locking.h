@@ -31,7 +31,7 @@ concept try_lockable = requires(M& m) {
   { m.try_lock() } -> std::convertible_to<bool>;
 };
 
-/// What locks a mutex as long as it lives: the mutex's own guard, where it has one.
+/// Holds a mutex as long as it lives: the mutex's own guard, if it has one.
 template <class Mutex>
 struct guard_of {
   using type = held<Mutex>;
@@ -58,7 +58,7 @@ class mutex_pair : fork_member {
     self().enter(act);
     return guard(growth_);
   }
-  /// For what isn't worth waiting for a store.
+  /// For work that isn't worth waiting for a store.
   tried<Mutex> try_growth() const
     requires try_lockable<Mutex>
   {

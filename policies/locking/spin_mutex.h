@@ -30,7 +30,7 @@ class spin_mutex {
   TARN_NOINLINE void wait() noexcept {
     constexpr int spins = 100;
     constexpr int yields = 100;
-    for (int tries = 0; !try_lock(); ++tries) {  // looks before it writes: waiting threads share the line
+    for (int tries = 0; !try_lock(); ++tries) {  // reads before it writes: waiting threads share the line
       if (tries < spins) detail::pause_processor();
       else if (tries < spins + yields) detail::yield_thread();
       else detail::sleep_microseconds(50);

@@ -1,11 +1,11 @@
-// Numbers for blocks, from address to number and back, while other threads look them up and chunks are added. Nothing is
-// taken out, unless all is.
+// Numbers for blocks: from address to number and back, while other threads look them up and chunks are added. Nothing is
+// removed, except everything at once.
 //
 //   number - 1   | run: 20 bits | slot: 12 bits |      a chunk has as many runs as it needs, one after the other
 //   runs         run -> chunk
-//   places       address / granule -> chunk, hashed; a chunk stands there once for each granule that it touches
+//   places       address / granule -> chunk, hashed; a chunk has one entry for each granule that it touches
 //
-// Where the tables are full, they are copied into larger ones; the old stay, and who still reads them finds what it knew.
+// When the tables are full, they are copied into larger ones. A thread still reading the old ones finds what it knew.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_
 
@@ -20,7 +20,7 @@
 
 namespace tarn::detail {
 
-/// What a chunk keeps: a link for each block, and the number in front of its first block's.
+/// What a chunk keeps: a link for each block, and the number before that of its first block.
 template <template <class> class Atomic>
 struct numbered_column {
   using link = Atomic<std::uint32_t>;
@@ -34,7 +34,7 @@ struct numbered_column {
     links = reinterpret_cast<link*>(column);
   }
 
-  link* links = nullptr;  // each is made when its block is carved, so that a chunk of a million blocks costs what one costs
+  link* links = nullptr;  // each is made when its block is carved: a chunk of a million blocks costs no more than one
   std::uint32_t base = 0;
 };
 
@@ -44,7 +44,7 @@ class block_numbers {
  public:
   using number = std::uint32_t;
 
-  /// Precondition, of both: a chunk has it.
+  /// Precondition of both: a chunk has that number or block.
   const Chunk& chunk_of(number n) const noexcept {
     return *table_.load(memory_order_acquire)->runs[(n - 1) / run].load(memory_order_acquire);
   }
@@ -58,7 +58,7 @@ class block_numbers {
 
   // ---- one thread at a time: under the growth guard ------------------------------------------------------------------
 
-  /// Bytes of a table in which the list of fresh chunks has room too, or 0: they have it now.
+  /// Bytes of a table with room for the list of fresh chunks, too; 0: they have room now.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) noexcept {
     if (fresh == nullptr) return 0;
     const table* const t = table_.load(memory_order_relaxed);
@@ -69,7 +69,7 @@ class block_numbers {
       runs += runs_of(*fresh);
       places += places_of(*fresh, g);
     }
-    if (runs >= most_runs) return size_max;  // the numbers have come to an end
+    if (runs >= most_runs) return size_max;  // no numbers are left
     if (t != nullptr && runs <= t->max_runs && 2 * places <= t->mask + 1) return 0;
     want_runs_ = std::bit_ceil(larger(2 * runs, 16));
     want_places_ = std::bit_ceil(larger(4 * places, 32));
@@ -144,7 +144,7 @@ class block_numbers {
   unsigned shift_ = 0;
 };
 
-/// The same for a pool that has one chunk for good.
+/// The same for a pool that never has more than one chunk.
 template <class Chunk, class Geometry, template <class> class Atomic>
 class one_chunk_numbers {
  public:

@@ -1,4 +1,4 @@
-// The calls of every locking policy that lets its callers straight to the list: only the guards differ.
+// The calls of every locking policy whose callers go straight to the list: only the guards differ.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_DIRECT_CALLS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_DIRECT_CALLS_H_
 
@@ -9,8 +9,8 @@
 
 namespace tarn::detail {
 
-/// \tparam Guards  hot() and growth(), const: guards that the pool holds around a hit and around the store; where `can_try`,
-///                 try_growth(), which may turn out false; end(): the pool ends, or is as new
+/// \tparam Guards  hot() and growth(), const: guards that the pool holds around a hit and around the store; if `can_try`,
+///                 try_growth(), which may be false; end(): the pool ends, or is as new
 template <class Guards>
 class direct_calls {
  public:

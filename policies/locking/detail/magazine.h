@@ -1,5 +1,5 @@
-// Magazines: arrays of block pointers that a thread takes from and gives to without asking anybody, and the depot where full
-// ones are exchanged for empty ones (Bonwick and Adams, "Magazines and Vmem", 2001).
+// Magazines: arrays of block pointers that a thread takes from and gives to on its own, and the depot where full ones are
+// exchanged for empty ones (Bonwick and Adams, "Magazines and Vmem", 2001).
 //
 //   bottom                              top                        limit
 //   | oldest | ...             | newest |  room for blocks ...     |
@@ -36,8 +36,8 @@ struct magazine {
 };
 static_assert(sizeof(magazine) == 2 * sizeof(void*));
 
-/// What no thread holds: full and empty magazines, and memory for further ones. A full magazine isn't
-/// changed while it lies here. The caller holds the core guard.
+/// What no thread holds: full and empty magazines, and memory for further ones. A full magazine isn't changed while it lies
+/// here. The caller holds the core guard.
 class depot {
  public:
   magazine* take_full() noexcept {
@@ -53,7 +53,7 @@ class depot {
 
   void give_empty(magazine* m) noexcept { push(empty_[m->size], m); }
 
-  /// An empty magazine: of the size wanted, or made, or else the nearest smaller one that there is. Null where there is none.
+  /// An empty magazine: of the size wanted, or newly made, or else the nearest smaller one. Null if there is none.
   magazine* take_empty(std::size_t wanted) noexcept {
     if (magazine* const m = pop(empty_[wanted])) return m;
     if (void* const fresh = carve(magazine::bytes(wanted))) return ::new (fresh) magazine{nullptr, wanted};
@@ -62,7 +62,7 @@ class depot {
     return nullptr;
   }
 
-  /// Memory of the pool's own, in cache lines, or null where supply() must come first.
+  /// Cache lines of the pool's own memory, or null if supply() must come first.
   void* carve(std::size_t bytes) noexcept {
     if (bytes > left_.bytes) {
       if (patience_ != 0) --patience_;
@@ -74,13 +74,13 @@ class depot {
     return start;
   }
 
-  /// There will be so many blocks: memory for the magazines in which they can lie, and of one thread's as they grow.
+  /// That many blocks will exist: asks for memory for magazines to hold them, and for one thread's magazines as they grow.
   void expect(std::size_t blocks) noexcept {
     const std::size_t bytes = add(1024 + multiply(blocks, 10), smaller(multiply(blocks, 15), 16 * 1024));
     if (bytes > left_.bytes) lacks_ = larger(lacks_, bytes);
   }
 
-  /// Bytes to ask the store for; 0: none are missing. Doubles, so that the store is asked seldom.
+  /// Bytes to request from the store; 0: none are missing. Doubles, so that the store is rarely asked.
   std::size_t shortage() const noexcept {
     return lacks_ == 0 ? 0 : larger(lacks_, clamped(2 * supplied_, 1024, 64 * 1024));
   }
@@ -91,7 +91,7 @@ class depot {
       patience_ = 16;
       return;
     }
-    left_ = more;  // the rest of the last is less than a magazine, and lost until all goes
+    left_ = more;  // the rest of the last is less than a magazine, and lost until all goes back
     supplied_ = more.bytes;
   }
 
@@ -112,10 +112,10 @@ class depot {
   std::size_t supplied_ = 0;  // bytes, the last time
 };
 
-/// A full magazine goes to the depot, or comes from it. A line that the thread which frees only read stays shared, and every
-/// later store to it asks for it again, one after the other; written once here it moves to the next thread in one transfer,
-/// and the prefetches on the other side overlap. Producer and consumer with magazines of 510: 29 to 11 ns a block, batched 13
-/// to 8; only one of the two is worse than none (prototype, Sapphire Rapids).
+/// A full magazine goes to the depot, or comes from it. A cache line that the freeing thread only read stays shared, and each
+/// later store to it must request it again, one after the other. Written once here, it moves to the next thread in one
+/// transfer, and the prefetches on the other side overlap. Producer and consumer with magazines of 510: 29 to 11 ns a block,
+/// batched 13 to 8; only one of the two is worse than none (prototype, Sapphire Rapids).
 template <class Geometry>
 void write_each(magazine& m, const Geometry& geometry) noexcept {
   for (void** b = m.bottom(); b != m.limit(); ++b) {

@@ -32,7 +32,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     slot& s = slots_.near(me);
     if (!s.is_of(me) || s.top == s.bottom) [[unlikely]] return nullptr;
     void* const block = *--s.top;
-    if (block == nullptr) TARN_UNREACHABLE();  // so that the caller's test for null is this one
+    if (block == nullptr) TARN_UNREACHABLE();  // so that this is also the caller's test for null
     return block;
   }
   template <class Pool>
@@ -89,7 +89,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
 
   // ---- everything back to the list -----------------------------------------------------------------------------------
 
-  /// The caller's blocks, the depot's, and those of threads that ended.
+  /// The caller's blocks, the depot's, and those of threads that have ended.
   template <class Pool>
   void drain(Pool& pool) noexcept {
     const thread_record& me = Process::self();
@@ -114,7 +114,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
 
   // ---- memory for magazines ------------------------------------------------------------------------------------------
 
-  /// Fresh chunks need none.
+  /// Fresh chunks need no memory.
   template <class Pool, class Chunk>
   std::size_t shortage(Pool&, const Chunk* fresh) const noexcept {
     if (fresh != nullptr) return 0;

@@ -5,8 +5,8 @@
 //   depot        full magazines, empty ones            under the core guard
 //   list         other free blocks, blocks never used  under the core guard
 //
-// Who holds number `id` of the domain, and nobody else, uses slot `id`: the thread that took it, or a scavenger that took the
-// number of a thread that ended. A thread that ends hands nothing over: whoever has its number next has its slots as they
+// Only the holder of number `id` of the domain uses slot `id`: the thread that took the number, or a scavenger that took the
+// number of a thread that ended. A thread that ends hands nothing over: the next holder of its number gets its slots as they
 // are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the list.
 //
 // A thread without a number (it is ending, or there are 1023 others) or of another domain takes the core guard each time.
@@ -66,7 +66,7 @@ class magazine_exchange {
   }
   // ---- exchange ------------------------------------------------------------------------------------------------------
 
-  /// Puts blocks into the empty current magazine, or another. Returns whether there is one now.
+  /// Puts blocks into the empty current magazine, or replaces it. Returns whether there is a block now.
   template <class Pool>
   bool refill(Pool& pool, slot& s) noexcept {
     if (s.spare_is_full) {
@@ -85,7 +85,7 @@ class magazine_exchange {
     prefetch_each(*s.current);
     return true;
   }
-  /// Of the slot's two empty magazines the larger stays.
+  /// The slot keeps the larger of its two empty magazines.
   template <class Pool>
   void take_full(Pool& pool, slot& s) noexcept {
     if (s.spare == nullptr || s.spare->size < s.current->size) std::swap(s.spare, s.current);
@@ -93,7 +93,7 @@ class magazine_exchange {
     s.use(depot_.take_full(), true);
     s.used(Largest, pool.chunks.capacity());
   }
-  /// From the list: free blocks or such that were never used. They are not touched.
+  /// Takes blocks from the list, free or never used. They are not touched.
   template <class Pool>
   bool carve(Pool& pool, slot& s) noexcept {
     if (s.current->size < s.wanted) {
@@ -112,8 +112,8 @@ class magazine_exchange {
     return got != 0;
   }
 
-  /// Makes room in the full current magazine, or puts an empty one in its place. Returns whether it could: not where there is
-  /// no memory for another.
+  /// Makes room in the full current magazine, or puts an empty one in its place. Returns whether it could: not if there is no
+  /// memory for another.
   template <class Pool>
   bool make_space(Pool& pool, slot& s) noexcept {
     if (s.spare != nullptr && !s.spare_is_full) {
@@ -133,8 +133,8 @@ class magazine_exchange {
     return true;
   }
 
-  /// Where chunks go back by themselves: whatever lies in front of the list keeps them here. So a few full magazines in the
-  /// depot must do; and where nearly all memory lies idle, none, and few blocks in the caller's.
+  /// If chunks go back automatically: every block in front of the list keeps its chunk here. So the depot keeps only a few full
+  /// magazines; if nearly all memory is idle, none, and the caller's magazine only a few blocks.
   template <class Pool>
   status unload(Pool& pool, slot& s) noexcept {
     constexpr std::size_t enough = 4;
@@ -180,7 +180,7 @@ class magazine_exchange {
 
   // ---- under the core guard ------------------------------------------------------------------------------------------
 
-  /// A full magazine of the depot. Returns whether there was one.
+  /// Takes a full magazine from the depot. Returns whether there was one.
   template <class Pool>
   bool unload_full(Pool& pool) noexcept {
     magazine* const m = depot_.take_full();
@@ -201,7 +201,7 @@ class magazine_exchange {
   template <class Pool>
   bool scavenge(Pool& pool) noexcept {
     ids& numbers = Process::ids();
-    if (domain_.load(memory_order_relaxed) != &numbers) return false;  // of a library that may be gone
+    if (domain_.load(memory_order_relaxed) != &numbers) return false;  // the numbers of a library that may be gone
     bool found = false;
     slots_.each([&](unsigned id, slot& s) {
       if (s.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
@@ -218,10 +218,10 @@ class magazine_exchange {
     if (depot_.shortage() != 0) starves_.store(true, memory_order_relaxed);
   }
 
-  slots slots_;  // first: the hot path finds the caller's by its offset alone
+  slots slots_;  // first: the hot path finds the caller's slot by its offset alone
   depot depot_;
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
-  atomic<const void*> domain_ = nullptr;  // whose numbers the slots are kept under: those of the first thread here
+  atomic<const void*> domain_ = nullptr;  // whose numbers the slots belong to: those of the first thread here
   atomic<bool> starves_ = false;
 };
 

@@ -44,7 +44,7 @@ class stack_calls {
     return status::done;
   }
 
-  /// From the list: blocks that were never used. All but the one returned go onto the stack.
+  /// Takes never used blocks from the list. All but the one returned go onto the stack.
   template <class Pool>
   TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
     if (void* const block = pop(pool)) return block;
@@ -72,7 +72,7 @@ class stack_calls {
     while (got != n && (out[got] = pop_slow(pool)) != nullptr) ++got;
     return got;
   }
-  /// Linked first, put on the stack at once; the first of the batch is handed out first.
+  /// Links the blocks, then pushes them all at once; the first of the batch is handed out first.
   template <class Pool>
   status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
     if (n == 0) return status::done;

@@ -3,8 +3,8 @@
 //
 //   head   | tag: 32 bits | number: 32 bits |      number 0: empty
 //
-// At 50 million pops a second a tag of 16 bits comes round in 1.3 ms, less than a time slice; one of 32 bits in 86 s. The
-// links are atomics outside the blocks: a pop may read the link of a block that another thread took meanwhile and writes.
+// At 50 million pops a second, a tag of 16 bits wraps in 1.3 ms, less than a time slice; one of 32 bits in 86 s. The links are
+// atomics outside the blocks: a pop may read the link of a block that another thread took meanwhile and writes to.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 #define TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 
@@ -15,7 +15,7 @@
 
 namespace tarn::detail {
 
-/// \tparam Atomic  std::atomic; a test gives it another
+/// \tparam Atomic  std::atomic; a test passes another
 template <template <class> class Atomic>
 class tagged_stack {
  public:
@@ -40,14 +40,14 @@ class tagged_stack {
   }
 
   void push(number n, link& its) noexcept { push_chain(n, its); }
-  /// Puts a chain on top whose first is `first` and whose last has the link `last`; the others are linked already.
+  /// Pushes a chain: `first` is its first number, `last` the link of its last; the others are already linked.
   void push_chain(number first, link& last) noexcept {
     head seen = head_.load(memory_order_relaxed);
     do {
       last.store(number_of(seen), memory_order_relaxed);
     } while (!head_.compare_exchange_weak(seen, pack(first, tag_of(seen)), memory_order_release, memory_order_relaxed));
   }
-  /// Precondition: no other thread uses it.
+  /// Precondition: no other thread uses the stack.
   void clear() noexcept { head_.store(0, memory_order_relaxed); }
 
  private:

@@ -1,5 +1,5 @@
-// Dense numbers for threads, so that a pool can keep something for each thread in itself: a thread takes the lowest free
-// number once it needs one, and gives it back when it ends. Who holds a number, and nobody else, uses what pools keep under it.
+// Dense numbers for threads, so that a pool can keep something for each thread in itself. A thread takes the lowest free number
+// once it needs one, and gives it back when it ends. Only the holder of a number uses what pools keep under it.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 
@@ -13,13 +13,13 @@
 
 namespace tarn::detail {
 
-/// The numbers 1 to 1023, each free or taken. Taking one synchronises with its having been given back.
+/// The numbers 1 to 1023, each free or taken. Taking a number synchronises with its last return.
 template <template <class> class Atomic>
 class thread_ids {
  public:
   static constexpr unsigned count = 1024;
 
-  /// Returns the lowest free number, now taken, or 0 where there is none.
+  /// Returns the lowest free number, now taken, or 0 if there is none.
   unsigned take() noexcept {
     for (unsigned w = 0; w != words_.size(); ++w) {
       std::uint64_t seen = words_[w].load(memory_order_relaxed);
@@ -31,10 +31,10 @@ class thread_ids {
     }
     return 0;
   }
-  /// Takes a number if it is free. Returns whether.
+  /// Takes a number if it is free. Returns whether it was.
   bool take(unsigned id) noexcept {
     auto& word = words_[id / 64];
-    if ((word.load(memory_order_relaxed) & mask(id)) != 0) return false;  // most are: their line stays shared
+    if ((word.load(memory_order_relaxed) & mask(id)) != 0) return false;  // most are taken: their line stays shared
     return (word.fetch_or(mask(id), memory_order_acquire) & mask(id)) == 0;
   }
   void give_back(unsigned id) noexcept { words_[id / 64].fetch_and(~mask(id), memory_order_release); }
@@ -42,12 +42,12 @@ class thread_ids {
  private:
   static constexpr std::uint64_t mask(unsigned id) noexcept { return std::uint64_t{1} << (id % 64); }
 
-  std::array<Atomic<std::uint64_t>, count / 64> words_{Atomic<std::uint64_t>{1}};  // 0 belongs to nobody
+  std::array<Atomic<std::uint64_t>, count / 64> words_{Atomic<std::uint64_t>{1}};  // 0 is never free
 };
 
 /// The sizes that the array of slots in a pool can have. A thread keeps its offset into each.
 inline constexpr std::array<unsigned, 3> slot_counts{16, 64, 256};
-/// Which of them that is, or slot_counts.size().
+/// The index of `slots` in slot_counts, or slot_counts.size().
 constexpr std::size_t tier_of(std::size_t slots) noexcept {
   std::size_t i = 0;
   while (i != slot_counts.size() && slot_counts[i] != slots) ++i;
@@ -55,12 +55,12 @@ constexpr std::size_t tier_of(std::size_t slots) noexcept {
 }
 inline constexpr std::size_t slot_bytes = 64;
 
-/// What a thread knows of itself.
+/// What a thread knows about itself.
 struct thread_record {
   enum class state : unsigned char { fresh, enrolled, without };  // without: it ended, or found no number
 
-  const void* domain = nullptr;              // the numbers that its own is one of; null: it has none
-  std::array<std::uint32_t, 3> offset = {};  // bytes to its slot in arrays of slot_counts; 0: slot 0, which is nobody's
+  const void* domain = nullptr;              // the set that its number belongs to; null: it has no number
+  std::array<std::uint32_t, 3> offset = {};  // bytes to its slot in arrays of slot_counts; 0: slot 0, no thread's own
   std::uint16_t id = 0;
   state is = state::fresh;
 
@@ -90,8 +90,8 @@ TARN_AT_UNLOAD static void note_end_of_library() noexcept {
   library_ends.store(true, memory_order_relaxed);
 }
 
-/// Gives the thread's number back when the thread ends: the record first, so that nothing of the thread that runs later, such
-/// as the destructor of a thread_local object, uses a slot that may be another's by then.
+/// Gives the thread's number back when the thread ends. Resets the record first, so that nothing that the thread runs later,
+/// such as the destructor of a thread_local object, uses a slot that may be another thread's by then.
 class janitor {
  public:
   explicit janitor(thread_record& record) noexcept : record_(record) {}
@@ -107,21 +107,21 @@ class janitor {
   thread_record& record_;
 };
 
-/// What thread_cached takes from the process; a test gives it other threads.
+/// What thread_cached uses of the process; a test passes other threads.
 struct process_threads {
   template <class T>
   using atomic = atomic_word<T>;
   TARN_STEP static thread_record& self() noexcept { return this_thread; }
   static thread_ids<atomic_word>& ids() noexcept { return process_ids; }
 
-  /// Gives the calling thread a number. Returns whether it could: not where all are taken, and not to a thread that ends.
+  /// Gives the calling thread a number. Returns whether it could: not if all are taken, and not if the thread is ending.
   template <class Unused = void>
   TARN_COLD static bool enrol() noexcept {
-    static_cast<void>(&note_end_of_library<Unused>);  // makes it
+    static_cast<void>(&note_end_of_library<Unused>);  // instantiates it
     thread_record& me = self();
     if (me.is != thread_record::state::fresh) return me.is == thread_record::state::enrolled;
     if (library_ends.load(memory_order_relaxed)) return false;  // the janitor's code would be gone when the thread ends
-    me.is = thread_record::state::without;  // the janitor's registration may allocate, and come here again
+    me.is = thread_record::state::without;  // registering the janitor may allocate, and come here again
     const unsigned id = process_ids.take();
     if (id == 0) return false;
     thread_local janitor at_exit(me);

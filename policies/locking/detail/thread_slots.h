@@ -1,5 +1,5 @@
-// The slots of thread_cached: a thread's part of a pool each. As many as the pool has room for lie in it and are reached by an
-// offset; others lie in groups that are made when the first of a group's threads comes.
+// The slots of thread_cached: each is a thread's part of a pool. As many as the pool has room for lie in it and are reached by
+// an offset; others lie in groups, each made when the first of its threads comes.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_THREAD_SLOTS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_THREAD_SLOTS_H_
 
@@ -14,20 +14,20 @@
 
 namespace tarn::detail {
 
-/// A thread's part of a pool. All zero, it belongs to nobody: every operation goes to its slow half.
+/// A thread's part of a pool. All zero, it belongs to no thread: every operation goes to its slow half.
 template <template <class> class Atomic>
 struct alignas(slot_bytes) thread_slot {
   void** top = nullptr;
   void** bottom = nullptr;
   void** limit = nullptr;
-  Atomic<const void*> domain = nullptr;  // whose number `id` this slot is kept under
+  Atomic<const void*> domain = nullptr;  // whose number `id` this slot belongs to
   magazine* current = nullptr;
   magazine* spare = nullptr;  // null, empty or full
   bool spare_is_full = false;
   unsigned char wanted = 0;     // the size of the next magazine
   unsigned char exchanges = 0;  // since it was raised
 
-  /// Whether the thread found its own: not under another domain's number, nor slot 0, unless it has no number.
+  /// Whether this is the thread's own slot: not under another domain's number, nor slot 0, unless it has no number.
   TARN_STEP bool is_of(const thread_record& me) const noexcept { return domain.load(memory_order_relaxed) == me.domain; }
   void use(magazine* m, bool full) noexcept {
     current = m;
@@ -48,8 +48,8 @@ struct alignas(slot_bytes) thread_slot {
   }
 };
 
-/// \tparam Threads  slots inside; `group` of them at a time lie elsewhere for further threads
-/// \tparam Ids      how many there may be, with `count`
+/// \tparam Threads  slots inside; those of further threads lie elsewhere, `group` at a time
+/// \tparam Ids      its `count` says how many there may be
 template <template <class> class Atomic, class Ids, unsigned Threads>
 class thread_slots {
   static constexpr unsigned group = 16;
@@ -58,19 +58,19 @@ class thread_slots {
  public:
   using slot = thread_slot<Atomic>;
 
-  /// The thread's slot among those inside: slot 0, where it has none of them. In one register: clang 19 addresses it through
-  /// two otherwise, and a pair costs 4.2 instead of 1.3 ns.
+  /// The thread's slot among those inside; slot 0 if it has none of them. In one register: otherwise clang 19 addresses it
+  /// through two, and a pair costs 4.2 instead of 1.3 ns.
   TARN_STEP slot& near(const thread_record& me) noexcept {
     return *launder_address(reinterpret_cast<slot*>(reinterpret_cast<std::byte*>(slots_.data()) + me.offset[tier]));
   }
 
-  /// The slot of a number, or null where its group doesn't exist.
+  /// The slot of a number, or null if its group doesn't exist.
   slot* find(unsigned id) noexcept {
     if (id < Threads) return &slots_[id];
     slot* const slots = far_[(id - Threads) / group].load(memory_order_acquire);
     return slots != nullptr ? slots + (id - Threads) % group : nullptr;
   }
-  /// With the core guard held. Null where there is no memory.
+  /// Called with the core guard held. Null if there is no memory.
   template <class Depot>
   slot* make_group(unsigned id, Depot& depot) noexcept {
     auto& place = far_[(id - Threads) / group];
@@ -95,14 +95,14 @@ class thread_slots {
     s.~slot();
     ::new (static_cast<void*>(&s)) slot;
   }
-  /// All are as new; the memory of groups goes.
+  /// Makes all slots as new; the memory of groups goes back.
   void forget() noexcept {
     each([](unsigned, slot& s) { renew(s); });
     for (auto& g : far_) g.store(nullptr, memory_order_relaxed);
   }
 
  private:
-  std::array<slot, Threads> slots_;  // first: the hot path finds the caller's by its offset alone; slot 0 is nobody's
+  std::array<slot, Threads> slots_;  // first: the hot path finds the caller's by its offset alone; slot 0 is no thread's
   std::array<Atomic<slot*>, (Ids::count - Threads) / group> far_ = {};
 };
 
