@@ -26,7 +26,7 @@ inline constexpr memory_order memory_order_release = memory_order::release;
 inline constexpr memory_order memory_order_acq_rel = memory_order::acq_rel;
 inline constexpr memory_order memory_order_seq_cst = memory_order::seq_cst;
 
-/// What of std::atomic tarn uses, with the same members. An order is always named.
+/// The part of std::atomic that tarn uses, with the same members. The order is always explicit.
 template <class T>
 class atomic_word {
  public:
@@ -52,7 +52,7 @@ class atomic_word {
   TARN_STEP bool compare_exchange_weak(T& expected, T value, memory_order order, memory_order failed) noexcept {
     return __atomic_compare_exchange(&value_, &expected, &value, true, static_cast<int>(order), static_cast<int>(failed));
   }
-  /// With one order, of a success; a failure synchronises as far as a load can.
+  /// With one order, for success; a failure synchronises as far as a load can.
   TARN_STEP bool compare_exchange_strong(T& expected, T value, memory_order order) noexcept {
     return compare_exchange_strong(expected, value, order, of_failure(order));
   }
@@ -72,7 +72,7 @@ class atomic_word {
     return __atomic_fetch_and(&value_, bits, static_cast<int>(order));
   }
 
-  /// For who waits in the system for a change.
+  /// For system calls that wait for a change.
   T* address() noexcept { return &value_; }
 
  private:
@@ -83,7 +83,7 @@ class atomic_word {
   alignas(sizeof(T)) T value_;
 };
 
-/// Keeps the compiler from moving what this thread does across, as a signal handler of its own sees it.
+/// Keeps the compiler from moving this thread's accesses across it, as seen by a signal handler of the same thread.
 TARN_STEP void signal_fence() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 #else

@@ -16,11 +16,11 @@
 #else
 #define TARN_NO_UNIQUE_ADDRESS [[no_unique_address]]
 #define TARN_UNREACHABLE() __builtin_unreachable()
-#define TARN_NOINLINE [[gnu::noinline]]     // slow, but on the way of every 64th block: optimised for speed
+#define TARN_NOINLINE [[gnu::noinline]]     // slow, but run for every 64th block: optimised for speed
 #define TARN_COLD [[gnu::noinline, gnu::cold]]  // once for each chunk, or never
 #endif
 
-// A step of the hot path: inlined in debug builds, too, and none that a debugger stops in. At -O0 a pair of calls takes 7
+// A step of the hot path: inlined in debug builds, too, and never stopped in by a debugger. At -O0 a pair of calls takes 7
 // instead of 18 ns (prototype).
 #if defined(__GNUC__)
 #define TARN_STEP [[gnu::always_inline, gnu::artificial]] inline
@@ -37,10 +37,10 @@
 #endif
 
 #if defined(__ELF__)
-#define TARN_ONE_IN_PROCESS [[gnu::visibility("default")]]  // one for all libraries, where their build allows it
+#define TARN_ONE_IN_PROCESS [[gnu::visibility("default")]]  // one for all libraries, if their build allows it
 #define TARN_ONE_IN_LIBRARY [[gnu::visibility("hidden")]]   // each library has its own, whatever its build
 // A thread-local variable of a shared library, reached without a call: 1.3 instead of 3.0 ns a pair (prototype, Sapphire
-// Rapids). It takes from the few KiB that are there for libraries loaded later, so there is one such variable.
+// Rapids). It uses some of the few KiB reserved for libraries loaded later, so there is one such variable.
 #define TARN_NEAR_TLS [[gnu::tls_model("initial-exec")]]
 #define TARN_AT_UNLOAD [[gnu::destructor]]  // of a shared library: called before its static objects are destroyed
 #else
@@ -85,7 +85,7 @@ TARN_STEP void keep_argument([[maybe_unused]] const void* argument) noexcept {
 #endif
 }
 
-/// Whatever was written so far is written, also to an object that ends here.
+/// Keeps the compiler from dropping earlier stores, even to an object that ends here.
 inline void keep_stores([[maybe_unused]] const void* object) noexcept {
 #if defined(__GNUC__)
   asm volatile("" : : "r"(object) : "memory");

@@ -18,7 +18,7 @@ class [[nodiscard]] held {
   Mutex& mutex_;
 };
 
-/// Holds it if it was free.
+/// Holds the mutex if it was free.
 template <class Mutex>
 class [[nodiscard]] tried {
  public:

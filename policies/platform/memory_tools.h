@@ -1,13 +1,14 @@
-// What AddressSanitizer, MemorySanitizer and Valgrind are told of blocks, so that they see a free one as freed memory. In a
-// build without them, nothing is done, and no layout differs between builds.
+// What AddressSanitizer, MemorySanitizer and Valgrind are told about blocks, so that they treat a free one as freed memory. In
+// a build without them, nothing is done, and no layout differs between builds.
 //
-// The sanitizers are seen from the build. Valgrind can't be: TARN_VALGRIND, defined in every file of the program, includes its
-// header, which is free to use in any program, and has the pool tell it too, for some ten instructions a call.
+// The build shows whether a sanitizer is used, but not whether Valgrind is. TARN_VALGRIND, defined in every file of the
+// program, includes Valgrind's header, which is free to use in any program, and makes the pool inform it too, for some ten
+// instructions a call.
 //
-// Build all files that use one pool with the same of them: a file without takes blocks that stay closed, and a file with
-// them, or memset(), is then reported for touching its own.
+// Build all files that use one pool with the same tools: a file built without them takes blocks that stay poisoned, and a file
+// built with them, or memset(), is then reported for touching its own block.
 //
-// AddressSanitizer has one mark for eight bytes. No two blocks share them: every reuse policy aligns blocks to a pointer.
+// AddressSanitizer has one mark for every eight bytes. No two blocks share one: every reuse policy aligns blocks to a pointer.
 #ifndef TARN_POLICIES_PLATFORM_MEMORY_TOOLS_H_
 #define TARN_POLICIES_PLATFORM_MEMORY_TOOLS_H_
 
@@ -36,15 +37,15 @@
 
 namespace tarn::detail::memory_tools {
 
-/// Whether there is a tool to tell. Where there is none, the hot path asks that before it calls: at -O0 a call of what does
-/// nothing still costs 0.3 ns.
+/// Whether there is a tool to inform. The hot path tests this before it calls: at -O0 a call of a function that does nothing
+/// still costs 0.3 ns.
 #if defined(TARN_ASAN) || defined(TARN_MSAN) || defined(TARN_VALGRIND)
 inline constexpr bool active = true;
 #else
 inline constexpr bool active = false;
 #endif
 
-/// Nobody may touch these bytes from now on, but through a window. What is in them stays.
+/// From now on, these bytes may only be touched through a window. Their contents stay.
 TARN_STEP void poison([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(TARN_ASAN)
   __asan_poison_memory_region(start, bytes);
@@ -56,7 +57,7 @@ TARN_STEP void poison([[maybe_unused]] const void* start, [[maybe_unused]] std::
 #endif
 }
 
-/// They may be touched again; what is in them counts as known.
+/// These bytes may be touched again; their contents count as initialised.
 TARN_STEP void unpoison([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(TARN_ASAN)
   __asan_unpoison_memory_region(start, bytes);
@@ -68,7 +69,7 @@ TARN_STEP void unpoison([[maybe_unused]] const void* start, [[maybe_unused]] std
 #endif
 }
 
-/// They may be written; what is in them is nobody's.
+/// These bytes may be written; their contents count as uninitialised.
 TARN_STEP void hand_out([[maybe_unused]] void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(TARN_ASAN)
   __asan_unpoison_memory_region(start, bytes);
@@ -80,7 +81,7 @@ TARN_STEP void hand_out([[maybe_unused]] void* start, [[maybe_unused]] std::size
 #endif
 }
 
-/// A block is given back: the tool reports one that is free already, as it would a write to it.
+/// A block is freed: if it is free already, the tool reports that, as it would a write to it.
 TARN_STEP void take_back([[maybe_unused]] void* block) noexcept {
 #if defined(TARN_ASAN)
   *static_cast<volatile char*>(block) = *static_cast<volatile char*>(block);
@@ -90,7 +91,7 @@ TARN_STEP void take_back([[maybe_unused]] void* block) noexcept {
 #endif
 }
 
-/// The pool itself touches closed bytes while this lives.
+/// While this lives, the pool itself may touch poisoned bytes.
 class window {
  public:
   TARN_STEP window(const void* start, std::size_t bytes) noexcept : start_(start), bytes_(bytes) { unpoison(start, bytes); }

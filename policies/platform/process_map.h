@@ -1,5 +1,5 @@
-// What the system says of this process's memory, mapping by mapping: /proc/self/smaps, read without a heap. Linux only;
-// elsewhere nothing can be said.
+// What the system says about this process's memory, mapping by mapping: /proc/self/smaps, read without a heap. Linux only;
+// elsewhere nothing is known.
 #ifndef TARN_POLICIES_PLATFORM_PROCESS_MAP_H_
 #define TARN_POLICIES_PLATFORM_PROCESS_MAP_H_
 
@@ -28,7 +28,7 @@ struct process_mapping {
   }
 };
 
-/// Puts the lines of smaps together to mappings. A mapping is complete where the next one's first line comes.
+/// Assembles the lines of smaps into mappings. A mapping is complete when the next one's first line comes.
 template <class Visit>
 class process_map_reader {
  public:
@@ -36,7 +36,7 @@ class process_map_reader {
 
   void take(char c) noexcept {
     if (c != '\n') {
-      if (length_ != sizeof line_) line_[length_++] = c;  // what is wanted stands in front
+      if (length_ != sizeof line_) line_[length_++] = c;  // the wanted part is at the front
       return;
     }
     take_line({line_, line_ + length_});
@@ -47,7 +47,7 @@ class process_map_reader {
   }
 
  private:
-  /// What of a line wasn't looked at yet.
+  /// The part of a line that wasn't read yet.
   struct rest {
     const char* at;
     const char* end;
@@ -77,7 +77,7 @@ class process_map_reader {
     while (!line.empty() && *line.at == ' ') ++line.at;
     return true;
   }
-  /// Takes the digits that the line starts with.
+  /// Takes the digits at the start of the line.
   static std::uintptr_t number(rest& line, unsigned base) noexcept {
     std::uintptr_t n = 0;
     for (; !line.empty(); ++line.at) {
@@ -95,8 +95,8 @@ class process_map_reader {
   std::size_t length_ = 0;
 };
 
-/// Calls visit(process_mapping) for each mapping of this process, by ascending address. Returns whether the system told. The
-/// kernel walks all page tables for it: 5 ms where 1 GiB lies in small pages.
+/// Calls visit(process_mapping) for each mapping of this process, by ascending address. Returns whether the system provided
+/// them. The kernel walks all page tables for this: 5 ms if 1 GiB lies in small pages.
 template <class Visit>
 bool each_process_mapping(Visit visit) noexcept {
   const int file = ::open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);

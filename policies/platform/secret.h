@@ -16,8 +16,8 @@ namespace tarn::detail {
 
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> secret_of_process = 0;
 
-/// 16 random bytes that Linux gives every program at its start (AT_RANDOM); elsewhere an address. Whoever asks gets the same,
-/// so that threads which are first together don't disagree.
+/// 16 random bytes that Linux gives every program at its start (AT_RANDOM); elsewhere an address. Every call returns the same,
+/// so that threads that ask first at the same time agree.
 TARN_COLD inline std::uintptr_t make_secret() noexcept {
   std::uintptr_t made = reinterpret_cast<std::uintptr_t>(&secret_of_process) * static_cast<std::uintptr_t>(0x9E3779B97F4A7C15u);
 #if defined(__linux__)

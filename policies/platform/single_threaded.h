@@ -13,7 +13,7 @@
 
 namespace tarn::detail {
 
-/// glibc 2.32 and later know; elsewhere this is never true. Nor for ThreadSanitizer, which wants to see every lock.
+/// glibc 2.32 and later know; elsewhere this is never true. Nor is it under ThreadSanitizer, which must see every lock.
 TARN_STEP bool is_single_threaded() noexcept {
 #if defined(TARN_KNOWS_SINGLE_THREAD) && !defined(TARN_TSAN)
   return __libc_single_threaded != 0;

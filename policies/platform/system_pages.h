@@ -14,14 +14,14 @@
 
 namespace tarn::detail {
 
-/// Where the system has no mmap, there are none.
+/// Without mmap, there are none.
 struct system_pages {
 #if defined(TARN_HAS_MMAP)
   static std::size_t page_bytes() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
-  /// Returns addresses that can't be accessed; null: refused. Without MAP_NORESERVE: so Linux counts pages as memory once they
-  /// were written, and doesn't merge them with those beside them that never were. Merging, and tearing apart again when
-  /// they are allowed the next time, would double the time of take() and give(), and tearing can fail.
+  /// Returns addresses that can't be accessed; null: refused. Without MAP_NORESERVE, so that Linux counts pages as memory once
+  /// they were written, and doesn't merge them with neighbours that never were. Merging, and splitting again when access is
+  /// next allowed, would double the time of take() and give(), and splitting can fail.
   static std::byte* reserve(std::size_t bytes) noexcept {
     void* const start = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
@@ -34,7 +34,7 @@ struct system_pages {
   static void empty(std::byte* start, std::size_t bytes) noexcept { ::madvise(start, bytes, MADV_DONTNEED); }
   static void release(std::byte* start, std::size_t bytes) noexcept {
     if (::munmap(start, bytes) == 0) return;
-    // This would tear a mapping in two, and the process has too many already: the addresses are lost, and no memory.
+    // This would split a mapping, and the process has too many already: the addresses are lost, but no memory.
     forbid(start, bytes);
     empty(start, bytes);
   }

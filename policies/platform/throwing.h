@@ -1,4 +1,4 @@
-// Throwing what <stdexcept> has, without it where that can be: it brings <string>.
+// Throws what <stdexcept> declares, without including it if possible: it includes <string>.
 #ifndef TARN_POLICIES_PLATFORM_THROWING_H_
 #define TARN_POLICIES_PLATFORM_THROWING_H_
 

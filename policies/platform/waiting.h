@@ -24,14 +24,14 @@ inline void sleep_microseconds(unsigned n) noexcept {
   ::nanosleep(&pause, nullptr);
 }
 
-/// Nanoseconds of a clock that nobody sets.
+/// Nanoseconds of a clock that is never set.
 inline std::uint64_t steady_nanoseconds() noexcept {
   ::timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Returns when the word isn't `value` any more, after wake_one(), or for no reason: whoever waits looks again. Not for words
+/// Returns when the word is no longer `value`, after wake_one(), or for no reason: the caller must check again. Not for words
 /// in memory that processes share. \param nanoseconds  after which it returns at the latest; 0: without a limit
 TARN_COLD inline void wait_while(const unsigned* word, unsigned value, std::uint64_t nanoseconds = 0) noexcept {
 #if defined(__linux__)
