@@ -20,9 +20,9 @@
 
 namespace tarn {
 
-/// \tparam Prefetch  on_allocate asks for the block handed out, on_free for the one given back
+/// \tparam Prefetch  on_allocate prefetches the block handed out, on_free the one given back
 /// \tparam Front     pointers in the array, a multiple of 64 and at least 128. The pool object has room for 256; more lie in
-///                   the first chunk that they take no more than 1/32 of, and are touched once they are needed. 128: a pool
+///                   the first chunk of which they take no more than 1/32, and are touched once they are needed. 128: a pool
 ///                   object half as large
 template <prefetch Prefetch = prefetch::on_allocate, std::size_t Front = 1024>
 struct batch_reuse {
@@ -36,7 +36,7 @@ struct batch_reuse {
   static constexpr reuse_traits traits{.min_block = 2 * sizeof(void*), .min_alignment = alignof(void*)};
 
  private:
-  // 256: with 128 a burst of 100 moves a batch to and fro, and takes 1.4 times as long.
+  // 256: with 128 a burst of 100 moves a batch back and forth, and takes 1.4 times as long.
   static constexpr std::size_t own_front = detail::smaller(Front, 256);
   static constexpr std::size_t front_bytes = (Front + 1) * sizeof(void*);
   static constexpr std::size_t batch = detail::batch_stack::batch;
@@ -81,7 +81,7 @@ struct batch_reuse {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
       return front_.push(block) ? detail::status::done : detail::status::crowded;
     }
-    /// The front gets (larger) storage, or the older half of it goes to the back end, batch by batch.
+    /// Gives the front (larger) storage, or moves the older half of it to the back end, batch by batch.
     TARN_NOINLINE detail::status make_room(chunks_type& chunks) noexcept {
       if (front_.closed()) front_.open();
       else if (larger_ != nullptr && front_.capacity() != Front) front_.move_to(larger_, Front + 1);
@@ -89,7 +89,7 @@ struct batch_reuse {
       return detail::status::done;
     }
 
-    // Not inlined: what unpacks 64 addresses would be looked at beside the caller's array, of perhaps five, and warned about.
+    // Not inlined: the compiler would compare the unpacking of 64 addresses with the caller's array, of perhaps five, and warn.
     TARN_NOINLINE std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
       std::size_t got = detail::smaller(n, front_.size());
       for (std::size_t i = 0; i < got; ++i) out[i] = front_.pop();
@@ -116,7 +116,7 @@ struct batch_reuse {
       if (larger_ == nullptr) larger_ = static_cast<per_chunk&>(chunk).front;
     }
 
-    /// It ends as it was when new: a chunk may go whose column holds the front.
+    /// Leaves the list as it was when new: the chunk whose column holds the front may go.
     template <class Take>
     void drain(chunks_type& chunks, Take take) noexcept {
       while (void* const block = front_.pop()) take(block);
@@ -138,7 +138,7 @@ struct batch_reuse {
 
     void pack(chunks_type& chunks) noexcept {
       std::size_t dropped = 0;
-      const std::size_t keep = front_.capacity() / 2 - 1;  // so that one batch goes from 127 entries of 128, too
+      const std::size_t keep = front_.capacity() / 2 - 1;  // so that a front of 128 with 127 entries gives up one batch, too
       for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch)
         batches_.give(front_.entries() + left - batch, words(chunks));
       front_.drop_oldest(dropped);

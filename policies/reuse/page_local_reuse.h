@@ -26,7 +26,7 @@
 namespace tarn {
 
 /// \tparam PageBytes  bytes of blocks that are used up before others of their chunk: a power of two, at least 4096
-/// \tparam Prefetch   on_allocate asks for the block handed out, on_free for the one given back
+/// \tparam Prefetch   on_allocate prefetches the block handed out, on_free the one given back
 /// \tparam Front      pointers in the array: a multiple of 64 and at least 128
 template <std::size_t PageBytes = 64 * 1024, prefetch Prefetch = prefetch::on_allocate, std::size_t Front = 256>
 struct page_local_reuse {
@@ -93,7 +93,7 @@ struct page_local_reuse {
       if constexpr (Prefetch == prefetch::on_free) detail::prefetch_for_write(block);
       return front_.push(block) ? status::done : status::crowded;
     }
-    /// The older half of the front goes to the bitmaps.
+    /// Moves the older half of the front to the bitmaps.
     TARN_NOINLINE status make_room(chunks_type& chunks) noexcept {
       if (front_.closed()) {
         front_.open();
@@ -137,26 +137,26 @@ struct page_local_reuse {
 
     // ---- empty chunks ----------------------------------------------------------------------------------------------------
 
-    /// Every free block goes to its chunk's bitmap.
+    /// Moves every free block to its chunk's bitmap.
     void settle(chunks_type& chunks) noexcept { flush(chunks, 0); }
     std::size_t empty_chunks() const noexcept { return shelves_.empties(); }
-    /// Precondition: there is one.
+    /// Precondition: there is an empty chunk.
     chunk& take_empty() noexcept {
       column& c = *shelves_.empty();
       shelves_.remove(c);
       return static_cast<chunk&>(c);
     }
 
-    /// Of many places in front of the list, such as threads' magazines.
+    /// For one of many places in front of the list, such as threads' magazines.
     std::size_t front_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 64); }
 
    private:
     using column = per_chunk<Traits>;
     static constexpr std::size_t batch = 64;
 
-    /// Blocks in a front keep their chunks from becoming empty: each perhaps one of megabytes. So where chunks go back by
-    /// themselves, large blocks don't wait there in number, and where nearly all memory lies idle, the front is as small as
-    /// what is outside the bitmaps demands: the `part`-th part of it, and two blocks at last.
+    /// Blocks in a front keep their chunks from becoming empty, each perhaps a chunk of megabytes. So if chunks go back
+    /// automatically, only a few large blocks wait there; and if nearly all memory is idle, the front is limited to 1/`part` of
+    /// the blocks outside the bitmaps, but at least two blocks.
     std::size_t capacity_for(const chunks_type& chunks, std::size_t part) const noexcept {
       if constexpr (Traits::retention::traits.returns_chunks) {
         constexpr std::size_t bytes = 256 * 1024;
@@ -167,7 +167,7 @@ struct page_local_reuse {
         return Front;
       }
     }
-    /// What is in use may keep a chunk for each block of it: a quarter as many blocks in the front keep a quarter more at most.
+    /// Each block in use may keep a chunk: a quarter as many blocks in the front keep at most a quarter more chunks.
     std::size_t own_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 4); }
 
     void resize_front(const chunks_type& chunks) noexcept {
@@ -181,7 +181,7 @@ struct page_local_reuse {
       outside_ += carved;
       return got + carved;
     }
-    /// From the bitmaps, of the fullest chunk first.
+    /// Takes blocks from the bitmaps, from the fullest chunk first.
     std::size_t take_free(chunks_type& chunks, void** out, std::size_t n) noexcept {
       std::size_t got = 0;
       while (got != n) {
@@ -202,7 +202,7 @@ struct page_local_reuse {
       else shelves_.put(c, shelves_.shelf_for(c.carved - c.bitmap.free(), c.blocks));
     }
 
-    /// All but the `keep` newest entries of the front go to the bitmaps.
+    /// Moves all but the `keep` newest entries of the front to the bitmaps.
     status flush(chunks_type& chunks, std::size_t keep) noexcept {
       const std::size_t n = front_.size() - detail::smaller(keep, front_.size());
       status answer = status::done;

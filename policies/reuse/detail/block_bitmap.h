@@ -1,10 +1,10 @@
-// Which blocks of a chunk are free and in nobody's front: a bit for each, outside the blocks, in three levels.
+// Which blocks of a chunk are free and in no front: a bit for each, outside the blocks, in three levels.
 //
 //   sets    | a bit for each page  |                  pages with a free block
 //   pages   | word, word, ... |                       a word for each page: which of its words have a free block
 //   words   | 64 blocks | 64 blocks | ...             a bit for each block
 //
-// So the lowest free block of a page is three countings of zeros away, and no block is touched.
+// So the lowest free block of a page is three zero counts away, and no block is touched.
 #ifndef TARN_POLICIES_REUSE_DETAIL_BLOCK_BITMAP_H_
 #define TARN_POLICIES_REUSE_DETAIL_BLOCK_BITMAP_H_
 
@@ -45,7 +45,7 @@ class block_bitmap {
   }
   void prefetch(std::size_t w) const noexcept { prefetch_for_write(words_ + w); }
 
-  /// The blocks of word `w` that have a bit in `mask` are free from now on: `n` of them.
+  /// Marks the blocks of word `w` that have a bit in `mask` as free: `n` of them.
   void mark(std::size_t w, word mask, std::size_t n) noexcept {
     while (ready_ <= w) clear_next();
     words_[w] |= mask;
@@ -56,7 +56,7 @@ class block_bitmap {
   }
 
   /// Takes up to `n` free blocks: calls visit(block's number), ascending within a page. It stays with a page until that is used
-  /// up, then goes on with the lowest. Returns how many. Where somebody wrote over the bitmap it may name blocks that aren't
+  /// up, then continues with the lowest one. Returns how many. If the bitmap was overwritten, it may name blocks that aren't
   /// free, and lose some, but goes nowhere else.
   template <class Visit>
   std::size_t take(std::size_t n, Visit visit) noexcept {
@@ -96,8 +96,8 @@ class block_bitmap {
     }
     return false;
   }
-  /// Words are cleared when a block of theirs is given back for the first time, so that a chunk of a million blocks costs what
-  /// one costs.
+  /// A word is cleared when one of its blocks is given back for the first time, so that a chunk of a million blocks costs no
+  /// more than one.
   void clear_next() noexcept {
     words_[ready_] = 0;
     const std::size_t page = ready_ >> page_shift_;

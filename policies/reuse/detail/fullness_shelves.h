@@ -9,7 +9,7 @@
 
 namespace tarn::detail {
 
-/// What a chunk keeps for it.
+/// What a chunk keeps for its shelf.
 template <class Node>
 struct shelved {
   static constexpr unsigned nowhere = 255;
@@ -19,24 +19,24 @@ struct shelved {
   unsigned shelf = nowhere;
 };
 
-/// Shelf 0 has the wholly free ones, shelves 1 to 16 the others by sixteenths. Every operation is O(1).
+/// Shelf 0 has the wholly free chunks, shelves 1 to 16 the others by sixteenths. Every operation is O(1).
 /// \tparam Node  derived from shelved<Node>
 template <class Node>
 class fullness_shelves {
  public:
-  /// Of a chunk of `blocks`, of which `used` aren't free.
+  /// The shelf of a chunk of `blocks`, of which `used` aren't free.
   static constexpr unsigned shelf_for(std::size_t used, std::size_t blocks) noexcept {
     if (used == 0) return 0;
     const auto width = static_cast<unsigned>(std::bit_width(blocks));
     return 1 + static_cast<unsigned>(used >> (width > 4 ? width - 4 : 0));
   }
 
-  /// The newest on the fullest shelf, or null.
+  /// The newest chunk on the fullest shelf, or null.
   Node* fullest() const noexcept { return filled_ == 0 ? nullptr : first_[static_cast<unsigned>(std::bit_width(filled_)) - 1]; }
   Node* empty() const noexcept { return first_[0]; }
   std::size_t empties() const noexcept { return empties_; }
 
-  /// Puts it there, from wherever it is.
+  /// Puts a chunk on a shelf, wherever it was before.
   void put(Node& node, unsigned shelf) noexcept {
     if (node.shelf == shelf) return;
     remove(node);

@@ -1,4 +1,4 @@
-// From blocks to the bits of their chunks' bitmaps.
+// Finds the bits of blocks in their chunks' bitmaps.
 #ifndef TARN_POLICIES_REUSE_DETAIL_MARKED_WORDS_H_
 #define TARN_POLICIES_REUSE_DETAIL_MARKED_WORDS_H_
 
@@ -12,7 +12,7 @@
 
 namespace tarn::detail {
 
-/// A chunk, and where its blocks lie: the next block is often in the same.
+/// A chunk, and where its blocks lie: the next block is often in the same chunk.
 template <class Chunks>
 class block_places {
  public:
@@ -27,7 +27,7 @@ class block_places {
 
   explicit block_places(Chunks& chunks) noexcept : chunks_(chunks) {}
 
-  /// Any address, where the pool checks what leaves; else a block.
+  /// `block` is any address if the pool checks what leaves, else a block.
   place of(const void* block) noexcept {
     if (address_of(block) - first_ >= bytes_) {
       last_ = chunks_.find(block);
@@ -40,16 +40,16 @@ class block_places {
     return {last_, chunks_.geometry().slot_at(address_of(block) - first_)};
   }
 
-  // Where the pool checks what leaves: what doesn't hold is given to leaves_wrong().
+  // If the pool checks what leaves: an address that fails a check is given to leaves_wrong().
 
-  /// Whether a block starts there that was ever handed out. Else its place is forgotten.
+  /// Whether a block that was ever handed out starts there. If not, its place is forgotten.
   TARN_STEP bool is_block(const void* block, place& at) noexcept {
     if (at.c != nullptr && at.slot < at.c->carved) return true;
     chunks_.leaves_wrong(block, at.c == nullptr ? misuse_kind::foreign_pointer : misuse_kind::interior_pointer);
     at.c = nullptr;
     return false;
   }
-  /// \param again  its bit waits to be marked already
+  /// \param again  its bit already waits to be marked
   TARN_STEP bool is_in_use(const void* block, const place& at, bool again) noexcept {
     if (!again && !at.c->bitmap.is_free(at.slot)) return true;
     chunks_.leaves_wrong(block, misuse_kind::double_free);
@@ -64,9 +64,9 @@ class block_places {
 };
 
 /// Calls mark(chunk, word, mask, blocks) for the blocks' bits: one call for neighbours in one word, which makes frees in order
-/// a sixth faster. Where the pool checks what leaves, what is no block, or free already, isn't marked but given to
-/// leaves_wrong(). A group of blocks is looked up first and marked then; meanwhile the words of the bitmaps arrive: frees in
-/// random order take 12.5 instead of 15 to 20 ns (Xeon with 2 MiB of L2).
+/// a sixth faster. If the pool checks what leaves, an address that is no block, or free already, isn't marked but given to
+/// leaves_wrong(). A group of blocks is looked up first and marked afterwards; meanwhile the words of the bitmaps arrive: frees
+/// in random order take 12.5 instead of 15 to 20 ns (Xeon with 2 MiB of L2).
 template <class Chunks, class Mark>
 void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark mark) noexcept {
   constexpr std::size_t group = 16;
