@@ -20,7 +20,7 @@ class dynamic_size {
 
   /// \param bytes      block size in bytes, at least 1
   /// \param alignment  in bytes, a power of two; natural: the largest that divides `bytes`, up to that of std::max_align_t
-  /// Throws: std::invalid_argument where the two make no block (a build without exceptions aborts).
+  /// Throws: std::invalid_argument if the two make no valid block (a build without exceptions aborts).
   constexpr explicit dynamic_size(std::size_t bytes, std::size_t alignment = natural)
       : bytes_(bytes), alignment_(alignment == natural ? detail::natural_alignment(bytes) : alignment) {
     if (bytes_ == 0) detail::throw_invalid_argument("tarn: dynamic_size: a block of zero bytes; give at least 1");

@@ -22,7 +22,7 @@ struct geometric_classes {
   using axis = tarn::axis::size;
   static constexpr std::size_t largest = Largest;
 
-  /// The smallest class that has room for so many bytes. Precondition: from 1 to `largest`.
+  /// The smallest class that has room for that many bytes. Precondition: from 1 to `largest`.
   static constexpr std::size_t index(std::size_t bytes) noexcept {
     const std::size_t last = bytes - 1;
     if (last < 8 * Smallest) [[likely]]

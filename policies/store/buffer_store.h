@@ -22,7 +22,7 @@ class buffer_store {
   using implies = no_growth<>;
   static constexpr store_traits traits{.bounded = true, .has_end = true};
 
-  /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; one too
+  /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; a span too
   ///               small for a block makes a pool that is exhausted from the start
   constexpr explicit buffer_store(std::span<std::byte> bytes) noexcept : bytes_(bytes) {}
 

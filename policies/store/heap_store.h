@@ -21,8 +21,8 @@ struct heap_store {
   struct source {
     constexpr explicit source(const heap_store&) noexcept {}
 
-    // The plain forms where they align enough, since a replaced operator new is most often only that one. The unsized form
-    // of delete, because clang before 19 has no sized aligned one by default.
+    // The plain forms if their alignment suffices, since a program that replaces operator new usually replaces only that one.
+    // The unsized form of delete, because clang before 19 has no sized aligned one by default.
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       void* start = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
                         ? ::operator new(bytes, std::nothrow)

@@ -21,21 +21,21 @@
 
 namespace tarn {
 
-/// Option of page_store: chunks of whole huge pages (2 MiB), which the system is asked for and may not grant; the pool works
-/// all the same, and its pages() says what became of it. First fill of a million 64-byte blocks: 18 to 8 ns a block. A chunk
-/// takes one small page more, for the store's record of it.
+/// Option of page_store: chunks of whole huge pages (2 MiB), which are requested from the system and may not be granted; the
+/// pool works anyway, and its pages() reports what became of the request. First fill of a million 64-byte blocks: 18 to 8 ns a
+/// block. A chunk takes one small page more, for the store's record of it.
 struct huge_pages {};
 
-/// Option of page_store: a page that can't be accessed stands before each chunk and one behind it, so whoever runs over an end
-/// faults at once. Between a chunk's last block and its end there may be unused bytes, where nothing is noticed. A system call
-/// more for each chunk, and no memory; three mappings instead of one, of which Linux allows a process 65,530.
+/// Option of page_store: an inaccessible page before each chunk and one behind it, so that code that runs past an end faults at
+/// once. Between a chunk's last block and its end there may be unused bytes, where nothing is noticed. One more system call for
+/// each chunk, and no memory; three mappings instead of one, of which Linux allows a process 65,530.
 struct guard_pages {};
 
-/// Option of page_store: chunks are brought into memory when they are mapped, and locked there. A chunk that the system
-/// refuses to lock (ulimit -l) is none: the store gives it back. A child of fork() has the blocks and not the lock.
+/// Option of page_store: chunks are brought into memory when they are mapped, and locked there. A chunk that the system refuses
+/// to lock (ulimit -l) isn't used: the store gives it back. A child of fork() has the blocks but not the lock.
 struct locked_pages {};
 
-/// \tparam Options  any of huge_pages, guard_pages and locked_pages, in any order, none twice
+/// \tparam Options  any of huge_pages, guard_pages and locked_pages, in any order, each at most once
 template <class... Options>
 struct page_store {
   using axis = tarn::axis::store;
@@ -53,7 +53,7 @@ struct page_store {
   static constexpr bool guarded = detail::one_of<guard_pages, Options...>;
   static constexpr bool locked = detail::one_of<locked_pages, Options...>;
   static constexpr store_traits traits{
-      .zeroed = true,  // whoever wants zeros need not write them
+      .zeroed = true,  // code that needs zeros need not write them
       .reports_pages = huge,
   };
 
@@ -71,7 +71,7 @@ struct page_store {
       if (bytes > detail::size_limit || start_alignment > detail::size_limit) return {};
       const std::size_t size = detail::round_up(bytes, unit);
       const std::size_t whole = pages_before * page + size + pages_behind * page;
-      // The system aligns to small pages only: map as much more as alignment may cost, and give both ends back.
+      // The system aligns to small pages only: map as much more as alignment may need, and give both ends back.
       const std::size_t slack = start_alignment - page;
       void* const mapped = ::mmap(nullptr, whole + slack, guarded ? PROT_NONE : PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -79,7 +79,7 @@ struct page_store {
       const std::uintptr_t start = detail::address_of(mapped) + pages_before * page;
       const std::size_t skip = detail::round_up(start, start_alignment) - start;
       std::byte* const begin = static_cast<std::byte*>(mapped) + skip;
-      // Should the system refuse to take one of them back, addresses are lost, and no memory.
+      // If the system refuses to take one of them back, addresses are lost, but no memory.
       if (skip != 0) ::munmap(mapped, skip);
       if (slack != skip) ::munmap(begin + whole, slack - skip);
 
@@ -93,14 +93,14 @@ struct page_store {
       const std::size_t page = small_page_size();
       std::byte* const begin = static_cast<std::byte*>(region.start) - pages_before * page;
       if constexpr (huge) records_.remove(begin);
-      // The system refuses where a process has too many mappings already and this would tear one in two. What can be done then
-      // is to empty the pages: their addresses are lost.
+      // The system refuses if a process has too many mappings already and this would split one. Then the pages can only be
+      // emptied: their addresses are lost.
       if (::munmap(begin, pages_before * page + region.bytes + pages_behind * page) != 0)
         ::madvise(region.start, region.bytes, MADV_DONTNEED);
     }
 
-    /// Returns what became of the huge pages that were asked for. Reads what the system says of the whole process, for some
-    /// milliseconds. Under the guard under which acquire() and release() are called.
+    /// Returns what became of the huge pages that were requested. Reads what the system says about the whole process, which
+    /// takes some milliseconds. Called under the guard that acquire() and release() are called under.
     page_report report() const noexcept
       requires(huge)
     {
@@ -113,7 +113,7 @@ struct page_store {
     static constexpr std::size_t huge_page_size = 2 * 1024 * 1024;
     static std::size_t small_page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
-    /// Makes mapped pages what the options say. Returns whether the system allowed what may not be done without.
+    /// Applies the options to mapped pages. Returns whether the system allowed everything that is required.
     bool open(detail::memory region, [[maybe_unused]] std::size_t page) noexcept {
       [[maybe_unused]] std::byte* const record = static_cast<std::byte*>(region.start) - pages_before * page;
       if constexpr (guarded) {

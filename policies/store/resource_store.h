@@ -19,7 +19,7 @@ class resource_store {
   using axis = tarn::axis::store;
   static constexpr store_traits traits{};
 
-  /// \param resource  not null; must outlive the pool. What it throws becomes an exhausted pool
+  /// \param resource  not null; must outlive the pool. If it throws, the pool is exhausted
   constexpr explicit resource_store(std::pmr::memory_resource* resource) noexcept : resource_(resource) {}
 
   constexpr std::pmr::memory_resource* resource() const noexcept { return resource_; }
@@ -45,8 +45,8 @@ class resource_store {
     }
 
    private:
-    /// The standard library promises the compiler that a resource never returns null nor a misaligned address, whereupon checks
-    /// of that vanish. A resource that somebody wrote may.
+    /// The standard library promises the compiler that a resource returns neither null nor a misaligned address, so that checks
+    /// for that are optimised away. A resource that a user wrote may.
     static detail::memory of(void* start, std::size_t bytes) noexcept {
       start = detail::launder_address(start);
       return {start, start == nullptr ? 0 : bytes};

@@ -16,7 +16,7 @@
 
 namespace tarn {
 
-/// \tparam Blocks  in the array, at least 1; the pool hands out exactly so many
+/// \tparam Blocks  in the array, at least 1; the pool hands out exactly that many
 template <std::size_t Blocks>
 struct static_array_store {
   using axis = tarn::axis::store;
@@ -28,7 +28,7 @@ struct static_array_store {
   static constexpr store_traits traits{.bounded = true, .sized_by_geometry = true, .in_place = true, .has_end = true};
   static constexpr std::size_t blocks = Blocks;
 
-  /// The blocks themselves. A pool that needs nothing but them has no source.
+  /// The blocks themselves. A pool that needs nothing else has no source.
   template <class Traits>
   class array {
     static constexpr typename Traits::geometry geometry{};
@@ -42,7 +42,7 @@ struct static_array_store {
     void end() noexcept { detail::memory_tools::unpoison(start(), size); }
 
    private:
-    // Starts as the empty member: a constant that costs no byte in the program's file.
+    // Starts as `none`: a constant that takes no space in the executable.
     union storage {
       std::byte none;
       alignas(geometry.chunk_alignment()) std::byte bytes[size];

@@ -1,4 +1,4 @@
-// Which chunks a store has asked huge pages for, and what became of that.
+// Which chunks a store requested huge pages for, and what became of that.
 #ifndef TARN_POLICIES_STORE_DETAIL_PAGE_RECORDS_H_
 #define TARN_POLICIES_STORE_DETAIL_PAGE_RECORDS_H_
 
@@ -14,21 +14,21 @@
 
 namespace tarn {
 
-/// What became of the huge pages that a store asked for. All in bytes of the memory that it holds for its pool now; guard
-/// pages and the store's own records don't count. Huge pages were granted as far as there was cause for them where
-/// `huge` equals `resident`.
+/// What became of the huge pages that a store requested. All in bytes of the memory that it holds for its pool now; guard pages
+/// and the store's own records don't count. If `huge` equals `resident`, huge pages were granted for everything that is
+/// resident.
 struct page_report {
   std::size_t mapped = 0;
   std::size_t refused = 0;   // of `mapped`: the system says that huge pages can't be had there
   std::size_t resident = 0;  // of `mapped`: in memory now. Pages that were never touched are not
   std::size_t huge = 0;      // of `resident`: in whole huge pages now
-  bool measured = false;     // `resident` and `huge` were read; false where the system doesn't tell them
+  bool measured = false;     // `resident` and `huge` were read; false if the system doesn't report them
 };
 
 namespace detail {
 
 /// A doubly linked list through a record for each chunk, which the store keeps in a page of its own in front of the chunk. Not
-/// thread-safe, not even where it is const.
+/// thread-safe, not even if const.
 class page_records {
  public:
   /// \param page  room for the record
@@ -50,16 +50,16 @@ class page_records {
       sum.mapped += r->region.bytes;
       if (r->refused) sum.refused += r->region.bytes;
     }
-    const record* next = first();  // that reaches behind the mappings seen so far
+    const record* next = first();  // that ends past the mappings seen so far
     sum.measured = each_process_mapping([&](const process_mapping& m) {
       std::size_t ours = 0;
       for (; next != nullptr && next->start() < m.last; next = next->following()) {
         const std::size_t part = m.overlap(next->start(), next->region.bytes);
         ours += part;
-        if (!next->refused && !m.may_be_huge) sum.refused += part;  // where the system's switch says "never", asking succeeds
+        if (!next->refused && !m.may_be_huge) sum.refused += part;  // if the system's setting is "never", the request succeeds
         if (next->start() + next->region.bytes > m.last) break;
       }
-      // A chunk is a mapping of its own, except where huge pages were refused: then its record stands in front of it.
+      // A chunk is a mapping of its own, except if huge pages were refused: then its record is in front of it.
       sum.resident += detail::smaller(m.resident, ours);
       sum.huge += detail::smaller(m.huge, ours);
     });
@@ -78,7 +78,7 @@ class page_records {
 
   record* first() const noexcept { return static_cast<record*>(first_); }
 
-  /// By address, as the system tells of mappings: each is looked for in one place only. 1000 chunks: 186 to 5 ms.
+  /// By address, the order in which the system lists mappings: each is sought in one place only. 1000 chunks: 186 to 5 ms.
   void sort() const noexcept {
     first_ = sort_links(first_);
     record* before = nullptr;
