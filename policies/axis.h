@@ -9,7 +9,7 @@ namespace tarn {
 
 namespace axis {
 struct size {};        // how large a block is
-struct locking {};     // who may use the pool at once
+struct locking {};     // which threads may use the pool at once
 struct growth {};      // how many blocks the next chunk holds
 struct store {};       // where chunks come from and go back to
 struct reuse {};       // which free block is handed out next

@@ -1,5 +1,5 @@
-// A pool that other pools can ask to trim (see reclaim_list.h): who may ask it when, and how it says that a thread is at its
-// store. What a member does in the list is defined there.
+// A pool that other pools can ask to trim (see reclaim_list.h): which thread may ask it when, and how it says that a thread is
+// at its store. What a member does in the list is defined there.
 #ifndef TARN_POLICIES_DETAIL_RECLAIM_MEMBER_H_
 #define TARN_POLICIES_DETAIL_RECLAIM_MEMBER_H_
 
