@@ -49,7 +49,7 @@ struct block_layout {
   std::size_t payload;
   std::size_t offset;
   std::size_t stride;
-  std::size_t chunk_alignment;  // the best: no block lies across more cache lines than it must
+  std::size_t chunk_alignment;  // the best: no block spans more cache lines than it must
   bool coloured;
   unsigned run_shift;  // blocks of a run, as a power of two, where it is coloured
 };
