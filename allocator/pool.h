@@ -37,13 +37,14 @@ constexpr auto choose_body() noexcept {
   } else {
     using identity = std::conditional_t<std::is_void_v<Identity> || Locking::traits.needs_identity, Identity, some_static_pool>;
     using traits = pool_traits<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
-    if constexpr (members_hold<traits>) {
-      return std::type_identity<pool_members<traits>>{};
-    } else {
-      using complaint =
-          member_complaint<traits, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
-      [[maybe_unused]] complaint c;
+    if constexpr (!columns_hold<traits>) {
+      [[maybe_unused]] columns_complaint<traits> c;
       return std::type_identity<rejected>{};
+    } else if constexpr (!members_hold<traits>) {
+      [[maybe_unused]] members_complaint<traits> c;
+      return std::type_identity<rejected>{};
+    } else {
+      return std::type_identity<pool_members<traits>>{};
     }
   }
 }

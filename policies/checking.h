@@ -23,7 +23,6 @@ namespace tarn {
 namespace detail {
 template <class P, class Traits>
 concept checking_members =
-    requires { requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>; } &&
     (!P::traits.refuses ||
      requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, void* block, pending_report& one,
               misuse& what) {
@@ -77,11 +76,11 @@ concept checking_members =
 ///   on_end(chunks, pending_report, span)
 ///                                 the pool ends
 ///   hand_over()                   another thread takes over the pool
-template <class P, class Traits = void>
+template <class P>
 concept checking_policy = policy_on<P, axis::checking> && detail::says<P, checking_traits> && requires {
   typename detail::template_name<P::template per_chunk>;
   typename detail::template_name<P::template state>;
-} && (std::is_void_v<Traits> || detail::checking_members<P, Traits>);
+};
 
 }  // namespace tarn
 

@@ -53,10 +53,10 @@ concept exhaustion_members =
 ///   member()                        if `reclaims` is true: through which other pools ask this one. retry() is then called only
 ///                                   after the store refused, not growth
 ///   next_chunk, acquire, release    the second growth and store, called under the growth guard like the first
-template <class P, class Traits = void>
+template <class P>
 concept exhaustion_policy = policy_on<P, axis::exhaustion> && detail::says<P, exhaustion_traits> && requires {
   typename detail::template_name<P::template state>;
-} && (std::is_void_v<Traits> || detail::exhaustion_members<P, Traits>);
+};
 
 }  // namespace tarn
 

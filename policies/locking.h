@@ -22,7 +22,6 @@ namespace tarn {
 namespace detail {
 template <class P, class Traits>
 concept locking_members =
-    requires { requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>; } &&
     requires(typename P::template state<Traits>& state, typename Traits::pool& pool, void* block, void** out, void* const* in,
              std::size_t n) {
       { state.pop(pool) } noexcept -> std::same_as<void*>;
@@ -79,12 +78,12 @@ concept locking_members =
 ///   end()                         nothing outside the pool may refer to the machinery any more: the pool ends, or is as new
 /// Optional members:
 ///   implies                       the reuse policy that is its default
-template <class P, class Traits = void>
+template <class P>
 concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_traits> && requires {
   typename detail::template_name<P::template cell>;
   typename detail::template_name<P::template per_chunk>;
   typename detail::template_name<P::template state>;
-} && (std::is_void_v<Traits> || detail::locking_members<P, Traits>);
+};
 
 /// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If blocks may not wait in threads, as
 /// over a bounded store, mutex_locking<thread_aware_mutex> takes its place.

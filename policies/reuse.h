@@ -21,23 +21,21 @@ struct taker {
 };
 
 template <class P, class Traits>
-concept reuse_members = requires { requires column<typename P::template per_chunk<Traits>, typename Traits::geometry>; } &&
-                        requires(typename P::template list<Traits>& list, typename Traits::chunks& chunks, void* block,
+concept reuse_members = requires(typename P::template list<Traits>& list, typename Traits::chunks& chunks, void* block,
                                  void** out, void* const* in, std::size_t n) {
-                          { list.pop(chunks) } noexcept -> std::same_as<void*>;
-                          { list.pop_slow(chunks) } noexcept -> std::same_as<void*>;
-                          { list.push(chunks, block) } noexcept -> std::same_as<status>;
-                          { list.make_room(chunks) } noexcept -> std::same_as<status>;
-                          { list.pop_batch(chunks, out, n) } noexcept -> std::same_as<std::size_t>;
-                          { list.push_batch(chunks, in, n) } noexcept -> std::same_as<status>;
-                          { list.drain(chunks, taker{}) } noexcept -> std::same_as<void>;
-                        } &&
-                        requires(typename P::template list<Traits>& list, typename Traits::chunk& chunk) {
-                          { list.adopted(chunk) } noexcept -> std::same_as<void>;
-                          { list.forget() } noexcept -> std::same_as<void>;
-                        } && requires(typename P::template list<Traits>& list, typename Traits::chunks& chunks, void* block) {
-                          { list.restore(chunks, block) } noexcept -> std::same_as<void>;
-                        } && std::default_initializable<typename P::template list<Traits>>;
+  { list.pop(chunks) } noexcept -> std::same_as<void*>;
+  { list.pop_slow(chunks) } noexcept -> std::same_as<void*>;
+  { list.push(chunks, block) } noexcept -> std::same_as<status>;
+  { list.make_room(chunks) } noexcept -> std::same_as<status>;
+  { list.pop_batch(chunks, out, n) } noexcept -> std::same_as<std::size_t>;
+  { list.push_batch(chunks, in, n) } noexcept -> std::same_as<status>;
+  { list.drain(chunks, taker{}) } noexcept -> std::same_as<void>;
+} && requires(typename P::template list<Traits>& list, typename Traits::chunk& chunk) {
+  { list.adopted(chunk) } noexcept -> std::same_as<void>;
+  { list.forget() } noexcept -> std::same_as<void>;
+} && requires(typename P::template list<Traits>& list, typename Traits::chunks& chunks, void* block) {
+  { list.restore(chunks, block) } noexcept -> std::same_as<void>;
+} && std::default_initializable<typename P::template list<Traits>>;
 }  // namespace detail
 
 /// Everything that the pool uses of a reuse policy besides its traits.
@@ -58,11 +56,11 @@ concept reuse_members = requires { requires column<typename P::template per_chun
 ///   empty_chunks()               how many chunks are wholly free
 ///   take_empty()                 removes and returns one of them
 ///   front_capacity(chunks)       how many blocks may wait in one place in front of the list, so that chunks can become empty
-template <class P, class Traits = void>
+template <class P>
 concept reuse_policy = policy_on<P, axis::reuse> && detail::says<P, reuse_traits> && requires {
   typename detail::template_name<P::template per_chunk>;
   typename detail::template_name<P::template list>;
-} && (std::is_void_v<Traits> || detail::reuse_members<P, Traits>);
+};
 
 }  // namespace tarn
 

@@ -37,10 +37,10 @@ concept statistics_members = requires(typename P::template state<Traits>& state,
 ///   on_release()                                  all blocks are released, including those in use; called under the core
 /// guard,
 ///                                                 before the chunks go
-template <class P, class Traits = void>
+template <class P>
 concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, statistics_traits> && requires {
   typename detail::template_name<P::template state>;
-} && (std::is_void_v<Traits> || detail::statistics_members<P, Traits>);
+};
 
 }  // namespace tarn
 

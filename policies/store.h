@@ -58,10 +58,10 @@ concept store_members =
 ///   release(region, alignment)  takes back a region exactly as it was given
 ///   array<Traits>               if it is in place: the region alone, with start() and end()
 ///   end()                       optional: called when the pool ends, after all regions were given back
-template <class P, class Traits = void>
+template <class P>
 concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits> && requires {
   typename detail::template_name<P::template source>;
-} && (std::is_void_v<Traits> || detail::store_members<P, Traits>);
+} && (!P::traits.in_place || requires { typename detail::template_name<P::template array>; });
 
 }  // namespace tarn
 

@@ -152,6 +152,67 @@ tarn::pool<tarn::static_size<64>, unknown_store> wrong;
 }  // namespace p4_store_without_traits
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
+// mentions: acquire
+// acquire() isn't noexcept. The notes name it. A refused pool has store(), too.
+namespace p4_store_that_may_throw {
+template <bool Throws>
+struct some_store : tarn::heap_store {
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using base = tarn::heap_store::source<Traits>;
+    using base::base;
+    tarn::detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept(!Throws) {
+      return base::acquire(bytes, alignment);
+    }
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, some_store<false>> right;
+auto& use() { return right.store(); }
+#else
+tarn::pool<tarn::static_size<64>, some_store<true>> wrong;
+auto& use() { return wrong.store(); }
+#endif
+}  // namespace p4_store_that_may_throw
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+// It says that its one region lies in the pool, and has none.
+namespace p4_store_in_place_of_nothing {
+template <bool Says>
+struct hollow_store : tarn::heap_store {
+  using implies = tarn::no_growth<8>;
+  static constexpr tarn::store_traits traits{.bounded = true, .in_place = Says};
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using tarn::heap_store::source<Traits>::source;
+    std::size_t room(std::size_t) const noexcept { return 4096; }
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, hollow_store<false>> right;
+#else
+tarn::pool<tarn::static_size<64>, hollow_store<true>> wrong;
+#endif
+}  // namespace p4_store_in_place_of_nothing
+
+// expect: tarn: [P5] this reuse policy lacks something that the pool uses
+// Its column has no size. The pool would otherwise be an array.
+namespace p5_reuse_with_an_empty_column {
+struct no_size : tarn::lifo_reuse<> {
+  template <class Traits>
+  struct per_chunk {};
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>, tarn::static_array_store<8>> right;
+#else
+tarn::pool<tarn::static_size<64>, no_size, tarn::static_array_store<8>> wrong;
+#endif
+}  // namespace p5_reuse_with_an_empty_column
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
 // It takes nothing back.
 namespace p4_store_without_release {
 struct leaking_store {

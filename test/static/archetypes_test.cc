@@ -27,7 +27,9 @@ constexpr bool pool_takes() {
     return true;
   } else if constexpr (locking_policy<P> || store_policy<P> || reuse_policy<P> || exhaustion_policy<P> || checking_policy<P> ||
                        statistics_policy<P>) {
-    return detail::members_hold<typename detail::selected<traits_with, static_size<64>, P>::type>;
+    using traits = typename detail::selected<traits_with, static_size<64>, P>::type;
+    if constexpr (!detail::columns_hold<traits>) return false;
+    else return detail::members_hold<traits>;
   } else {
     return false;
   }

@@ -83,7 +83,11 @@ class direct_chunks {
   void release_large(memory region, std::size_t alignment) noexcept { release(region, alignment); }
 
   std::size_t trim() noexcept { return 0; }
-  void release_all() noexcept { mutex_.leave(); }
+  /// The owner ends.
+  void release_all() noexcept {
+    mutex_.leave();
+    if constexpr (Store::traits.has_end) source_.end();
+  }
 
  private:
   TARN_NO_UNIQUE_ADDRESS typename Store::template source<owner_traits> source_;

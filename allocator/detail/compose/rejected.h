@@ -41,6 +41,12 @@ class rejected {
   static constexpr std::size_t block_alignment() noexcept { return 1; }
   std::size_t capacity() const noexcept { return 0; }
   int statistics() const noexcept { return 0; }
+  const rejected& store() const noexcept { return *this; }
+  int pages() const noexcept { return 0; }
+  template <class... Anything>
+  bool explain_fault(const Anything&...) const noexcept {
+    return false;
+  }
 
  protected:
   void close() noexcept {}

@@ -226,6 +226,7 @@ BOOST_AUTO_TEST_CASE(serves_every_product_that_takes_a_store) {
     CHECK(everywhere.regions == 1);
   }
   CHECK(everywhere.regions == 0);
+  const int ended_before = ended;
   {
     size_class_pool<counting_store<heap_store>, mutex_locking<>> sizes;
     void* const small = sizes.allocate(24);
@@ -235,6 +236,7 @@ BOOST_AUTO_TEST_CASE(serves_every_product_that_takes_a_store) {
     sizes.deallocate(large, 100'000);
   }
   CHECK(everywhere.regions == 0);
+  CHECK(ended > ended_before);
   {
     using heap = xallocator<struct wrapped, counting_store<static_array_store<64>>>;
     void* const block = heap::allocate(100);
