@@ -18,13 +18,6 @@
 namespace tarn::test {
 namespace {
 
-/// A policy as a value: the pairs are counted when the test runs, since a template for each pair and pool took a minute to
-/// compile.
-using policy_id = const char*;
-template <class P>
-constexpr char id_object = 0;
-template <class P>
-constexpr policy_id id_of = &id_object<P>;
 
 template <class P>
 constexpr bool refuses_calls() {

@@ -19,7 +19,7 @@ RIGHT = {
                         "```cpp\n#include \"tarn/shown.h\"\nint h();\nint h() { return g(); }\n```\n"
                         "```cpp rejected\n// error: words of ours\nstatic_assert(false, \"words of ours\");\n```\n",
     "docs/misuse.md": "# Misuse\n\nSee `test/all/every_test.cc`.\n\n## Bad input\n\n"
-                      "| input | status | shown by |\n|---|---|---|\n"
+                      "| input | outcome | shown by |\n|---|---|---|\n"
                       "| none | `null` | `none_is_null` |\n| two | fails | `each_one`, `every_test` |\n"
                       "| three | fails | `refused/three_*`, `many`, `all/check_all` |\n",
     "test/all/every_test.cc": "BOOST_AUTO_TEST_CASE(none_is_null) {}\n"

@@ -57,13 +57,10 @@ def selftest():
                       "struct three {};", "class four;", "struct three<int> {", "enum class five : char {", "  struct six {",
                       "}  // namespace tarn", "struct seven {"])
 
-    def one(name, got, wanted):
-        return f"self-test: {name}", lambda: None if got == wanted else f"wanted {wanted}\ngot    {got}"
-
     return [
-        one("what is defined and what is declared", classes(text), ({"one", "three", "five"}, {"four"})),
-        one("all declared", missing({"one"}, {"one", "two"}), None),
-        one("one not declared", missing({"one", "two"}, {"two"}), "fwd.h doesn't declare one"),
+        compilers.same("what is defined and what is declared", classes(text), ({"one", "three", "five"}, {"four"})),
+        compilers.same("all declared", missing({"one"}, {"one", "two"}), None),
+        compilers.same("one not declared", missing({"one", "two"}, {"two"}), "fwd.h doesn't declare one"),
     ]
 
 
@@ -81,12 +78,13 @@ def main():
         left = sorted(declared - everything)
         return "no header defines " + ", ".join(left) if left else None
 
+    root = compilers.include_root()
+    with open(os.path.join(root, "forward.cc"), "w", encoding="utf-8") as file:
+        file.write(PROGRAM)
+
     def compiles(compiler):
         def run():
-            root = compilers.include_root()
-            with open(os.path.join(os.environ.get("TEST_TMPDIR", "/tmp"), "forward.cc"), "w", encoding="utf-8") as file:
-                file.write(PROGRAM)
-            done, said = compilers.compile_only(compiler, root, file.name, *compilers.WARNINGS)
+            done, said = compilers.compile_only(compiler, root, "forward.cc", *compilers.WARNINGS)
             return None if done else said
         return f"before and after all.h ({compiler})", run
 

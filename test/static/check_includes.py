@@ -70,16 +70,15 @@ def selftest():
                       '# 3 "/x/tarn/a.h" 2', '#include "tarn/b.h"', '# 1 "/x/tarn/b.h" 1', "#include <new> // why"])
     limit = (50, "<x>", {"span", "new"})
 
-    def one(name, got, wanted):
-        return f"self-test: {name}", lambda: None if got == wanted else f"wanted {wanted}\ngot    {got}"
-
     return [
-        one("what tarn includes, and not what that includes", brought(text), {"span", "new"}),
-        one("as the limit says", judge(limit, {"span", "new"}, 50, 100), None),
-        one("a header too many", judge(limit, {"span", "new", "mutex"}, 50, 100), "brings more than its limit says: mutex"),
-        one("a header that is gone", judge(limit, {"span"}, 50, 100), "no longer brings, so take it out of its limit: new"),
-        one("too many lines", judge(limit, {"span", "new"}, 51, 100),
-            "has 51 lines: 51 % of the 100 of <x>, and its limit is 50 %"),
+        compilers.same("what tarn includes, and not what that includes", brought(text), {"span", "new"}),
+        compilers.same("as the limit says", judge(limit, {"span", "new"}, 50, 100), None),
+        compilers.same("a header too many", judge(limit, {"span", "new", "mutex"}, 50, 100),
+                       "brings more than its limit says: mutex"),
+        compilers.same("a header that is gone", judge(limit, {"span"}, 50, 100),
+                       "no longer brings, so take it out of its limit: new"),
+        compilers.same("too many lines", judge(limit, {"span", "new"}, 51, 100),
+                       "has 51 lines: 51 % of the 100 of <x>, and its limit is 50 %"),
     ]
 
 

@@ -87,6 +87,11 @@ class Builder:
         return os.path.join(self.root, name)
 
 
+def same(name, got, wanted):
+    """A case of a script's test of itself."""
+    return f"self-test: {name}", lambda: None if got == wanted else f"wanted {wanted}\ngot    {got}"
+
+
 def report(cases):
     """Runs the cases, each (name, function returning what is wrong or None); prints them; returns the exit status."""
     failed = 0

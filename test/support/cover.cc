@@ -35,11 +35,6 @@ constexpr std::size_t axis_of() {
   else return statistics;
 }
 
-using policy_id = const char*;
-template <class P>
-constexpr char id_object = 0;
-template <class P>
-constexpr policy_id id_of = &id_object<P>;
 template <class P>
 constexpr policy_id implied_by = nullptr;
 template <class P>

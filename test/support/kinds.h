@@ -28,6 +28,14 @@ struct kind {
   using policy = typename detail::canonical<P>::type;
   const char* name;
 };
+
+/// A policy as a value: pairs are counted when a program runs, since a template for each pair and pool took a minute to compile.
+using policy_id = const char*;
+template <class P>
+inline constexpr char id_object = 0;
+template <class P>
+inline constexpr policy_id id_of = &id_object<P>;
+
 #define KIND(...) \
   kind<__VA_ARGS__> { #__VA_ARGS__ }
 

@@ -106,8 +106,9 @@ class pool_members {
 
   /// Frees many blocks; `blocks` is only read. Precondition: as for deallocate(), for each, and no block twice.
   void deallocate_batch(std::span<void* const> blocks) noexcept {
-    for (std::size_t n = 0; !blocks.empty(); blocks = blocks.subspan(n)) {
-      const auto some = blocks.first(n = smaller(64, blocks.size()));  // so that no lock is held for long
+    while (!blocks.empty()) {
+      const auto some = blocks.first(smaller(64, blocks.size()));  // so that no lock is held for long
+      blocks = blocks.subspan(some.size());
       if constexpr (refuses || Traits::samples)
         for (std::size_t i = some.size(); i-- != 0;) deallocate(some[i]);  // the first of the batch is handed out first
       else
@@ -132,9 +133,7 @@ class pool_members {
 #endif
 
   /// Like reserve(), but returns whether it succeeded.
-  bool try_reserve(std::size_t blocks) noexcept {
-    return path::admits_caller(state_) && slow::reserve(state_, blocks);
-  }
+  bool try_reserve(std::size_t blocks) noexcept { return path::admits_caller(state_) && slow::reserve(state_, blocks); }
 
   /// Gives the wholly free chunks back to the store. Returns how many bytes. Looks at every free block.
   std::size_t trim() noexcept

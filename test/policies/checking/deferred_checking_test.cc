@@ -8,20 +8,11 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/test/policies/checking/recording.h"
 #include "tarn/test/support/check.h"
 
 namespace tarn::test {
 namespace {
-
-std::vector<misuse> told;
-
-struct recording {
-  recording() {
-    told.clear();
-    set_misuse_handler([](const misuse& what) noexcept { told.push_back(what); });
-  }
-  ~recording() { set_misuse_handler(nullptr); }
-};
 
 using pools = std::tuple<pool<static_size<64>, deferred_checking>,
                          pool<static_size<64>, deferred_checking, return_empty_chunks<>>,

@@ -21,20 +21,11 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/test/policies/checking/recording.h"
 #include "tarn/test/support/check.h"
 
 namespace tarn::test {
 namespace {
-
-std::vector<misuse> told;
-
-struct recording {
-  recording() {
-    told.clear();
-    set_misuse_handler([](const misuse& what) noexcept { told.push_back(what); });
-  }
-  ~recording() { set_misuse_handler(nullptr); }
-};
 
 template <class Then>
 using each = sampled_guard_pages<1, Then>;
