@@ -26,6 +26,7 @@ namespace tarn::detail {
 struct owner_traits {};
 
 struct no_mutex {
+  using guard = held<no_mutex>;
   constexpr void lock() noexcept {}
   constexpr void unlock() noexcept {}
   constexpr void leave() noexcept {}
@@ -66,6 +67,8 @@ class class_store {
 
 template <class Store, class Locking>
 class direct_chunks {
+  using lock = typename owner_store_mutex<Locking>::guard;
+
  public:
   static constexpr bool tagged = false;
   static constexpr std::size_t large_prefix = 0;
@@ -74,12 +77,12 @@ class direct_chunks {
   constexpr explicit direct_chunks(const Values& values) noexcept : source_(values.template get<Store>()) {}
 
   memory acquire(std::size_t bytes, std::size_t alignment, std::size_t = 0) noexcept {
-    const held lock(mutex_);
+    [[maybe_unused]] const lock held(mutex_);
     [[maybe_unused]] const store_call_under<Locking> call;
     return source_.acquire(bytes, alignment);
   }
   void release(memory region, std::size_t alignment) noexcept {
-    const held lock(mutex_);
+    [[maybe_unused]] const lock held(mutex_);
     [[maybe_unused]] const store_call_under<Locking> call;
     source_.release(region, alignment);
   }
