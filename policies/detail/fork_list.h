@@ -5,14 +5,11 @@
 // Locks, in this order; a thread that holds one takes only what stands below it:
 //
 //   the program's own
-//   forking        one fork at a time
-//   the gate       whoever may call a store is inside
+//   forking, then the gate: one fork at a time; whoever may call a store is inside
 //   store mutexes  growth guards: the outer pool's before that of the pool that is its store; under them stores are called,
 //                  and may take locks of the program
 //   list           the members
 //   leaf mutexes   under one nothing else is locked, so that a fork can hold them all
-//
-// docs/design.md says why no fork waits for ever.
 #ifndef TARN_POLICIES_DETAIL_FORK_LIST_H_
 #define TARN_POLICIES_DETAIL_FORK_LIST_H_
 
@@ -29,11 +26,9 @@
 #include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/waiting.h"
 
-#if defined(__has_include)
 #if __has_include(<pthread.h>) && __has_include(<unistd.h>)
 #include <pthread.h>
 #define TARN_HAS_FORK 1
-#endif
 #endif
 
 namespace tarn::detail {
@@ -45,7 +40,7 @@ struct fork_library {
   fork_list& list;
   fork_library* next = nullptr;
   atomic_word<bool> is_installed = false;
-  bool (*const install)() noexcept;  // the library's own function, whichever library calls
+  void (*const install)() noexcept;  // the library's own function, whichever library calls
 };
 
 enum class fork_step { lock, unlock, renew };  // renew: in the child, where no other thread is left
@@ -115,9 +110,7 @@ class fork_list {
 
   void add(fork_library& library) noexcept {
     const held lock(mutex_);
-    fork_library** at = &libraries_;
-    while (*at != nullptr) at = &(*at)->next;
-    *at = &library;
+    *place_of(nullptr) = &library;
   }
   /// It is unloaded, or the process ends: nothing of another library may refer to it any more.
   void remove(fork_library& library) noexcept {
@@ -128,9 +121,7 @@ class fork_list {
       unlink(*m);
       m->library_.store(nullptr, memory_order_relaxed);
     }
-    fork_library** at = &libraries_;
-    while (*at != nullptr && *at != &library) at = &(*at)->next;
-    if (*at != nullptr) *at = library.next;
+    if (fork_library*& at = *place_of(&library); at != nullptr) at = library.next;
   }
   /// Whether the library's handlers act.
   bool is_first(const fork_library& library) noexcept {
@@ -140,7 +131,8 @@ class fork_list {
 
   /// Whether the calling thread forks and holds everything: then all is its own.
   bool holds_all() const noexcept {
-    return forker_.load(memory_order_relaxed) != 0 && forker_.load(memory_order_relaxed) == this_thread_number();
+    const std::uint64_t forker = forker_.load(memory_order_relaxed);
+    return forker != 0 && forker == this_thread_number();
   }
   void wait_for_fork() noexcept {
     while (taking_.load(memory_order_acquire) != 0) wait_while(taking_.address(), 1);
@@ -178,6 +170,12 @@ class fork_list {
   }
 
  private:
+  /// The link to a library, or the last link.
+  fork_library** place_of(const fork_library* library) noexcept {
+    fork_library** at = &libraries_;
+    while (*at != nullptr && *at != library) at = &(*at)->next;
+    return at;
+  }
   void unlink(fork_member& m) noexcept {
     (m.previous_ != nullptr ? m.previous_->next_ : first_) = m.next_;
     if (m.next_ != nullptr) m.next_->previous_ = m.previous_;
@@ -203,7 +201,7 @@ TARN_ONE_IN_PROCESS inline constinit fork_list process_forks;
 TARN_ONE_IN_PROCESS inline constinit thread_local fork_position fork_position_of_thread;
 
 // Functions of a library's own, as its variable is: another's would install handlers that go with that one.
-TARN_ONE_IN_LIBRARY bool install_fork_handlers() noexcept;
+TARN_ONE_IN_LIBRARY void install_fork_handlers() noexcept;
 TARN_ONE_IN_LIBRARY inline constinit fork_library library_forks{.list = process_forks, .install = install_fork_handlers};
 TARN_ONE_IN_LIBRARY inline void before_fork() noexcept {
   if (process_forks.is_first(library_forks)) process_forks.before(fork_position_of_thread);
@@ -211,25 +209,23 @@ TARN_ONE_IN_LIBRARY inline void before_fork() noexcept {
 TARN_ONE_IN_LIBRARY inline void after_fork_in_parent() noexcept { process_forks.after_in_parent(); }
 TARN_ONE_IN_LIBRARY inline void after_fork_in_child() noexcept { process_forks.after_in_child(fork_position_of_thread); }
 TARN_ONE_IN_LIBRARY inline void at_end_of_library() noexcept { process_forks.remove(library_forks); }
-/// Returns whether it could. Registering may allocate, so nothing is held.
-TARN_ONE_IN_LIBRARY inline bool install_fork_handlers() noexcept {
-  if (library_forks.is_installed.exchange(true, memory_order_relaxed)) return true;
+/// Registering may allocate, so nothing is held.
+TARN_ONE_IN_LIBRARY inline void install_fork_handlers() noexcept {
+  if (library_forks.is_installed.exchange(true, memory_order_relaxed)) return;
 #if defined(TARN_HAS_FORK)
-  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
-    library_forks.is_installed.store(false, memory_order_relaxed);  // there is no memory: the next member tries again
-    return false;
-  }
+  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)  // there is no memory: the next tries again
+    return library_forks.is_installed.store(false, memory_order_relaxed);
 #endif
   process_forks.add(library_forks);
   std::atexit(at_end_of_library);
-  return true;
 }
 /// Handlers that are registered first run last before a fork: then those of the program have locked what they need. A template,
 /// so that only programs with such mutexes have it.
+struct TARN_ONE_IN_LIBRARY early_fork_handlers {
+  TARN_STEP early_fork_handlers() noexcept { install_fork_handlers(); }
+};
 template <class>
-TARN_AT_LOAD static void install_fork_handlers_early() noexcept {
-  install_fork_handlers();
-}
+TARN_FIRST_AT_LOAD static const early_fork_handlers fork_handlers;
 
 constexpr fork_member::fork_member() noexcept
     : library_(std::is_constant_evaluated() ? &library_forks : nullptr), is_static_(std::is_constant_evaluated()) {}

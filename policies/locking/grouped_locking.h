@@ -35,7 +35,7 @@ struct group_mutexes {
   static inline constinit fork_member member;
 
   TARN_STEP static bool admits() {
-    static_cast<void>(&install_fork_handlers_early<Mutex>);  // instantiates it
+    static_cast<void>(&fork_handlers<Mutex>);  // instantiates it
     return member.admits(act);
   }
   /// A thread that forks while it holds both still holds them afterwards, in the child as well.

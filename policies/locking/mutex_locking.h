@@ -61,7 +61,7 @@ class mutex_pair : fork_member {
 
  private:
   TARN_STEP mutex_pair& self() const noexcept {
-    static_cast<void>(&install_fork_handlers_early<Mutex>);  // instantiates it
+    static_cast<void>(&fork_handlers<Mutex>);  // instantiates it
     return const_cast<mutex_pair&>(*this);
   }
   static void act(fork_member& m, fork_step step) noexcept {

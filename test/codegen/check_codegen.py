@@ -87,7 +87,9 @@ def static_cases(compiler, good, bad):
         return sorted(filter(is_guard, disassembly.symbols(path)))
 
     def initialisers(path):
-        return [name for name in disassembly.sections(path) if name.startswith((".init_array", ".ctors"))]
+        """But the one that tells the system of forks, which has a priority."""
+        return [name for name in disassembly.sections(path)
+                if name.startswith((".init_array", ".ctors")) and not name.endswith("101")]
 
     def outside_bss(path):
         pools = {name: section for name, section in disassembly.symbols(path).items()
