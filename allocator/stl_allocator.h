@@ -43,13 +43,13 @@ namespace detail {
 
 struct stl_pools;  // the tag
 
-/// T has nothing to do with it, but a compiler may answer a question about the same types only once, and S may be defined later.
+/// T has nothing to do with it, but compilers answer a question about the same types only once, and S may be defined later.
 template <class T, class S>
 concept defined_for = requires {
   typename std::type_identity<T>;
   sizeof(S);
 };
-/// A source that is only declared where a container over it is named, as in a header. Whether it serves is seen when it is used.
+/// A source that is only declared where a container over it is named, as in a header. Whether it serves is seen when it's used.
 template <class T, class S>
 concept declared_source = std::is_class_v<S> && !std::is_same_v<S, resource_store> && !defined_for<T, S>;
 
