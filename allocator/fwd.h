@@ -33,6 +33,10 @@ template <class T, class... Policies>
 class stl_allocator;
 template <class Tag, class... Policies>
 class xallocator;
+namespace pmr {
+class synchronized_pool_resource;
+class unsynchronized_pool_resource;
+}  // namespace pmr
 
 // ---- size ----------------------------------------------------------------------------------------------------------------
 class dynamic_size;
