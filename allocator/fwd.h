@@ -20,6 +20,8 @@ class handle;
 template <class... Args>
 class multipool;
 template <class T, class... Policies>
+class object_deleter;
+template <class T, class... Policies>
 class object_pool;
 template <class... Policies>
 class pool_resource;
