@@ -111,13 +111,11 @@ struct foreign_allocator {
   T* allocate(std::size_t);
   void deallocate(T*, std::size_t);
 };
-template <class Char>
-using foreign_string = std::basic_string<Char, std::char_traits<Char>, foreign_allocator<Char>>;
-
 /// Whether only strings with std::allocator have a hash. Since LWG 3705 those of every allocator have.
 template <class Char>
-concept lacks_string_hash = std::is_default_constructible_v<std::hash<std::basic_string_view<Char>>> &&
-                            !std::is_default_constructible_v<std::hash<foreign_string<Char>>>;
+concept lacks_string_hash =
+    std::is_default_constructible_v<std::hash<std::basic_string_view<Char>>> &&
+    !std::is_default_constructible_v<std::hash<std::basic_string<Char, std::char_traits<Char>, foreign_allocator<Char>>>>;
 
 }  // namespace tarn::detail
 
