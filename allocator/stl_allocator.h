@@ -185,6 +185,7 @@ class stl_allocator<T, Source> {
   void deallocate(T* objects, std::size_t n) noexcept {
     if (n == 0 && objects == nullptr) return;
     if constexpr (sized_source<Source>) source_->deallocate(objects, n * sizeof(T), alignof(T));
+    else [[maybe_unused]] detail::source_complaint<Source> c;
   }
 
   constexpr Source& source() const noexcept { return *source_; }

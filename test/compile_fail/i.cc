@@ -60,3 +60,17 @@ void use(arena& memory) {
   numbers.push_back(1);
 }
 }  // namespace i3_source_without_its_header
+
+// expect: tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none
+// Nothing is taken here, but given back.
+namespace i3_source_without_its_header_at_the_end {
+#ifdef TARN_TWIN
+using arena = tarn::size_class_pool<>;
+#else
+class arena;
+#endif
+struct world {
+  ~world() {}
+  std::list<int, tarn::stl_allocator<int, arena>> numbers;
+};
+}  // namespace i3_source_without_its_header_at_the_end
