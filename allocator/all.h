@@ -9,6 +9,7 @@
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/multipool.h"
 #include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/object_ptr.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/presets.h"
 #include "tarn/allocator/recycling_pool.h"

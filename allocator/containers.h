@@ -7,6 +7,7 @@
 #ifndef TARN_ALLOCATOR_CONTAINERS_H_
 #define TARN_ALLOCATOR_CONTAINERS_H_
 
+#include <cstddef>
 #include <deque>
 #include <forward_list>
 #include <functional>
@@ -18,6 +19,7 @@
 #include <stack>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -100,9 +102,25 @@ using wostringstream = basic_ostringstream<wchar_t>;
 
 }  // namespace tarn
 
-/// The standard hashes only strings with std::allocator; these strings have the same hash.
-template <class Char, class... Policies>
-  requires std::is_default_constructible_v<std::hash<std::basic_string_view<Char>>>
+namespace tarn::detail {
+
+/// Any other allocator.
+template <class T>
+struct foreign_allocator {
+  using value_type = T;
+  T* allocate(std::size_t);
+  void deallocate(T*, std::size_t);
+};
+/// Whether only strings with std::allocator have a hash. Since LWG 3705 those of every allocator have.
+template <class Char>
+concept lacks_string_hash =
+    std::is_default_constructible_v<std::hash<std::basic_string_view<Char>>> &&
+    !std::is_default_constructible_v<std::hash<std::basic_string<Char, std::char_traits<Char>, foreign_allocator<Char>>>>;
+
+}  // namespace tarn::detail
+
+/// The same hash as that of a string with std::allocator, where the standard library has none.
+template <tarn::detail::lacks_string_hash Char, class... Policies>
 struct std::hash<std::basic_string<Char, std::char_traits<Char>, tarn::stl_allocator<Char, Policies...>>> {
   std::size_t operator()(
       const std::basic_string<Char, std::char_traits<Char>, tarn::stl_allocator<Char, Policies...>>& text) const noexcept {

@@ -20,6 +20,8 @@ class handle;
 template <class... Args>
 class multipool;
 template <class T, class... Policies>
+class object_deleter;
+template <class T, class... Policies>
 class object_pool;
 template <class... Policies>
 class pool_resource;
@@ -33,6 +35,10 @@ template <class T, class... Policies>
 class stl_allocator;
 template <class Tag, class... Policies>
 class xallocator;
+namespace pmr {
+class synchronized_pool_resource;
+class unsynchronized_pool_resource;
+}  // namespace pmr
 
 // ---- size ----------------------------------------------------------------------------------------------------------------
 class dynamic_size;

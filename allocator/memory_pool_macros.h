@@ -28,6 +28,7 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/class_checks.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/static_pool.h"
@@ -36,24 +37,11 @@
 
 namespace tarn::detail {
 
-/// The argument of placement new: any pointer to an object. In a coroutine's promise it is none: a coroutine passes its own
-/// arguments to the promise's operator new, and a pointer among them would be taken for the place.
-template <class Class>
-class placement {
- public:
-  template <class T>
-    requires(!requires(Class& promise) { promise.get_return_object(); })
-  placement(T* place) noexcept : place_(place) {}
-  void* get() const noexcept { return place_; }
-
- private:
-  void* place_;
-};
-
 /// The operators behind the macros. Class is incomplete where this type is named, and complete where its members are used.
 template <class Class, class... Policies>
 struct class_operators {
   using owner = Class;
+  using place = placement<Class>;
   using static_pool_type = static_pool<Class, size_of<Class>, Policies...>;
 
   static auto& pool() noexcept { return static_pool_type::instance(); }
@@ -117,6 +105,10 @@ struct class_operators {
   }
 };
 
+/// As above, for the macros of groups.
+template <class Class, class Group>
+using grouped_operators = class_operators<Class, grouped_locking<Group>>;
+
 template <class Class>
 concept has_own_pool = requires { requires std::same_as<Class, typename Class::memory_pool_operators::owner>; };
 
@@ -138,10 +130,13 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
 }  // namespace tarn::detail
 
 /// What all macros have in common. SPECIFIER stands behind operator new; ALLOCATE is the member of class_operators that it
-/// calls. The names of arguments are nobody else's, so that they hide none.
-#define TARN_MEMORY_POOL_OPERATORS(Class, SPECIFIER, ALLOCATE, ...)                                                            \
+/// calls. The rest is a class_operators<...>, whose arguments nothing takes apart: a class's name may have commas. The names of
+/// arguments are nobody else's, so that they hide none.
+#define TARN_MEMORY_POOL_OPERATORS(SPECIFIER, ALLOCATE, ...)                                                                   \
  public:                                                                                                                       \
-  using memory_pool_operators [[maybe_unused]] = ::tarn::detail::class_operators<Class __VA_OPT__(, ) __VA_ARGS__>;            \
+  using memory_pool_operators [[maybe_unused]] = __VA_ARGS__;                                                                  \
+  auto tarn_owner_of_pool_()                                                                                                   \
+      -> typename ::tarn::detail::owner_of_pool<typename memory_pool_operators::owner, decltype(*this)>::type;                 \
                                                                                                                                \
   static void* operator new(::std::size_t tarn_bytes_) SPECIFIER { return memory_pool_operators::ALLOCATE(tarn_bytes_); }      \
   static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) SPECIFIER {                         \
@@ -192,28 +187,38 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
     memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                     \
   }                                                                                                                            \
                                                                                                                                \
-  static void* operator new(::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept {                            \
+  static void* operator new(::std::size_t, typename memory_pool_operators::place tarn_place_) noexcept {                       \
     return tarn_place_.get();                                                                                                  \
   }                                                                                                                            \
-  static void operator delete(void*, ::tarn::detail::placement<Class>) noexcept {}                                             \
-  static void* operator new[](::std::size_t, ::tarn::detail::placement<Class> tarn_place_) noexcept {                          \
+  static void operator delete(void*, typename memory_pool_operators::place) noexcept {}                                        \
+  static void* operator new[](::std::size_t, typename memory_pool_operators::place tarn_place_) noexcept {                     \
     return tarn_place_.get();                                                                                                  \
   }                                                                                                                            \
-  static void operator delete[](void*, ::tarn::detail::placement<Class>) noexcept {}                                           \
+  static void operator delete[](void*, typename memory_pool_operators::place) noexcept {}                                      \
                                                                                                                                \
   static auto& memory_pool() noexcept { return memory_pool_operators::pool(); }
 
-#define DECLARE_MEMORY_POOL_WITH(Class, ...) TARN_MEMORY_POOL_OPERATORS(Class, , allocate __VA_OPT__(, ) __VA_ARGS__)
-#define DECLARE_MEMORY_POOL_WITH__NOTHROW(Class, ...) \
-  TARN_MEMORY_POOL_OPERATORS(Class, noexcept, try_allocate __VA_OPT__(, ) __VA_ARGS__)
+#define DECLARE_MEMORY_POOL_WITH(...) TARN_MEMORY_POOL_OPERATORS(, allocate, ::tarn::detail::class_operators<__VA_ARGS__>)
+#define DECLARE_MEMORY_POOL_WITH__NOTHROW(...) \
+  TARN_MEMORY_POOL_OPERATORS(noexcept, try_allocate, ::tarn::detail::class_operators<__VA_ARGS__>)
 
-#define DECLARE_MEMORY_POOL(Class) DECLARE_MEMORY_POOL_WITH(Class, ::tarn::shared_locking)
-#define DECLARE_MEMORY_POOL__NOTHROW(Class) DECLARE_MEMORY_POOL_WITH__NOTHROW(Class, ::tarn::shared_locking)
+#define DECLARE_MEMORY_POOL(...) DECLARE_MEMORY_POOL_WITH(__VA_ARGS__, ::tarn::shared_locking)
+#define DECLARE_MEMORY_POOL__NOTHROW(...) DECLARE_MEMORY_POOL_WITH__NOTHROW(__VA_ARGS__, ::tarn::shared_locking)
 
-#define DECLARE_MEMORY_POOL_GROUPED(Class, Group) DECLARE_MEMORY_POOL_WITH(Class, ::tarn::grouped_locking<Group>)
-#define DECLARE_MEMORY_POOL_GROUPED__NOTHROW(Class, Group) \
-  DECLARE_MEMORY_POOL_WITH__NOTHROW(Class, ::tarn::grouped_locking<Group>)
+#define DECLARE_MEMORY_POOL_GROUPED(...) \
+  TARN_MEMORY_POOL_OPERATORS(, allocate, ::tarn::detail::grouped_operators<__VA_ARGS__>)
+#define DECLARE_MEMORY_POOL_GROUPED__NOTHROW(...) \
+  TARN_MEMORY_POOL_OPERATORS(noexcept, try_allocate, ::tarn::detail::grouped_operators<__VA_ARGS__>)
 
-#define PREPARE_MEMORY_POOL(Class, blocks) ::tarn::detail::prepare_memory_pool<Class>(blocks)
+/// The last argument is the number of blocks. The others are the class, whose name may have up to four commas.
+#define PREPARE_MEMORY_POOL(...)                                                                                   \
+  TARN_SEVENTH_(__VA_ARGS__, TARN_PREPARE_5_, TARN_PREPARE_4_, TARN_PREPARE_3_, TARN_PREPARE_2_, TARN_PREPARE_1_, ) \
+  (__VA_ARGS__)
+#define TARN_SEVENTH_(a, b, c, d, e, f, seventh, ...) seventh
+#define TARN_PREPARE_1_(a, blocks) ::tarn::detail::prepare_memory_pool<a>(blocks)
+#define TARN_PREPARE_2_(a, b, blocks) ::tarn::detail::prepare_memory_pool<a, b>(blocks)
+#define TARN_PREPARE_3_(a, b, c, blocks) ::tarn::detail::prepare_memory_pool<a, b, c>(blocks)
+#define TARN_PREPARE_4_(a, b, c, d, blocks) ::tarn::detail::prepare_memory_pool<a, b, c, d>(blocks)
+#define TARN_PREPARE_5_(a, b, c, d, e, blocks) ::tarn::detail::prepare_memory_pool<a, b, c, d, e>(blocks)
 
 #endif  // TARN_ALLOCATOR_MEMORY_POOL_MACROS_H_

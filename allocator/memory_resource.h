@@ -11,12 +11,15 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/classes/noted_upstream.h"
 #include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/policies/store/resource_store.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/store/resource_store.h"
 
 namespace tarn {
 
@@ -44,7 +47,8 @@ class optional_growth {
 ///
 ///   options()         largest_required_pool_block: the size of a class, at most 64 KiB, 4 KiB if not given. Larger requests,
 ///                     and those aligned beyond 64 bytes, go to upstream one by one. max_blocks_per_chunk: at most 65,536
-///   allocate()        throws std::bad_alloc where upstream throws, whatever that is
+///   allocate()        throws what upstream threw; std::bad_alloc if upstream wasn't asked, returned null, or threw for several
+///                     threads at once
 ///
 /// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide; lifo_reuse<>
 ///                   unless another is named, which takes 0.2 KiB a class and is faster up to 100,000 blocks or so; for a
@@ -57,7 +61,7 @@ class pool_resource : public std::pmr::memory_resource {
   explicit pool_resource(const std::pmr::pool_options& options) : pool_resource(options, std::pmr::get_default_resource()) {}
   /// \param upstream  not null; must outlive the resource. Nothing is requested from it yet
   pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream)
-      : upstream_(upstream), options_(normalised(options)), blocks_(values(upstream, options_)) {}
+      : upstream_(upstream), options_(normalised(options)), blocks_(values(&upstream_, options_)) {}
 
   pool_resource(const pool_resource&) = delete;
   pool_resource& operator=(const pool_resource&) = delete;
@@ -65,7 +69,7 @@ class pool_resource : public std::pmr::memory_resource {
 
   /// Gives all memory back to upstream, including blocks in use. Precondition: no other thread uses the resource.
   void release() noexcept { blocks_.release(); }
-  std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
+  std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_.get(); }
   /// Returns the options in force.
   std::pmr::pool_options options() const noexcept { return options_; }
 
@@ -76,9 +80,17 @@ class pool_resource : public std::pmr::memory_resource {
 
  protected:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    if (bytes <= options_.largest_required_pool_block) [[likely]]
-      return detail::must_allocate(blocks_, bytes, alignment);
-    return detail::or_fail(blocks_.try_allocate_large(bytes, alignment));
+    if (bytes > options_.largest_required_pool_block) [[unlikely]] return allocate_large(bytes, alignment);
+#if TARN_EXCEPTIONS
+    try {
+      return blocks_.allocate(bytes, alignment);
+    } catch (const std::bad_alloc&) {
+      upstream_.rethrow();
+      throw;
+    }
+#else
+    return detail::must_allocate(blocks_, bytes, alignment);
+#endif
   }
   void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
     if (bytes <= options_.largest_required_pool_block) [[likely]]
@@ -121,7 +133,14 @@ class pool_resource : public std::pmr::memory_resource {
     detail::optional_growth growth;
   };
 
-  std::pmr::memory_resource* upstream_;
+  TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment) {
+    upstream_.take();  // from an earlier request, which was met otherwise
+    void* const block = blocks_.try_allocate_large(bytes, alignment);
+    if (block == nullptr) upstream_.rethrow();
+    return detail::or_fail(block);
+  }
+
+  detail::noted_upstream upstream_;
   std::pmr::pool_options options_;
   body blocks_;
 };
@@ -157,9 +176,18 @@ class block_resource : public std::pmr::memory_resource {
 };
 
 namespace pmr {
-/// As the standard's resources of these names.
-using unsynchronized_pool_resource = pool_resource<no_locking>;
-using synchronized_pool_resource = pool_resource<mutex_locking<thread_aware_mutex>>;
+
+/// As the standard's resources of these names. Classes, not other names of pool_resource, so that a class that is derived from
+/// one inherits its constructors by the name that it has here.
+class unsynchronized_pool_resource : public pool_resource<no_locking> {
+ public:
+  using pool_resource::pool_resource;
+};
+class synchronized_pool_resource : public pool_resource<mutex_locking<thread_aware_mutex>> {
+ public:
+  using pool_resource::pool_resource;
+};
+
 }  // namespace pmr
 
 }  // namespace tarn

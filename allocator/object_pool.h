@@ -18,6 +18,7 @@
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/handle.h"
+#include "tarn/allocator/object_ptr.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/stl_allocator.h"
@@ -61,16 +62,8 @@ class object_pool {
 
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
 
-  /// Ends an object where it came from. For smart pointers.
-  class deleter {
-   public:
-    constexpr explicit deleter(object_pool* pool = nullptr) noexcept : pool_(pool) {}
-    void operator()(T* object) const noexcept { pool_->destroy(object); }
-
-   private:
-    object_pool* pool_;
-  };
-  using unique_ptr = std::unique_ptr<T, deleter>;
+  using deleter = object_deleter<T, Policies...>;
+  using unique_ptr = object_ptr<T, Policies...>;
 
   /// Makes objects as the pool does, and has the pool note where; see here().
   class maker {

@@ -49,7 +49,8 @@ using pool_of_class = typename Class::memory_pool_operators::static_pool_type;
 #define TARN_DECLARE_SHARED_POOL(...) extern template struct TARN_SHARED_ TARN_SHARED_BODY_(__VA_ARGS__)
 #define TARN_DEFINE_SHARED_POOL(...) template struct TARN_SHARED_BODY_(__VA_ARGS__)
 
-#define DECLARE_SHARED_MEMORY_POOL(Class) TARN_DECLARE_SHARED_POOL(::tarn::detail::pool_of_class<Class>)
-#define DEFINE_SHARED_MEMORY_POOL(Class) TARN_DEFINE_SHARED_POOL(::tarn::detail::pool_of_class<Class>)
+/// \param ...  a class
+#define DECLARE_SHARED_MEMORY_POOL(...) TARN_DECLARE_SHARED_POOL(::tarn::detail::pool_of_class<__VA_ARGS__>)
+#define DEFINE_SHARED_MEMORY_POOL(...) TARN_DEFINE_SHARED_POOL(::tarn::detail::pool_of_class<__VA_ARGS__>)
 
 #endif  // TARN_ALLOCATOR_SHARED_POOL_H_

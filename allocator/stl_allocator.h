@@ -15,6 +15,10 @@
 #include <cstdlib>
 #include <new>
 #include <type_traits>
+#include <version>
+#ifdef __cpp_lib_allocate_at_least
+#include <memory>
+#endif
 
 #include "tarn/allocator/detail/classes/static_classes.h"
 #include "tarn/allocator/detail/construct.h"
@@ -39,6 +43,26 @@ namespace detail {
 
 struct stl_pools;  // the tag
 
+/// T has nothing to do with it, but compilers answer a question about the same types only once, and S may be defined later.
+template <class T, class S>
+concept defined_for = requires {
+  typename std::type_identity<T>;
+  sizeof(S);
+};
+/// A source that is only declared where a container over it is named, as in a header. Whether it serves is seen when it's used.
+template <class T, class S>
+concept declared_source = std::is_class_v<S> && !std::is_same_v<S, resource_store> && !defined_for<T, S>;
+
+template <class T, class S>
+concept allocator_source = declared_source<T, S> || sized_source<S>;
+
+template <class Source>
+struct source_complaint {
+  static_assert(sized_source<Source>,
+                "tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none; include "
+                "the header that defines it");
+};
+
 /// Containers take nodes one by one, and mostly in the order in which they gave them back: with the plain list std::list takes
 /// 3.1 ns an element and std::map 25.6, with the front 4.4 and 27.6 (10,000 elements, Xeon with AMX).
 template <class... Ps>
@@ -59,6 +83,12 @@ constexpr std::size_t bytes_of(std::size_t n) {
   return n * sizeof(T);
 }
 
+/// For how many objects there is room if `n` were requested, in a block of `class_bytes`. One alone is a node: in no class.
+template <class T>
+constexpr std::size_t room_for(std::size_t n, std::size_t class_bytes) noexcept {
+  return n < 2 || class_bytes == 0 ? n : class_bytes / sizeof(T);
+}
+
 }  // namespace detail
 
 /// Takes single objects, as nodes are, from a static pool that all types of equal size and alignment share, and arrays from
@@ -71,10 +101,6 @@ class stl_allocator {
   using value_type = T;
   using is_always_equal = std::true_type;
   using propagate_on_container_move_assignment = std::true_type;
-  template <class U>
-  struct rebind {
-    using other = stl_allocator<U, Policies...>;
-  };
 
   constexpr stl_allocator() noexcept = default;
   template <class U>
@@ -87,7 +113,14 @@ class stl_allocator {
       return static_cast<T*>(detail::must_allocate(node_pool()));
     return static_cast<T*>(detail::must_allocate(array_pool(), detail::bytes_of<T>(n), alignof(T)));
   }
-  /// Precondition: allocate(n) returned `objects`.
+#ifdef __cpp_lib_allocate_at_least
+  /// As allocate(); also returns for how many objects there is room. deallocate() takes any number from `n` to that.
+  [[nodiscard]] std::allocation_result<T*> allocate_at_least(std::size_t n) {
+    T* const objects = allocate(n);
+    return {objects, detail::room_for<T>(n, array_pool().class_size(n * sizeof(T), alignof(T)))};
+  }
+#endif
+  /// Precondition: allocate(n) returned `objects`; or they are null, and `n` is 0, as in libc++'s containers.
   void deallocate(T* objects, std::size_t n) noexcept {
     if (n == 1) [[likely]]
       return node_pool().deallocate(objects);
@@ -113,10 +146,12 @@ class stl_allocator {
   static auto& array_pool() noexcept { return policies::template into<arrays>::instance(); }
 };
 
-/// Takes all memory from the source that it was made with, which must outlive it. Equal where they have the same source.
+/// Takes all memory from the source that it was made with, which must outlive it, and may be only declared until memory is
+/// taken. Equal where they have the same source.
 /// A container that is copied uses its origin's source; one that is assigned to keeps its own; moving and swapping containers
 /// takes the source along, and so takes constant time.
-template <class T, sized_source Source>
+template <class T, class Source>
+  requires detail::allocator_source<T, Source>
 class stl_allocator<T, Source> {
  public:
   using value_type = T;
@@ -124,19 +159,34 @@ class stl_allocator<T, Source> {
   using propagate_on_container_copy_assignment = std::false_type;
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
-  template <class U>
-  struct rebind {
-    using other = stl_allocator<U, Source>;
-  };
 
   constexpr stl_allocator(Source& source) noexcept : source_(&source) {}
   template <class U>
   constexpr stl_allocator(const stl_allocator<U, Source>& other) noexcept : source_(&other.source()) {}
 
   [[nodiscard]] T* allocate(std::size_t n) {
-    return static_cast<T*>(detail::must_allocate(*source_, detail::bytes_of<T>(n), alignof(T)));
+    if constexpr (sized_source<Source>) {
+      return static_cast<T*>(detail::must_allocate(*source_, detail::bytes_of<T>(n), alignof(T)));
+    } else {
+      [[maybe_unused]] detail::source_complaint<Source> c;
+      return nullptr;
+    }
   }
-  void deallocate(T* objects, std::size_t n) noexcept { source_->deallocate(objects, n * sizeof(T), alignof(T)); }
+#ifdef __cpp_lib_allocate_at_least
+  /// As allocate(); if the source has size classes, there may be room for more than `n`.
+  [[nodiscard]] std::allocation_result<T*> allocate_at_least(std::size_t n) {
+    T* const objects = allocate(n);
+    if constexpr (requires(std::size_t b) { Source::class_size(b, b); })
+      return {objects, detail::room_for<T>(n, Source::class_size(n * sizeof(T), alignof(T)))};
+    else return {objects, n};
+  }
+#endif
+  /// Precondition: as in the other stl_allocator. `n` is tested first: for a node it is a constant, and nothing is left of it.
+  void deallocate(T* objects, std::size_t n) noexcept {
+    if (n == 0 && objects == nullptr) return;
+    if constexpr (sized_source<Source>) source_->deallocate(objects, n * sizeof(T), alignof(T));
+    else [[maybe_unused]] detail::source_complaint<Source> c;
+  }
 
   constexpr Source& source() const noexcept { return *source_; }
 

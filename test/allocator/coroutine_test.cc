@@ -70,6 +70,19 @@ struct reporting_bounded : promise_base<reporting_bounded> {
   DECLARE_MEMORY_POOL_WITH__NOTHROW(reporting_bounded, tarn::static_array_store<1>)
 };
 
+/// What has the pool is no promise yet: the class that is derived from it makes it one.
+struct task_base {
+  std::suspend_always initial_suspend() noexcept { return {}; }
+  std::suspend_always final_suspend() noexcept { return {}; }
+  void unhandled_exception() { std::terminate(); }
+  DECLARE_MEMORY_POOL(task_base)
+};
+struct task : task_base {
+  int value = 0;
+  frame<task> get_return_object() { return frame<task>(frame<task>::handle::from_promise(*this)); }
+  void return_value(int v) noexcept { value = v; }
+};
+
 template <class P>
 frame<P> without_arguments() {
   co_return 1;
@@ -143,6 +156,7 @@ BOOST_AUTO_TEST_CASE(a_pointer_argument_is_not_the_place_of_the_frame) {
   pointers_are_no_places<grouped, false>();
   pointers_are_no_places<reporting, true>();
   pointers_are_no_places<reporting_bounded, true>();
+  pointers_are_no_places<task, false>();
 }
 
 template <class Call>

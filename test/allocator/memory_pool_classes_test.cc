@@ -74,6 +74,53 @@ BOOST_AUTO_TEST_CASE(each_class_of_a_template_has_its_own_pool) {
   delete object;
 }
 
+// The macros take a class by any of its names, also by one that has commas.
+template <class K, class V>
+struct named_in_full {
+  virtual ~named_in_full() = default;
+  K key{};
+  V value{};
+  DECLARE_MEMORY_POOL(named_in_full<K, V>)
+};
+template <class K, class V>
+struct named_in_full_for_a_group {
+  virtual ~named_in_full_for_a_group() = default;
+  K key{};
+  V value{};
+  DECLARE_MEMORY_POOL_GROUPED__NOTHROW(named_in_full_for_a_group<K, V>, struct crowd)
+};
+template <class A, class B, class C, class D, class E>
+struct named_in_full_with_policies {
+  virtual ~named_in_full_with_policies() = default;
+  DECLARE_MEMORY_POOL_WITH(named_in_full_with_policies<A, B, C, D, E>, tarn::fixed_growth<8>, tarn::no_locking)
+};
+
+BOOST_AUTO_TEST_CASE(names_with_commas) {
+  using one = named_in_full<int, long>;
+  using two = named_in_full_for_a_group<int, long>;
+  using five = named_in_full_with_policies<char, short, int, long, float>;
+  CHECK((is_pooled<one, one>()) && (is_pooled<two, two>()) && (is_pooled<five, five>()));
+  PREPARE_MEMORY_POOL(named_in_full<int, long>, 1000);
+  PREPARE_MEMORY_POOL(named_in_full_for_a_group<int, long>, 999 + one::memory_pool().owns(nullptr));
+  PREPARE_MEMORY_POOL(named_in_full_with_policies<char, short, int, long, float>, 16);
+  CHECK(one::memory_pool().capacity() >= 1000 && two::memory_pool().capacity() >= 999);
+  CHECK(five::memory_pool().capacity() == 16);
+}
+
+template <class Derived>
+struct pooled {
+  virtual ~pooled() = default;
+  DECLARE_MEMORY_POOL(Derived)
+};
+struct of_a_pooled : pooled<of_a_pooled> {
+  long content = 0;
+};
+
+BOOST_AUTO_TEST_CASE(a_base_template_names_the_class_that_is_derived_from_it) {
+  CHECK((is_pooled<of_a_pooled, of_a_pooled>()));
+  CHECK(of_a_pooled::memory_pool().block_size() == sizeof(of_a_pooled));
+}
+
 template <int N>
 std::size_t use_of_a_local_class(called_from = {}) {
   struct local {

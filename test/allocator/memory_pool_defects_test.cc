@@ -85,6 +85,21 @@ BOOST_AUTO_TEST_CASE(defect_5_nvwa_placement_new_hidden) {
   CHECK(caught && small::memory_pool().try_allocate() == nullptr);  // nothing was given to the pool
 }
 
+/// What the global placement new takes, since it converts to void*.
+struct slot {
+  alignas(small) std::byte room[sizeof(small)];
+  operator void*() noexcept { return room; }
+};
+template <class Place>
+concept takes_a_small = requires(Place place) { small::operator new(1, place); };
+static_assert(takes_a_small<void*> && takes_a_small<slot&> && takes_a_small<small*> && takes_a_small<std::nullptr_t>);
+static_assert(!takes_a_small<const void*> && !takes_a_small<const slot&> && !takes_a_small<void (*)()> && !takes_a_small<long>);
+
+BOOST_AUTO_TEST_CASE(placement_new_takes_what_converts_to_a_pointer) {
+  slot place;
+  CHECK(static_cast<void*>(new (place) small(1)) == place.room);
+}
+
 BOOST_AUTO_TEST_CASE(defect_5_nvwa_nothrow_new_hidden) {
   const std::unique_ptr<small> one(new (std::nothrow) small(1));
   CHECK(small::memory_pool().owns(one.get()));

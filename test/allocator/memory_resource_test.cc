@@ -424,16 +424,81 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_never_asks_for_less_t
     }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_throws_bad_alloc_whatever_upstream_throws, Resource, resources) {
-  class peculiar final : public std::pmr::memory_resource {
-    void* do_allocate(std::size_t, std::size_t) override { throw 5; }
-    void do_deallocate(void*, std::size_t, std::size_t) override {}
-    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-  } upstream;
-  Resource resource(&upstream);
-  BOOST_CHECK_THROW(static_cast<void>(resource.allocate(8)), std::bad_alloc);
-  BOOST_CHECK_THROW(static_cast<void>(resource.allocate(100'000)), std::bad_alloc);
+struct arena_full : std::bad_alloc {
+  explicit arena_full(int n) noexcept : arena(n) {}
+  int arena;
+};
+
+/// Throws another exception each time.
+class peculiar final : public std::pmr::memory_resource {
+ public:
+  int good_calls = 0;  // before the first that throws
+  int thrown = 0;
+  bool as_number = false;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (good_calls-- > 0) return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    if (++thrown, as_number) throw thrown;
+    throw arena_full(thrown);
+  }
+  void do_deallocate(void* region, std::size_t bytes, std::size_t alignment) override {
+    std::pmr::new_delete_resource()->deallocate(region, bytes, alignment);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+/// The arena or the number that was thrown; 0: nothing was, -1: std::bad_alloc itself.
+int thrown_by_allocate(std::pmr::memory_resource& resource, std::size_t bytes) {
+  try {
+    static_cast<void>(resource.allocate(bytes));
+    return 0;
+  } catch (const arena_full& e) {
+    return e.arena;
+  } catch (const std::bad_alloc&) {
+    return -1;
+  } catch (int number) {
+    return number;
+  }
 }
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_throws_what_upstream_threw, Resource, resources) {
+  peculiar upstream;
+  Resource resource(options(2, 0), &upstream);
+  for (const bool as_number : {false, true}) {
+    upstream.as_number = as_number;
+    for (const std::size_t bytes : {8u, 100u, 100'000u}) {  // pools that don't exist yet, and a region of its own
+      CHECK(thrown_by_allocate(resource, bytes) == upstream.thrown);
+      CHECK(thrown_by_allocate(resource, bytes) == upstream.thrown);
+    }
+  }
+  upstream.good_calls = 2;  // a pool and its first chunk, of two blocks
+  CHECK(thrown_by_allocate(resource, 8) == 0 && thrown_by_allocate(resource, 8) == 0);
+  CHECK(thrown_by_allocate(resource, 8) == upstream.thrown);
+}
+
+BOOST_AUTO_TEST_CASE(mem_res_pool_mem_do_allocate_forgets_what_a_request_that_was_met_threw) {
+  bool met = false;
+  for (int good = 0; !met; ++good) {
+    REQUIRE(good < 100);
+    peculiar upstream;
+    pool_resource<thread_cached<>> resource(options(64, 0), &upstream);  // a magazine is memory that it can do without
+    upstream.good_calls = good;
+    int thrown = 0;
+    while (upstream.thrown == 0) thrown = thrown_by_allocate(resource, 8);
+    met = thrown == 0;
+    CHECK(thrown_by_allocate(resource, huge) == -1);  // upstream isn't asked
+  }
+}
+
+// A class that is derived from one of them inherits its constructors as from the standard's.
+struct own_resource : tarn::pmr::unsynchronized_pool_resource {
+  using unsynchronized_pool_resource::unsynchronized_pool_resource;
+};
+struct own_synchronized_resource : tarn::pmr::synchronized_pool_resource {
+  using synchronized_pool_resource::synchronized_pool_resource;
+};
+static_assert(is_as_the_standard_s<own_resource> && is_as_the_standard_s<own_synchronized_resource>);
 
 /// Requests that need pools, chunks of pools that are there, and regions of their own. Returns how many threw.
 std::size_t ask_for_all_kinds(tenant& tenant) {

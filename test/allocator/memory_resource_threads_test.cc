@@ -46,6 +46,28 @@ void in_threads(std::size_t n, Body body) {
   for (std::thread& thread : threads) thread.join();
 }
 
+BOOST_AUTO_TEST_CASE(no_thread_gets_what_another_threads_request_threw) {
+  class tired final : public std::pmr::memory_resource {
+    void* do_allocate(std::size_t, std::size_t) override { throw std::this_thread::get_id(); }
+    void do_deallocate(void*, std::size_t, std::size_t) override {}
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+  } upstream;
+  resource_type resource(&upstream);
+  std::atomic<int> wrong = 0;
+  in_threads(threads_at_once, [&](std::size_t t) {
+    for (std::size_t i = 0; i < 200; ++i) {
+      try {
+        static_cast<void>(resource.allocate(i % 2 == 0 ? 16 * (t + 1) : 100'000));
+        ++wrong;
+      } catch (std::thread::id asker) {
+        if (asker != std::this_thread::get_id()) ++wrong;
+      } catch (const std::bad_alloc&) {  // two threads failed at once
+      }
+    }
+  });
+  CHECK(wrong == 0);
+}
+
 struct parcel {
   void* block;
   std::size_t bytes;

@@ -225,6 +225,27 @@ BOOST_AUTO_TEST_CASE(a_unique_ptr_ends_its_object_in_its_pool) {
   BOOST_TEST(room_of(pool) == 2u);
 }
 
+struct link : item<8> {
+  object_ptr<link, no_growth<8>> next;  // of a pool of its own type, which is incomplete here
+};
+static_assert(std::is_same_v<object_ptr<link, no_growth<8>>, object_pool<link, no_growth<8>>::unique_ptr>);
+
+BOOST_AUTO_TEST_CASE(an_object_owns_the_next_of_its_pool) {
+  object_pool<link, no_growth<8>> pool;
+  object_ptr<link, no_growth<8>> first;
+  for (int i = 0; i < 8; ++i) {
+    auto one = pool.make_unique();
+    one->next = std::move(first);
+    first = std::move(one);
+  }
+  BOOST_TEST(pool.try_construct() == nullptr);
+  BOOST_TEST(item<8>::alive == 8);
+  first->next->next.reset();
+  BOOST_TEST(item<8>::alive == 2);
+  first.reset();
+  BOOST_TEST(item<8>::alive == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_shared_object_ends_with_its_last_owner) {
   object_pool<item<24>, static_array_store<2>> pool;
   std::weak_ptr<item<24>> weak;

@@ -110,6 +110,25 @@ static_assert(!std::allocator_traits<with_source>::propagate_on_container_copy_a
 static_assert(std::allocator_traits<with_source>::propagate_on_container_swap::value);
 static_assert(std::is_nothrow_move_assignable_v<std::vector<int, with_source>>);
 
+// An allocator of a user's own that is derived from ours is rebound to itself.
+template <class T>
+struct counting : stl_allocator<T> {
+  static inline int calls = 0;
+  counting() = default;
+  template <class U>
+  counting(const counting<U>&) noexcept {}
+  T* allocate(std::size_t n) {
+    ++calls;
+    return stl_allocator<T>::allocate(n);
+  }
+};
+static_assert(std::is_same_v<std::allocator_traits<counting<int>>::rebind_alloc<long>, counting<long>>);
+template <class T>
+struct counting_source : stl_allocator<T, ledger> {
+  using stl_allocator<T, ledger>::stl_allocator;
+};
+static_assert(std::is_same_v<std::allocator_traits<counting_source<int>>::rebind_alloc<long>, counting_source<long>>);
+
 // ---- blocks ----------------------------------------------------------------------------------------------------------------
 
 /// Takes arrays of many lengths, fills them to the last byte, and gives them back in another order.
@@ -204,6 +223,66 @@ BOOST_AUTO_TEST_CASE(over_aligned_objects_in_containers) {
   check(std::type_identity<aligned<128>>());
   check(std::type_identity<aligned<4096>>());
 }
+
+// libc++'s vector does that: where it is assigned to while it is empty, and its allocator is replaced.
+template <class A>
+void give_back_no_array(A allocator, called_from = {}) {
+  using T = typename A::value_type;
+  allocator.deallocate(nullptr, 0);
+  T* const some = allocator.allocate(3);
+  T* const none = allocator.allocate(0);
+  allocator.deallocate(nullptr, 0);
+  CHECK(some != nullptr && none != nullptr && none != some);
+  allocator.deallocate(none, 0);
+  allocator.deallocate(some, 3);
+}
+
+BOOST_AUTO_TEST_CASE(no_array_can_be_given_back) {
+  give_back_no_array(stl_allocator<int>());
+  give_back_no_array(stl_allocator<aligned<128>>());  // no class is aligned like that
+  give_back_no_array(stl_allocator<int, static_array_store<100>>());
+  give_back_no_array(stl_allocator<int, checked>());
+  ledger_rig blocks;
+  resource_rig resource;
+  pool_rig pool;
+  give_back_no_array(stl_allocator<int, ledger>(blocks.get()));
+  give_back_no_array(stl_allocator<int, std::pmr::memory_resource>(resource.get()));
+  give_back_no_array(stl_allocator<int, pool_rig::source>(pool.get()));
+  CHECK(blocks.idle() && blocks.sound() && resource.idle() && resource.sound() && pool.idle() && pool.sound());
+}
+
+#ifdef __cpp_lib_allocate_at_least
+/// Whatever number from what was requested to what there is, deallocate() takes it.
+template <class A>
+void all_the_room_is_used(A allocator, std::size_t n, std::size_t least, called_from = {}) {
+  using T = typename A::value_type;
+  const auto first = allocator.allocate_at_least(n);
+  REQUIRE(first.count >= least);
+  for (std::size_t given = n; given <= first.count; ++given) {
+    const auto again = given == n ? first : allocator.allocate_at_least(n);
+    CHECK(again.ptr == first.ptr && again.count == first.count);
+    if (again.count != 0) std::memset(static_cast<void*>(again.ptr), 0x5A, again.count * sizeof(T));
+    allocator.deallocate(again.ptr, given);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_array_may_have_room_for_more) {
+  size_class_pool<> pool;
+  ledger blocks;
+  using three = std::array<char, 3>;
+  all_the_room_is_used(stl_allocator<int>(), 0, 0);
+  all_the_room_is_used(stl_allocator<int>(), 1, 1);
+  all_the_room_is_used(stl_allocator<int>(), 37, 40);  // 148 bytes, and the class has 160
+  all_the_room_is_used(stl_allocator<three>(), 40, 42);
+  all_the_room_is_used(stl_allocator<aligned<64>>(), 3, 3);
+  all_the_room_is_used(stl_allocator<int, size_class_pool<>>(pool), 37, 40);
+  all_the_room_is_used(stl_allocator<aligned<64>, size_class_pool<>>(pool), 3, 3);
+  CHECK((stl_allocator<int, ledger>(blocks).allocate_at_least(37).count == 37));
+  const auto large = stl_allocator<int>().allocate_at_least(5000);
+  CHECK(large.count == 5000);
+  stl_allocator<int>().deallocate(large.ptr, large.count);
+}
+#endif
 
 template <class Call>
 std::string thrown_by(Call call) {

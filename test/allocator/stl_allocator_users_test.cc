@@ -200,6 +200,29 @@ BOOST_AUTO_TEST_CASE(elements_that_are_incomplete) {
   BOOST_TEST(t.children[1].children.size() == 1u);
 }
 
+class later;  // as in a header that names it only in members
+struct users_of_later {
+  explicit users_of_later(later& source);
+  std::list<int, stl_allocator<int, later>> list;
+  std::vector<long, stl_allocator<long, later>> vector;
+};
+class later : public ledger {};
+static_assert(sized_source<later>);
+users_of_later::users_of_later(later& source) : list(source), vector(source) {}
+
+BOOST_AUTO_TEST_CASE(a_source_that_is_only_declared) {
+  later source;
+  {
+    users_of_later users(source);
+    users.list.push_back(1);
+    users.vector.push_back(2);
+    BOOST_TEST(source.holds(&users.list.front()));
+    BOOST_TEST(source.holds(&users.vector.front()));
+  }
+  BOOST_TEST(source.blocks() == 0u);
+  BOOST_TEST(source.faults() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(uses_by_const_and_by_traits) {
   ledger blocks;
   const stl_allocator<int, ledger> a(blocks);
@@ -349,7 +372,8 @@ BOOST_AUTO_TEST_CASE(small_objects_go_with_batch_reuse) {
   std::list<char, policies_allocator> letters;
   for (int i = 0; i < 1000; ++i) letters.push_back(static_cast<char>(i % 100));
   std::basic_string<char, std::char_traits<char>, policies_allocator> text(100, 'x');
-  std::unordered_set<int, std::hash<int>, std::equal_to<>, policies_allocator::rebind<int>::other> numbers{1, 2, 3};
+  using of_numbers = std::allocator_traits<policies_allocator>::rebind_alloc<int>;
+  std::unordered_set<int, std::hash<int>, std::equal_to<>, of_numbers> numbers{1, 2, 3};
   policies_allocator one;
   char* const letter = one.allocate(1);
   *letter = 'y';

@@ -1,7 +1,10 @@
-// Policies whose header is missing: they are declared where all policies are, and defined where their parts of the standard
+// Types whose header is missing. Policies are declared where all policies are, and defined where their parts of the standard
 // library are included.
+#include <list>
+
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
+#include "tarn/allocator/stl_allocator.h"
 
 // expect: tarn: [I2] resource_store needs <memory_resource>
 namespace i2_resource_store {
@@ -44,3 +47,30 @@ tarn::pool<tarn::static_size<64>, ones_own> wrong;
 void use() { wrong.deallocate(wrong.allocate()); }
 #endif
 }  // namespace i1_policy_of_ones_own
+
+// expect: tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none
+namespace i3_source_without_its_header {
+#ifdef TARN_TWIN
+using arena = tarn::size_class_pool<>;
+#else
+class arena;
+#endif
+void use(arena& memory) {
+  std::list<int, tarn::stl_allocator<int, arena>> numbers(memory);
+  numbers.push_back(1);
+}
+}  // namespace i3_source_without_its_header
+
+// expect: tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none
+// Nothing is taken here, but given back.
+namespace i3_source_without_its_header_at_the_end {
+#ifdef TARN_TWIN
+using arena = tarn::size_class_pool<>;
+#else
+class arena;
+#endif
+struct world {
+  ~world() {}
+  std::list<int, tarn::stl_allocator<int, arena>> numbers;
+};
+}  // namespace i3_source_without_its_header_at_the_end

@@ -28,3 +28,40 @@ struct Leaf : Node {
 
 void prepare() { PREPARE_MEMORY_POOL(Leaf, 1024); }
 }  // namespace n1_prepare_without_pool
+
+// expect: tarn: [N2] DECLARE_MEMORY_POOL was given another class than the one that it stands in
+namespace n2_name_of_another_class {
+struct Order {
+  int id = 0;
+  DECLARE_MEMORY_POOL(Order)
+};
+struct Trade {
+  int id = 0;
+#ifdef TARN_TWIN
+  DECLARE_MEMORY_POOL(Trade)
+#else
+  DECLARE_MEMORY_POOL(Order)
+#endif
+};
+
+void use() { delete new Trade; }
+}  // namespace n2_name_of_another_class
+
+// expect: tarn: [N2] DECLARE_MEMORY_POOL was given another class than the one that it stands in
+namespace n2_name_of_another_class_in_a_template {
+struct crowd;
+struct Order {
+  int id = 0;
+};
+template <class Price>
+struct Trade {
+  Price price{};
+#ifdef TARN_TWIN
+  DECLARE_MEMORY_POOL_GROUPED(Trade, crowd)
+#else
+  DECLARE_MEMORY_POOL_GROUPED(Order, crowd)
+#endif
+};
+
+void use() { delete new Trade<double>; }
+}  // namespace n2_name_of_another_class_in_a_template

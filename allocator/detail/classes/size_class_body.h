@@ -59,7 +59,7 @@ class size_class_body {
     return allocate_slow(bytes, alignment);
   }
 
-  /// Frees a block. Precondition: allocate() returned it for the same size and alignment; it is not null.
+  /// Frees a block. Precondition: allocate() returned it for the same size and alignment; it is not null, unless the size is 0.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     const std::size_t i = lookup::at_once(bytes, alignment);
     if (i == none) [[unlikely]]
@@ -72,7 +72,9 @@ class size_class_body {
   [[nodiscard]] TARN_NOINLINE void* try_allocate_large(std::size_t bytes, std::size_t alignment) noexcept {
     return large_.allocate(chunks_, bytes, alignment);
   }
-  TARN_NOINLINE void deallocate_large(void* block) noexcept { large_.deallocate(chunks_, block); }
+  TARN_NOINLINE void deallocate_large(void* block) noexcept {
+    if (block != nullptr) large_.deallocate(chunks_, block);
+  }
 
   // ---- by address alone --------------------------------------------------------------------------------------------------
 
@@ -162,6 +164,7 @@ class size_class_body {
     return m == nullptr ? nullptr : m->pool.try_allocate();
   }
   TARN_NOINLINE void deallocate_slow(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    if (block == nullptr) return;  // 0 bytes always come here
     const std::size_t i = lookup::find(bytes, alignment);
     if (i == none) return deallocate_large(block);
     give(i, block, bytes);

@@ -1,0 +1,34 @@
+// The smart pointer of an object_pool. It names the pool's type and doesn't need the pool's header, so that objects can own
+// others of their own pool:
+//
+//   struct node {
+//     tarn::object_ptr<node> next;       what tarn::object_pool<node>::make_unique() returns
+//   };
+#ifndef TARN_ALLOCATOR_OBJECT_PTR_H_
+#define TARN_ALLOCATOR_OBJECT_PTR_H_
+
+#include <memory>
+
+namespace tarn {
+
+template <class T, class... Policies>
+class object_pool;
+
+/// Ends an object where it came from. T may be incomplete until then.
+template <class T, class... Policies>
+class object_deleter {
+ public:
+  constexpr explicit object_deleter(object_pool<T, Policies...>* pool = nullptr) noexcept : pool_(pool) {}
+  void operator()(T* object) const noexcept { pool_->destroy(object); }
+
+ private:
+  object_pool<T, Policies...>* pool_;
+};
+
+/// Owns an object of an object_pool<T, Policies...>, which must outlive it.
+template <class T, class... Policies>
+using object_ptr = std::unique_ptr<T, object_deleter<T, Policies...>>;
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_OBJECT_PTR_H_
