@@ -2,6 +2,8 @@
 #ifndef TARN_POLICIES_PLATFORM_CONFIG_H_
 #define TARN_POLICIES_PLATFORM_CONFIG_H_
 
+#include "tarn/policies/platform/standard.h"
+
 #if defined(__cpp_exceptions)
 #define TARN_EXCEPTIONS 1
 #else
