@@ -54,7 +54,7 @@ class placement {
 template <class Class, class... Policies>
 struct class_operators {
   using owner = Class;
-  using static_pool_type = static_pool<Class, size_of<Class>, Policies...>;
+  using static_pool_type = static_pool<Class, by_product<size_of<Class>>, Policies...>;
 
   static auto& pool() noexcept { return static_pool_type::instance(); }
 

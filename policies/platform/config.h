@@ -30,6 +30,13 @@
 #define TARN_STEP inline
 #endif
 
+// A deleted function, and what to tell who calls it. Before C++26 the sentence reaches them by the note that shows this line.
+#if defined(__cpp_deleted_function) && __cplusplus > 202302L
+#define TARN_DELETED(...) delete (__VA_ARGS__)
+#else
+#define TARN_DELETED(...) delete
+#endif
+
 #if defined(__SANITIZE_THREAD__)
 #define TARN_TSAN 1
 #elif defined(__has_feature)

@@ -1,5 +1,5 @@
-// Ends a compilation for an older standard with one sentence instead of hundreds of errors. Each header that includes no other of
-// tarn's includes this one; those that do reach it before anything that needs C++20.
+// Ends a compilation for an older standard with one sentence instead of hundreds of errors. Each header that would include no
+// other of tarn's includes this one; so the others reach it before anything that needs C++20.
 #ifndef TARN_POLICIES_PLATFORM_STANDARD_H_
 #define TARN_POLICIES_PLATFORM_STANDARD_H_
 
