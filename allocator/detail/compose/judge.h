@@ -1,5 +1,5 @@
-// What is wrong with the policies that the user named, before they are combined: one is no policy, two decide one axis, the size
-// is missing ... The rules of combinations are in rules.h.
+// What is wrong with the policies that the user named, before they are combined: one is no policy, two decide one axis, the
+// size is missing ... The rules of combinations are in rules.h.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_JUDGE_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_JUDGE_H_
 
