@@ -18,11 +18,13 @@
 
 namespace tarn::detail {
 
-/// At most 1024. Further pools work as well, but aren't named in reports of other pools, nor asked.
+/// At most `most`. Further pools work as well, but aren't named in reports of other pools, nor asked.
 class pool_names {
  public:
+  static constexpr std::size_t most = 1024;
+
   /// \param library  with whose end the pool ends, or the code that tells
-  void enter(void* pool, const char* name, in_use_teller tell, const void* library) noexcept {
+  void enter(void* pool, const char* name, in_use_teller tell = nullptr, const void* library = nullptr) noexcept {
     for (entry& e : entries_) {
       void* none = nullptr;
       if (e.pool.load(memory_order_relaxed) == nullptr &&
@@ -69,7 +71,7 @@ class pool_names {
       pool.store(nullptr, memory_order_release);
     }
   };
-  std::array<entry, 1024> entries_;
+  std::array<entry, most> entries_;
 };
 
 TARN_ONE_IN_PROCESS inline constinit pool_names named_pools;
