@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn {
 
 // ---- products ------------------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn {
 
 template <class T, class... Policies>

@@ -42,7 +42,7 @@ template <class Class, class... Policies>
 struct class_operators {
   using owner = Class;
   using place = placement<Class>;
-  using static_pool_type = static_pool<Class, size_of<Class>, Policies...>;
+  using static_pool_type = static_pool<Class, by_product<size_of<Class>>, Policies...>;
 
   static auto& pool() noexcept { return static_pool_type::instance(); }
 

@@ -63,7 +63,7 @@ class pool_resource : public std::pmr::memory_resource {
   pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream)
       : upstream_(upstream), options_(normalised(options)), blocks_(values(&upstream_, options_)) {}
 
-  pool_resource(const pool_resource&) = delete;
+  pool_resource(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   pool_resource& operator=(const pool_resource&) = delete;
   ~pool_resource() override { release(); }
 
@@ -106,9 +106,9 @@ class pool_resource : public std::pmr::memory_resource {
   using classes = typename detail::first_of<if_classes<Policies>..., default_classes>::type;
   template <class... Ps>
   using body_of = typename decltype(detail::select_classes<default_classes, 0, Ps...>())::type::body;
-  using body =
-      typename detail::policy_list<Policies..., detail::optional_growth,
-                                   resource_store>::template with_default<axis::reuse, lifo_reuse<>>::template into<body_of>;
+  using body = typename detail::policy_list<
+      Policies..., detail::by_product<detail::optional_growth>,
+      detail::by_product<resource_store>>::template with_default<axis::reuse, lifo_reuse<>>::template into<body_of>;
   static constexpr std::size_t most_blocks = 65536;
 
   static std::pmr::pool_options normalised(std::pmr::pool_options options) noexcept {

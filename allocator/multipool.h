@@ -84,7 +84,7 @@ class multipool {
 
  public:
   multipool() = default;
-  multipool(const multipool&) = delete;
+  multipool(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   multipool& operator=(const multipool&) = delete;
 
 #if TARN_EXCEPTIONS

@@ -58,7 +58,7 @@ class object_pool {
 
  public:
   using value_type = T;
-  using pool_type = pool<size_of<T>, Policies...>;
+  using pool_type = pool<detail::by_product<size_of<T>>, Policies...>;
 
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
 
@@ -98,8 +98,8 @@ class object_pool {
   /// \param given  policy objects, as for the pool
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept : blocks_(given...) {}
-  object_pool(const object_pool&) = delete;
-  object_pool& operator=(const object_pool&) = delete;
+  object_pool(const object_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
+  object_pool& operator=(const object_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   ~object_pool() {
     if constexpr (!std::is_trivially_destructible_v<T>) clear();
     else if constexpr (detail::inspector::can_refuse<pool_type>()) forget();

@@ -17,6 +17,7 @@
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/compose/values.h"
 #include "tarn/allocator/detail/pool/members.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -74,8 +75,8 @@ class basic_pool
   constexpr explicit(sizeof...(Given) == 1) basic_pool(const Given&... given) noexcept
       : body(detail::accept_values<policies>(given...)) {}
 
-  basic_pool(const basic_pool&) = delete;
-  basic_pool& operator=(const basic_pool&) = delete;
+  basic_pool(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
+  basic_pool& operator=(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   ~basic_pool() { this->close(); }
 };
 
@@ -87,9 +88,11 @@ constexpr auto compose() noexcept {
     [[maybe_unused]] homes_of<Ps...> c;
     return std::type_identity<rejected>{};
   } else if constexpr (verdict == selection::good) {
-    return std::type_identity<typename selected<basic_pool, Ps...>::type>{};
+    return std::type_identity<typename selected<basic_pool, typename bare<Ps>::type...>::type>{};
+  } else if constexpr (one_of<rejected, Ps...>) {
+    return std::type_identity<rejected>{};  // a pool that was refused already
   } else {
-    [[maybe_unused]] selection_complaint<verdict> c;
+    [[maybe_unused]] selection_complaint<blame<verdict, Ps...>()> c;
     return std::type_identity<rejected>{};
   }
 }

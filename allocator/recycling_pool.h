@@ -21,6 +21,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/zeroed_store.h"
+#include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn {
@@ -62,7 +63,7 @@ class recycling_pool {
   using zeroed = std::conditional_t<policy_on<P, axis::store>, detail::zeroed_store<P>, P>;
   using pool_type =
       typename detail::policy_list<zeroed<Policies>...>::template with_default<axis::store, detail::zeroed_store<heap_store>>::
-          template into<pool, static_size<offset + sizeof(T), alignment>, lifo_reuse<>>;
+          template into<pool, detail::by_product<static_size<offset + sizeof(T), alignment>>, detail::by_product<lifo_reuse<>>>;
 
  public:
   using value_type = T;
@@ -70,7 +71,7 @@ class recycling_pool {
   /// \param given  policy objects, as for a pool
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) recycling_pool(const Given&... given) noexcept : slots_(zeroed<Given>(given)...) {}
-  recycling_pool(const recycling_pool&) = delete;
+  recycling_pool(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   recycling_pool& operator=(const recycling_pool&) = delete;
   /// Destroys all objects, also those that were not released.
   ~recycling_pool() {

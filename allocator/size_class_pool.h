@@ -17,6 +17,7 @@
 #include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/classes/size_class_body.h"
 #include "tarn/allocator/detail/compose/values.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -37,7 +38,7 @@ class size_class_pool : public detail::class_body_of<Policies...> {
   constexpr explicit(sizeof...(Given) == 1) size_class_pool(const Given&... given) noexcept
       : body(detail::accept_values<typename detail::class_selection<Policies...>::values>(given...)) {}
 
-  size_class_pool(const size_class_pool&) = delete;
+  size_class_pool(const size_class_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   size_class_pool& operator=(const size_class_pool&) = delete;
   ~size_class_pool() { this->close(); }
 };

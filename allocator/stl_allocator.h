@@ -105,6 +105,10 @@ class stl_allocator {
   constexpr stl_allocator() noexcept = default;
   template <class U>
   constexpr stl_allocator(const stl_allocator<U, Policies...>&) noexcept {}
+  /// From a pool of one size, which is no source: so that the only error is the one that says so.
+  template <class Pool>
+    requires(detail::one_of<Pool, Policies...> && !policy<Pool>)
+  constexpr stl_allocator(Pool&) noexcept {}
 
   /// Returns room for `n` objects.
   /// Throws: std::bad_array_new_length where there can't be so many, std::bad_alloc where the store gives no memory.
@@ -136,14 +140,19 @@ class stl_allocator {
   using policies = detail::stl_policies<Policies...>;
   template <class... Ps>
   using arrays = detail::static_classes<detail::stl_pools, 0, Ps...>;
+  template <class... Ps>
+  static constexpr auto without_size(detail::policy_types<Ps...>) -> detail::stl_policies<Ps...>;
 
   // What depends on T's size stands in here: T may be incomplete where the class is named.
   static auto& node_pool() noexcept {
     constexpr std::size_t least = detail::choose<axis::reuse, lifo_reuse<>, Policies...>::traits.min_block;
-    using node = static_size<(sizeof(T) > least ? sizeof(T) : least), alignof(T)>;
+    using node = detail::by_product<static_size<(sizeof(T) > least ? sizeof(T) : least), alignof(T)>>;
     return policies::template into<static_pool, detail::stl_pools, node>::instance();
   }
-  static auto& array_pool() noexcept { return policies::template into<arrays>::instance(); }
+  static auto& array_pool() noexcept {
+    using sizeless = decltype(without_size(typename detail::sizeless<detail::policy_types<>, Policies...>::type{}));
+    return sizeless::template into<arrays>::instance();  // who named a size was told by node_pool()
+  }
 };
 
 /// Takes all memory from the source that it was made with, which must outlive it, and may be only declared until memory is

@@ -5,6 +5,8 @@
 #include <concepts>
 #include <cstddef>
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn {
 
 namespace axis {

@@ -15,6 +15,7 @@
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/checking/no_checking.h"
 #include "tarn/policies/checking/sampled_guard_pages.h"
+#include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
 
@@ -40,6 +41,12 @@ concept checking_members =
                 requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, pending_report& one,
                          std::span<const void*> leaks) {
                   { state.on_end(chunks, one, leaks) } noexcept -> std::same_as<void>;
+                }> &&
+    as_promised<P::traits.tells_in_use,
+                requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, pending_report& one,
+                         std::span<const void*> leaks, told_sites& told, in_use_teller tell) {
+                  { state.note_in_use(chunks, one, leaks, told) } noexcept -> std::same_as<void>;
+                  { state.be_listed(&state, tell) } noexcept -> std::same_as<void>;
                 }> &&
     as_promised<P::traits.has_generations,
                 requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, const void* block) {
@@ -75,6 +82,10 @@ concept checking_members =
 ///                                 whether this thread may use the pool; called first, with nothing held
 ///   on_end(chunks, pending_report, span)
 ///                                 the pool ends
+///   be_listed(pool, tell)         from now on tell(pool) reports what is in use; called often, with nothing held
+///   note_in_use(chunks, pending_report, span, told_sites)
+///                                 under the core guard: how many blocks are in use, and the first; of one site that wasn't
+///                                 told, if sites are known
 ///   hand_over()                   another thread takes over the pool
 template <class P>
 concept checking_policy = policy_on<P, axis::checking> && detail::says<P, checking_traits> && requires {

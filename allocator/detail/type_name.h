@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn::detail {
 
 /// As the compiler spells it in the name of this function: without run-time type information there is no other source.

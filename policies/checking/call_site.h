@@ -2,6 +2,8 @@
 #ifndef TARN_POLICIES_CHECKING_CALL_SITE_H_
 #define TARN_POLICIES_CHECKING_CALL_SITE_H_
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn {
 
 /// Like std::source_location, which clang 14 lacks, and which converts to it.

@@ -33,7 +33,7 @@ enum class misuse_kind : unsigned char {
   array_delete,        // delete[] of one object
   wrong_thread,        // a pool without a lock, used by a thread that isn't its owner
   corrupt_free_list,   // what the pool keeps in its free blocks was overwritten
-  leak,                // blocks were in use when the pool ended
+  leak,                // blocks were in use when the pool ended, or when report_in_use() asked
   broken_store,        // the store gave memory that breaks its contract
   reentry,             // the pool was called from inside its own call, by a signal handler or its store
   page_fault,          // an access that faulted, to a block on pages of its own: see explain_fault()

@@ -16,6 +16,7 @@
 #include "tarn/policies/checking/detail/sampler.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/checking/no_checking.h"
+#include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/this_thread_number.h"
@@ -98,15 +99,17 @@ struct sampled_guard_pages : Then {
       requires(Then::traits.sees_end)
     {
       base::on_end(chunks, one, leaks);
-      slots_.each_live([&](const detail::slot_view& view) {
-        if (!one.seen()) tell(view, one.note(misuse_kind::leak, nullptr));
-        misuse& what = one.what();
-        what.block = nullptr;
-        const std::size_t n = what.leaked++;
-        if (!Then::lists_leaks || n >= leaks.size()) return;
-        leaks[n] = view.block;
-        what.leaks = leaks.first(n + 1);
-      });
+      note_sampled(one, leaks);
+    }
+    /// Sampled blocks have no sites: they are told with the first of the others.
+    template <class Chunks>
+    void note_in_use(Chunks& chunks, detail::pending_report& one, std::span<const void*> leaks,
+                     detail::told_sites& told) noexcept
+      requires(Then::traits.tells_in_use)
+    {
+      const bool is_first = told.is_new();
+      base::note_in_use(chunks, one, leaks, told);
+      if (is_first) note_sampled(one, leaks);
     }
     /// Drops every sampled block.
     void drop_sampled() noexcept { slots_.end(); }  // precondition: no other thread uses the pool
@@ -117,6 +120,17 @@ struct sampled_guard_pages : Then {
     }
 
    private:
+    void note_sampled(detail::pending_report& one, std::span<const void*> leaks) noexcept {
+      slots_.each_live([&](const detail::slot_view& view) {
+        if (!one.seen()) tell(view, one.note(misuse_kind::leak, nullptr));
+        misuse& what = one.what();
+        what.block = nullptr;
+        const std::size_t n = what.leaked++;
+        if (!Then::lists_leaks || n >= leaks.size()) return;
+        leaks[n] = view.block;
+        what.leaks = leaks.first(n + 1);
+      });
+    }
     static void tell(const detail::slot_view& view, misuse& what) noexcept {
       what.block = view.block;
       what.allocated = view.taken.sequence;

@@ -5,6 +5,8 @@
 
 #include <type_traits>
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn::detail {
 
 template <class P>

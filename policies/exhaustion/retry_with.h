@@ -12,6 +12,7 @@
 
 #include "tarn/policies/exhaustion/detail/no_second_store.h"
 #include "tarn/policies/exhaustion/traits.h"
+#include "tarn/policies/platform/cancellation.h"
 
 namespace tarn {
 
@@ -42,7 +43,10 @@ class retry_with {
   class state : public detail::no_second_store {
    public:
     constexpr explicit state(const retry_with& policy) noexcept : handler_(policy.handler_) {}
-    bool retry(std::size_t bytes) noexcept { return handler_(bytes); }
+    bool retry(std::size_t bytes) noexcept {
+      const detail::uncancelled whole;
+      return handler_(bytes);
+    }
 
    private:
     Handler handler_;

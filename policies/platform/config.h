@@ -2,6 +2,8 @@
 #ifndef TARN_POLICIES_PLATFORM_CONFIG_H_
 #define TARN_POLICIES_PLATFORM_CONFIG_H_
 
+#include "tarn/policies/platform/standard.h"
+
 #if defined(__cpp_exceptions)
 #define TARN_EXCEPTIONS 1
 #else
@@ -26,6 +28,13 @@
 #define TARN_STEP [[gnu::always_inline, gnu::artificial]] inline
 #else
 #define TARN_STEP inline
+#endif
+
+// A deleted function, and what to tell who calls it. Before C++26 the sentence reaches them by the note that shows this line.
+#if defined(__cpp_deleted_function) && __cplusplus > 202302L
+#define TARN_DELETED(...) delete (__VA_ARGS__)
+#else
+#define TARN_DELETED(...) delete
 #endif
 
 #if defined(__SANITIZE_THREAD__)

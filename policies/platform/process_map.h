@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tarn/policies/platform/cancellation.h"
+
 namespace tarn::detail {
 
 /// One mapping: addresses from `first` to before `last`, and bytes of it.
@@ -99,6 +101,7 @@ class process_map_reader {
 /// them. The kernel walks all page tables for this: 5 ms if 1 GiB lies in small pages.
 template <class Visit>
 bool each_process_mapping(Visit visit) noexcept {
+  const uncancelled whole;
   const int file = ::open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   process_map_reader<Visit> reader(visit);

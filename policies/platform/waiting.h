@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstdint>
 
+#include "tarn/policies/platform/cancellation.h"
 #include "tarn/policies/platform/config.h"
 
 #if defined(__linux__)
@@ -21,6 +22,7 @@ namespace tarn::detail {
 /// Lets other threads run.
 inline void yield_thread() noexcept { ::sched_yield(); }
 inline void sleep_microseconds(unsigned n) noexcept {
+  const uncancelled whole;  // nanosleep is a cancellation point
   const ::timespec pause{0, static_cast<long>(n) * 1000};
   ::nanosleep(&pause, nullptr);
 }

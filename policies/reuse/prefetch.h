@@ -2,6 +2,8 @@
 #ifndef TARN_POLICIES_REUSE_PREFETCH_H_
 #define TARN_POLICIES_REUSE_PREFETCH_H_
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn {
 
 enum class prefetch {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
@@ -25,6 +26,10 @@ class buffer_store {
   /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; a span too
   ///               small for a block makes a pool that is exhausted from the start
   constexpr explicit buffer_store(std::span<std::byte> bytes) noexcept : bytes_(bytes) {}
+  /// The same bytes by another name: an array, a span or a vector of unsigned char or char.
+  template <class Bytes>
+    requires detail::one_of<typename decltype(std::span(std::declval<Bytes>()))::element_type, unsigned char, char>
+  explicit buffer_store(Bytes&& bytes) noexcept : bytes_(std::as_writable_bytes(std::span(bytes))) {}
 
   constexpr std::span<std::byte> bytes() const noexcept { return bytes_; }
 

@@ -9,6 +9,7 @@
 #include <memory_resource>
 
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/cancellation.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/store/traits.h"
 
@@ -30,6 +31,7 @@ class resource_store {
     constexpr explicit source(const resource_store& store) noexcept : resource_(store.resource()) {}
 
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      const detail::uncancelled whole;
 #if TARN_EXCEPTIONS
       try {
         return of(resource_->allocate(bytes, alignment), bytes);
@@ -41,6 +43,7 @@ class resource_store {
 #endif
     }
     void release(detail::memory region, std::size_t alignment) noexcept {
+      const detail::uncancelled whole;
       resource_->deallocate(region.start, region.bytes, alignment);
     }
 

@@ -1,5 +1,6 @@
 // C: which policies a pool is given.
 #include <cstddef>
+#include <list>
 #include <memory>
 #include <memory_resource>
 #include <mutex>
@@ -8,6 +9,7 @@
 
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/size_class_pool.h"
@@ -35,50 +37,6 @@ tarn::pool<tarn::mutex_locking<>, tarn::fixed_growth<32>> wrong;
 void use() { wrong.deallocate(wrong.allocate()); }
 #endif
 }  // namespace c1_no_size
-
-// expect: tarn: [C2] two policies were given for the axis reuse
-// The state that a recycling_pool keeps in a free slot stands behind the link of lifo_reuse: another would write over it.
-namespace c2_reuse_for_a_recycling_pool {
-struct Grid {
-  void reset() { used = 0; }
-  int used = 0;
-};
-
-#ifdef TARN_TWIN
-tarn::recycling_pool<Grid> right;
-Grid* use() { return right.acquire(); }
-#else
-tarn::recycling_pool<Grid, tarn::batch_reuse<>> wrong;
-Grid* use() { return wrong.acquire(); }
-#endif
-}  // namespace c2_reuse_for_a_recycling_pool
-
-// expect: tarn: [C2] two policies were given for the axis size
-// The size of a class's pool is the class's.
-namespace c2_size_for_a_class_pool {
-struct Node {
-  Node* next = nullptr;
-#ifdef TARN_TWIN
-  DECLARE_MEMORY_POOL_WITH(Node, tarn::fixed_growth<64>)
-#else
-  DECLARE_MEMORY_POOL_WITH(Node, tarn::static_size<64>, tarn::fixed_growth<64>)
-#endif
-};
-
-void use() { delete new Node; }
-}  // namespace c2_size_for_a_class_pool
-
-// expect: tarn: [C2] two policies were given for the axis store
-// A memory resource gets its memory from the upstream that its constructor is given.
-namespace c2_store_for_a_resource {
-#ifdef TARN_TWIN
-tarn::pool_resource<> right(std::pmr::new_delete_resource());
-void* use() { return right.allocate(64); }
-#else
-tarn::pool_resource<tarn::heap_store> wrong;
-void* use() { return wrong.allocate(64); }
-#endif
-}  // namespace c2_store_for_a_resource
 
 // expect: tarn: [C2] two policies were given for the axis checking; keep one
 namespace c2_two_checkings {
@@ -465,3 +423,182 @@ tarn::size_class_pool<tarn::static_size<64>> wrong;
 void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); }
 #endif
 }  // namespace c11_one_size_for_classes
+
+// expect: tarn: [C12] a reuse policy was given to recycling_pool
+// The state that a recycling_pool keeps in a free slot stands behind the link of lifo_reuse: another would write over it.
+namespace c12_reuse_for_a_recycling_pool {
+struct Grid {
+  void reset() { used = 0; }
+  int used = 0;
+};
+
+#ifdef TARN_TWIN
+tarn::recycling_pool<Grid> right;
+Grid* use() { return right.acquire(); }
+#else
+tarn::recycling_pool<Grid, tarn::batch_reuse<>> wrong;
+Grid* use() { return wrong.acquire(); }
+#endif
+}  // namespace c12_reuse_for_a_recycling_pool
+
+// expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
+// The size of a class's pool is the class's.
+namespace c12_size_for_a_class_pool {
+struct Node {
+  Node* next = nullptr;
+#ifdef TARN_TWIN
+  DECLARE_MEMORY_POOL_WITH(Node, tarn::fixed_growth<64>)
+#else
+  DECLARE_MEMORY_POOL_WITH(Node, tarn::static_size<64>, tarn::fixed_growth<64>)
+#endif
+};
+
+void use() { delete new Node; }
+}  // namespace c12_size_for_a_class_pool
+
+// expect: tarn: [C12] a store was given to pool_resource
+// A memory resource gets its memory from the upstream that its constructor is given.
+namespace c12_store_for_a_resource {
+#ifdef TARN_TWIN
+tarn::pool_resource<> right(std::pmr::new_delete_resource());
+void* use() { return right.allocate(64); }
+#else
+tarn::pool_resource<tarn::heap_store> wrong;
+void* use() { return wrong.allocate(64); }
+#endif
+}  // namespace c12_store_for_a_resource
+
+// expect: tarn: [C12] a growth policy was given to pool_resource
+namespace c12_growth_for_a_resource {
+#ifdef TARN_TWIN
+tarn::pool_resource<> right(std::pmr::pool_options{.max_blocks_per_chunk = 64, .largest_required_pool_block = 0});
+void* use() { return right.allocate(64); }
+#else
+tarn::pool_resource<tarn::fixed_growth<64>> wrong;
+void* use() { return wrong.allocate(64); }
+#endif
+}  // namespace c12_growth_for_a_resource
+
+// expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
+namespace c12_size_for_an_allocator {
+#ifdef TARN_TWIN
+std::list<int, tarn::stl_allocator<int>> right(3);
+#else
+std::list<int, tarn::stl_allocator<int, tarn::static_size<64>>> wrong(3);
+#endif
+}  // namespace c12_size_for_an_allocator
+
+// expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
+namespace c12_size_for_an_object_pool {
+#ifdef TARN_TWIN
+tarn::object_pool<int> right;
+void use() { right.destroy(right.construct(1)); }
+#else
+tarn::object_pool<int, tarn::static_size<64>> wrong;
+void use() { wrong.destroy(wrong.construct(1)); }
+#endif
+}  // namespace c12_size_for_an_object_pool
+
+// expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
+namespace c12_classes_for_an_object_pool {
+#ifdef TARN_TWIN
+tarn::object_pool<int> right;
+void use() { right.destroy(right.construct(1)); }
+#else
+tarn::object_pool<int, tarn::geometric_classes<>> wrong;
+void use() { wrong.destroy(wrong.construct(1)); }
+#endif
+}  // namespace c12_classes_for_an_object_pool
+
+// expect: tarn: [C13] a pool was given where policies are asked for
+// A pool of one size can't be a container's source either: the size of a node isn't known.
+namespace c13_pool_for_an_allocator {
+#ifdef TARN_TWIN
+tarn::size_class_pool<> blocks;
+std::list<int, tarn::stl_allocator<int, tarn::size_class_pool<>>> right(3, blocks);
+#else
+tarn::pool<tarn::static_size<64>> blocks;
+std::list<int, tarn::stl_allocator<int, tarn::pool<tarn::static_size<64>>>> wrong(3, blocks);
+#endif
+}  // namespace c13_pool_for_an_allocator
+
+// expect: tarn: [C13] a pool was given where policies are asked for
+namespace c13_pool_for_an_object_pool {
+#ifdef TARN_TWIN
+tarn::object_pool<int, tarn::mutex_locking<>> right;
+void use() { right.destroy(right.construct(1)); }
+#else
+tarn::object_pool<int, tarn::pool<tarn::size_of<int>, tarn::mutex_locking<>>> wrong;
+void use() { wrong.destroy(wrong.construct(1)); }
+#endif
+}  // namespace c13_pool_for_an_object_pool
+
+// expect: tarn: [C13] a pool was given where policies are asked for
+namespace c13_static_pool_for_an_object_pool {
+#ifdef TARN_TWIN
+tarn::object_pool<int, tarn::mutex_locking<>> right;
+void use() { right.destroy(right.construct(1)); }
+#else
+tarn::object_pool<int, tarn::static_pool<struct orders, tarn::size_of<int>>> wrong;
+void use() { wrong.destroy(wrong.construct(1)); }
+#endif
+}  // namespace c13_static_pool_for_an_object_pool
+
+// expect: tarn: [C1] no policy was given for the axis size
+// The pool was refused already; that it is no policy is no second error.
+namespace c13_refused_pool_for_a_policy {
+#ifdef TARN_TWIN
+tarn::object_pool<int, tarn::mutex_locking<>> right;
+#else
+tarn::object_pool<int, tarn::pool<tarn::mutex_locking<>>> wrong;
+#endif
+}  // namespace c13_refused_pool_for_a_policy
+
+// expect: basic_pool
+// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
+namespace c14_pool_copied {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>> pool;
+tarn::pool<tarn::static_size<64>>& right = pool;
+#else
+tarn::pool<tarn::static_size<64>> pool;
+tarn::pool<tarn::static_size<64>> wrong = pool;
+#endif
+}  // namespace c14_pool_copied
+
+// expect: pool_members
+// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
+namespace c14_static_pool_copied {
+#ifdef TARN_TWIN
+using orders = tarn::static_pool<struct orders_tag, tarn::static_size<64>>;
+auto& right = orders::instance();
+#else
+using orders = tarn::static_pool<struct orders_tag, tarn::static_size<64>>;
+auto wrong = orders::instance();
+#endif
+}  // namespace c14_static_pool_copied
+
+// expect: object_pool
+// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
+namespace c14_object_pool_by_value {
+#ifdef TARN_TWIN
+void right(tarn::object_pool<int>&);
+tarn::object_pool<int> orders;
+void use() { right(orders); }
+#else
+void wrong(tarn::object_pool<int>);
+tarn::object_pool<int> orders;
+void use() { wrong(orders); }
+#endif
+}  // namespace c14_object_pool_by_value
+
+// expect: const tarn::
+// mentions: changes the pool: not for a const one
+// A language error, whose note shows the line that says why.
+namespace const_pool {
+#ifdef TARN_TWIN
+void right(tarn::pool<tarn::static_size<64>>& pool) { pool.deallocate(pool.allocate()); }
+#else
+void wrong(const tarn::pool<tarn::static_size<64>>& pool) { static_cast<void>(pool.allocate()); }
+#endif
+}  // namespace const_pool

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <span>
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn::detail {
 
 class rejected {

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "tarn/allocator/detail/compose/judge.h"
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking.h"
-#include "tarn/policies/detail/declared.h"
 #include "tarn/policies/exhaustion.h"
 #include "tarn/policies/growth.h"
 #include "tarn/policies/locking.h"
@@ -19,83 +19,6 @@
 #include "tarn/policies/store.h"
 
 namespace tarn::detail {
-
-// ---- verdicts: values, which cause no error -----------------------------------------------------------------------------
-
-template <class Axis, class... Ps>
-inline constexpr std::size_t count_on = (0 + ... + std::size_t{policy_on<Ps, Axis>});
-
-enum class selection {
-  good,
-  no_policy,
-  many_sizes,
-  no_size,
-  two_sizes,
-  two_lockings,
-  two_growths,
-  two_stores,
-  two_reuses,
-  two_retentions,
-  two_exhaustions,
-  two_checkings,
-  two_statistics
-};
-
-template <class... Ps>
-constexpr selection judge_selection() noexcept {
-  if (!(policy<Ps> && ...)) return selection::no_policy;
-  if ((size_class_policy<Ps> || ...)) return selection::many_sizes;
-  if (count_on<axis::size, Ps...> == 0) return selection::no_size;
-  if (count_on<axis::size, Ps...> > 1) return selection::two_sizes;
-  if (count_on<axis::locking, Ps...> > 1) return selection::two_lockings;
-  if (count_on<axis::growth, Ps...> > 1) return selection::two_growths;
-  if (count_on<axis::store, Ps...> > 1) return selection::two_stores;
-  if (count_on<axis::reuse, Ps...> > 1) return selection::two_reuses;
-  if (count_on<axis::retention, Ps...> > 1) return selection::two_retentions;
-  if (count_on<axis::exhaustion, Ps...> > 1) return selection::two_exhaustions;
-  if (count_on<axis::checking, Ps...> > 1) return selection::two_checkings;
-  if (count_on<axis::statistics, Ps...> > 1) return selection::two_statistics;
-  return selection::good;
-}
-
-// ---- policies that are only declared --------------------------------------------------------------------------------------
-
-/// One error for each policy whose header is missing.
-template <class... Ps>
-struct homes_of {};
-template <class P, class... Ps>
-struct homes_of<P, Ps...> : homes_of<Ps...> {
-  home<P> of_first;
-};
-
-// ---- complaints: one error per mistake ------------------------------------------------------------------------------------
-
-template <selection Verdict>
-struct selection_complaint {
-  using enum selection;
-  static_assert(
-      Verdict != no_policy,
-      "tarn: [C3] an argument of pool<...> is no policy, so it decides no axis; write size_of<T> for blocks of type T, "
-      "mutex_locking<M> for a mutex M");
-  static_assert(
-      Verdict != many_sizes,
-      "tarn: [C10] size classes were given to a pool whose blocks have one size; use size_class_pool<...> for blocks of many "
-      "sizes, or static_size<Bytes>");
-  static_assert(Verdict != no_size,
-                "tarn: [C1] no policy was given for the axis size, so no block can be cut; add static_size<Bytes>, size_of<T> "
-                "or dynamic_size");
-  static_assert(Verdict != two_sizes, "tarn: [C2] two policies were given for the axis size; keep one");
-  static_assert(Verdict != two_lockings, "tarn: [C2] two policies were given for the axis locking; keep one");
-  static_assert(Verdict != two_growths, "tarn: [C2] two policies were given for the axis growth; keep one");
-  static_assert(Verdict != two_stores, "tarn: [C2] two policies were given for the axis store; keep one");
-  static_assert(Verdict != two_reuses, "tarn: [C2] two policies were given for the axis reuse; keep one");
-  static_assert(Verdict != two_retentions, "tarn: [C2] two policies were given for the axis retention; keep one");
-  static_assert(Verdict != two_exhaustions, "tarn: [C2] two policies were given for the axis exhaustion; keep one");
-  static_assert(Verdict != two_checkings, "tarn: [C2] two policies were given for the axis checking; keep one");
-  static_assert(Verdict != two_statistics, "tarn: [C2] two policies were given for the axis statistics; keep one");
-};
-
-// ---- the selection itself ------------------------------------------------------------------------------------------------
 
 /// Whether P is valid by itself, whatever it is combined with. A policy with parameters states this in `arguments_hold`, and
 /// the reason in `complaint`. It asserts nothing itself, so naming it causes no error, and using it causes one error here.
@@ -171,12 +94,20 @@ constexpr bool prefers_lifo() noexcept {
   else return Size::bytes() < batch_reuse<>::traits.min_block;
 }
 
+/// A store with an end has one chunk, whether or not it implies a growth policy.
+template <class Store>
+constexpr auto default_growth() noexcept {
+  if constexpr (bounded_store<Store>) return std::type_identity<no_growth<>>{};
+  else return std::type_identity<geometric_growth<>>{};
+}
+
 template <template <class...> class Pool, class... Ps>
 struct selected {
   using size = typename canonical<choose<axis::size, void, Ps...>>::type;
   using store = choose<axis::store, heap_store, Ps...>;
+  using default_growth = typename decltype(detail::default_growth<store>())::type;
   using default_reuse = std::conditional_t<prefers_lifo<size, store>(), lifo_reuse<>, batch_reuse<>>;
-  using type = Pool<size, choose<axis::locking, no_locking, Ps...>, choose<axis::growth, geometric_growth<>, Ps...>, store,
+  using type = Pool<size, choose<axis::locking, no_locking, Ps...>, choose<axis::growth, default_growth, Ps...>, store,
                     choose<axis::reuse, default_reuse, Ps...>, choose<axis::retention, keep_chunks, Ps...>,
                     choose<axis::exhaustion, report_exhaustion, Ps...>, choose<axis::checking, no_checking, Ps...>,
                     choose<axis::statistics, no_statistics, Ps...>>;

@@ -9,6 +9,7 @@
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/detail/call_frame.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/this_thread_number.h"
@@ -94,6 +95,29 @@ struct admission {
       s.checking.on_end(s.chunks, one, leaks);
       tell(s, one);
     }
+  }
+
+  /// From now on report_in_use() asks the pool, if its checking policy says so. Called with nothing held, before a store is.
+  static void be_listed(State& s) noexcept {
+    if constexpr (traits::checking::traits.tells_in_use) s.checking.be_listed(&s, report_in_use);
+  }
+  /// Reports the blocks in use, for each site or all at once. Returns how many.
+  TARN_COLD static std::size_t report_in_use(void* pool) noexcept {
+    State& s = *static_cast<State*>(pool);
+    std::size_t blocks = 0;
+    told_sites told;
+    do {
+      pending_report one;
+      std::array<const void*, 16> leaks;
+      {
+        [[maybe_unused]] const auto guard = core_guard(s);
+        s.checking.note_in_use(s.chunks, one, leaks, told);
+      }
+      if (!one.seen()) break;
+      blocks += one.what().leaked;
+      report(s, one);
+    } while (traits::has_sites && !told.is_over());
+    return blocks;
   }
 
   /// Reports every block that was written where it should not be. Returns how many.

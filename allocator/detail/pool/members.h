@@ -34,12 +34,13 @@ class pool_members {
  public:
   template <class Values>
   TARN_STEP constexpr explicit pool_members(const Values& values) noexcept : state_(values) {}
+  pool_members(const pool_members&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
 
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
   /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified.
   /// Throws: std::bad_alloc if the pool is exhausted; it is then unchanged.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {
+  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {  // changes the pool: not for a const one
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] throw std::bad_alloc();
     if constexpr (Traits::samples)
@@ -51,7 +52,7 @@ class pool_members {
 #endif
 
   /// Like allocate(), but returns null if the pool is exhausted.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate() noexcept {
+  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate() noexcept {  // not for a const pool
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return nullptr;
     if constexpr (Traits::samples)
@@ -65,7 +66,7 @@ class pool_members {
   /// without try_lock().
   /// Precondition: `block` came from this pool and was not freed since; it is not null. A checking policy reports a block that
   /// can't be freed; then, as for null, nothing happens.
-  void deallocate(void* block) noexcept {
+  void deallocate(void* block) noexcept {  // changes the pool: not for a const one
     if constexpr (refuses)
       if (block == nullptr || !path::admits_caller(state_)) [[unlikely]] return;
     if constexpr (Traits::samples)

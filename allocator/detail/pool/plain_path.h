@@ -25,6 +25,7 @@ struct plain_path {
   static constexpr bool admits(State&, void*) noexcept { return true; }
   static constexpr void tell(State&, notes) noexcept {}
   TARN_STEP static constexpr void tell_of_store(State&) noexcept {}
+  TARN_STEP static constexpr void be_listed(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 
   TARN_STEP static void* take(State& s) noexcept {

@@ -2,6 +2,7 @@
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_SAMPLED_PATH_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_SAMPLED_PATH_H_
 
+#include "tarn/allocator/detail/pool/admission.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/platform/config.h"
@@ -51,6 +52,7 @@ struct sampled_path {
 
  private:
   TARN_COLD static void* take_due(State& s) noexcept {
+    if constexpr (State::traits::checking::traits.tells_in_use) admission<State>::be_listed(s);
     [[maybe_unused]] const auto guard = core_guard(s);
     void* const block = s.checking.take(s.chunks.geometry().block_size(), s.chunks.geometry().block_alignment());
     if (block != nullptr) s.statistics.on_allocate(1);

@@ -67,6 +67,7 @@ struct slow_path {
     } else {
       do {
         be_asked(s);
+        path::be_listed(s);
         [[maybe_unused]] const auto growing = growth_guard(s);
         do {
           top_up(s, nullptr);
@@ -106,6 +107,7 @@ struct slow_path {
         if (blocks <= s.chunks.capacity()) return true;
       } else {
         be_asked(s);
+        path::be_listed(s);
         if (grow_to(s, blocks, one)) return true;
       }
     } while (!Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk

@@ -17,6 +17,7 @@
 #include "tarn/policies/checking/detail/guard_bytes.h"
 #include "tarn/policies/checking/detail/pool_names.h"
 #include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/this_thread_number.h"
@@ -34,7 +35,8 @@ class block_checks {
   using place = block_place<Traits, record>;
 
  public:
-  constexpr explicit block_checks(const Spec& spec) noexcept : name_(spec.name) {}
+  constexpr explicit block_checks(const Spec& spec) noexcept
+      : name_(spec.name), library_(std::is_constant_evaluated() ? &library_names : nullptr) {}
   constexpr void belongs_to(const void* pool) noexcept { pool_ = pool; }
 
   // ---- under the core guard ----------------------------------------------------------------------------------------------
@@ -63,9 +65,6 @@ class block_checks {
     if constexpr (Spec::guards) {
       if (!known.was_handed_out()) words_around(chunks, block).write(kept());
       else if (!is_as_left(chunks, block)) [[unlikely]] return status::damaged;
-    }
-    if constexpr (Spec::traits.knows_owner) {
-      if (sequence_ == 0) [[unlikely]] named_pools.enter(pool_, name_);
     }
     known.take(sequence_);
     return status::done;
@@ -129,21 +128,42 @@ class block_checks {
     report_misuse(what);
   }
 
+  /// The pool can be asked what is in use, until it ends.
+  void be_listed(void* pool, in_use_teller tell) noexcept
+    requires(Spec::traits.tells_in_use)
+  {
+    if (listed_.load(memory_order_relaxed) || listed_.exchange(true, memory_order_relaxed)) return;
+    static_cast<void>(&forget_names<void>);  // instantiates it
+    names_library* const library = library_ != nullptr ? library_ : &library_names;
+    library->begin();
+    named_pools.enter(pool, name_, tell, library);
+  }
   /// The pool ends. \param leaks  the first blocks that are still in use
   void on_end(chunks_type& chunks, pending_report& one, std::span<const void*> leaks) noexcept {
+    if (listed_.load(memory_order_relaxed)) named_pools.leave(pool_);
+    ended_ = true;
+    told_sites told;
+    note_in_use(chunks, one, leaks, told, true);
+  }
+  /// Notes the blocks in use, and lists the first of them; if their sites are known and not `all` are asked for, those of one
+  /// site that wasn't told.
+  void note_in_use(chunks_type& chunks, pending_report& one, std::span<const void*> leaks, told_sites& told,
+                   bool all = !Spec::traits.has_sites) noexcept {
     std::size_t n = 0;
     const record* first = nullptr;
     chunks.each([&](chunk& c) {
       for (place at{&c, 0}; at.slot != at.records().ready(); ++at.slot) {
         if (!at.records().in_use(at.slot)) continue;
-        if (n == 0) first = at.records().find(at.slot);
+        const record* const its = at.records().find(at.slot);
+        if constexpr (Spec::traits.has_sites)
+          if (!all && (told.has(its->site) || (n != 0 && !told.is_full() && !same_site(its->site, first->site)))) continue;
+        if (n == 0) first = its;
         if (n < leaks.size()) leaks[n] = at.block(chunks);
         ++n;
       }
     });
-    if constexpr (Spec::traits.knows_owner) named_pools.leave(pool_);
-    ended_ = true;
     if (n == 0) return;
+    if constexpr (Spec::traits.has_sites) told.add(first->site);
     misuse& what = one.note(misuse_kind::leak, nullptr);
     what.leaked = n;
     if constexpr (Spec::lists_leaks) what.leaks = leaks.first(smaller(n, leaks.size()));
@@ -210,9 +230,11 @@ class block_checks {
   }
 
   const char* name_;
+  names_library* library_;  // of a static object: the library whose it is
   const void* pool_ = nullptr;
   std::uint64_t sequence_ = 0;
   atomic_word<std::uint64_t> owner_ = 0;
+  atomic_word<bool> listed_ = false;
   bool ended_ = false;
 };
 

@@ -30,13 +30,18 @@
 
 namespace tarn::detail {
 
+/// Slots of all pools. The others get none: where they would use up the process's mappings, no thread could be made any more.
+TARN_ONE_IN_PROCESS inline constinit atomic_word<std::size_t> slots_of_process = 0;
+inline constexpr std::size_t most_slots_of_process = 16'000;
+
 /// Constant-initialised, without a destructor: an owner that ends before the process calls end(). Not thread-safe, except for
 /// owns() and find(). Without mmap, it never has a block.
 ///
 /// take() and give() are a system call each: 1.4 us together (Linux 6.18 in a virtual machine, Xeon with AMX); spread over 5000
 /// pairs, 0.3 ns. owns() takes 0.2 ns. A block larger than a page takes one call more, and its pages are new each time: 3.7 us
 /// with 16 KiB. Memory: a page for each slot that was ever in use (16: 64 KiB) and one for the records; blocks larger than a
-/// page hold theirs while they are live. Mappings: two for each slot, of which Linux allows a process 65,530.
+/// page hold theirs while they are live. Mappings: two for each slot, of which Linux allows a process 65,530; so all pools have
+/// at most 16,000 slots, or one pool more than that.
 class guarded_slots {
  public:
   constexpr explicit guarded_slots(std::uint32_t slots = 16) noexcept : slots_(slots) {}
@@ -136,6 +141,7 @@ class guarded_slots {
     const std::size_t bytes = page_ + record_bytes(page_) + extent;
     memory_tools::unpoison(start, bytes);
     system_pages::release(start, bytes);
+    slots_of_process.fetch_sub(slots_, memory_order_relaxed);
   }
 
  private:
@@ -187,10 +193,12 @@ class guarded_slots {
     const std::size_t extent = add(multiply(add(slot_bytes, page), slots_), page);
     const std::size_t front = page + record_bytes(page);
     if (slots_ == 0 || extent > size_limit) return false;
-    std::byte* const start = system_pages::reserve(front + extent);
-    if (start == nullptr) return false;
-    if (!system_pages::allow(start + page, front - page)) {
-      system_pages::release(start, front + extent);
+    const std::size_t others = slots_of_process.fetch_add(slots_, memory_order_relaxed);
+    const bool may = others == 0 || others + slots_ <= most_slots_of_process;
+    std::byte* const start = may ? system_pages::reserve(front + extent) : nullptr;
+    if (start == nullptr || !system_pages::allow(start + page, front - page)) {
+      if (start != nullptr) system_pages::release(start, front + extent);
+      slots_of_process.fetch_sub(slots_, memory_order_relaxed);
       return false;
     }
     records_ = reinterpret_cast<slot_record*>(start + page);

@@ -8,6 +8,7 @@
 
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/platform/cancellation.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -174,6 +175,7 @@ inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) no
 }
 
 inline void print_misuse(const misuse& what) noexcept {
+  const detail::uncancelled whole;
   char text[1024];
   const std::size_t length = to_text(what, text, sizeof text - 1);
   text[length] = '\n';

@@ -1,11 +1,13 @@
-// The checked pools of the process by address, so that a report can name the pool that a block belongs to. Entering and looking
-// up need no lock and no memory: a report must need neither.
+// The checked pools of the process by address, so that a report can name the pool that a block belongs to, and all can be asked
+// what is in use. Entering and looking up need no lock and no memory: a report must need neither.
 #ifndef TARN_POLICIES_CHECKING_DETAIL_POOL_NAMES_H_
 #define TARN_POLICIES_CHECKING_DETAIL_POOL_NAMES_H_
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 
+#include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 
@@ -16,25 +18,38 @@
 
 namespace tarn::detail {
 
-/// At most 256. Further pools work as well, but aren't named in reports of other pools.
+/// At most `most`. Further pools work as well, but aren't named in reports of other pools, nor asked.
 class pool_names {
  public:
-  void enter(const void* pool, const char* name) noexcept {
+  static constexpr std::size_t most = 1024;
+
+  /// \param library  with whose end the pool ends, or the code that tells
+  void enter(void* pool, const char* name, in_use_teller tell = nullptr, const void* library = nullptr) noexcept {
     for (entry& e : entries_) {
-      const void* none = nullptr;
+      void* none = nullptr;
       if (e.pool.load(memory_order_relaxed) == nullptr &&
           e.pool.compare_exchange_strong(none, pool, memory_order_acquire, memory_order_relaxed)) {
+        e.library.store(library, memory_order_relaxed);
         e.name.store(name, memory_order_release);
+        e.tell.store(tell, memory_order_release);
         return;
       }
     }
   }
   void leave(const void* pool) noexcept {
-    for (entry& e : entries_) {
-      if (e.pool.load(memory_order_relaxed) != pool) continue;
-      e.name.store(nullptr, memory_order_relaxed);
-      e.pool.store(nullptr, memory_order_release);
-    }
+    for (entry& e : entries_)
+      if (e.pool.load(memory_order_relaxed) == pool) e.clear();
+  }
+  void leave_library(const void* library) noexcept {
+    for (entry& e : entries_)
+      if (e.pool.load(memory_order_relaxed) != nullptr && e.library.load(memory_order_relaxed) == library) e.clear();
+  }
+  /// Has every pool report what is in use. Returns how many blocks. Precondition: no pool ends meanwhile.
+  std::size_t tell_all() const noexcept {
+    std::size_t blocks = 0;
+    for (const entry& e : entries_)
+      if (const in_use_teller tell = e.tell.load(memory_order_acquire)) blocks += tell(e.pool.load(memory_order_relaxed));
+    return blocks;
   }
   /// The name of a pool that is entered, or null. A name may end with its pool: look up living pools only.
   const char* find(const void* pool) const noexcept {
@@ -45,13 +60,45 @@ class pool_names {
 
  private:
   struct entry {
-    atomic_word<const void*> pool = nullptr;
+    atomic_word<void*> pool = nullptr;
     atomic_word<const char*> name = nullptr;
+    atomic_word<in_use_teller> tell = nullptr;
+    atomic_word<const void*> library = nullptr;
+
+    void clear() noexcept {
+      tell.store(nullptr, memory_order_relaxed);
+      name.store(nullptr, memory_order_relaxed);
+      pool.store(nullptr, memory_order_release);
+    }
   };
-  std::array<entry, 256> entries_;
+  std::array<entry, most> entries_;
 };
 
 TARN_ONE_IN_PROCESS inline constinit pool_names named_pools;
+
+/// A library that has checked pools. When it is unloaded, they and the code that tells of them are gone. When the process ends,
+/// they stay, so that it can be asked after its last static object.
+struct names_library {
+  atomic_word<bool> begun = false;
+  atomic_word<bool> process_ends = false;
+  void (*const at_first)() noexcept;  // the library's own function, whichever library calls
+
+  void begin() noexcept {
+    if (!begun.exchange(true, memory_order_relaxed)) at_first();
+  }
+};
+TARN_ONE_IN_LIBRARY void begin_of_names() noexcept;
+TARN_ONE_IN_LIBRARY inline constinit names_library library_names{.at_first = begin_of_names};
+/// Called before forget_names() when the process ends, after it when the library is unloaded.
+TARN_ONE_IN_LIBRARY inline void note_end_of_process() noexcept {
+  library_names.process_ends.store(true, memory_order_relaxed);
+}
+TARN_ONE_IN_LIBRARY inline void begin_of_names() noexcept { std::atexit(note_end_of_process); }
+/// A template, so that only programs with checked pools have it.
+template <class>
+TARN_AT_UNLOAD static void forget_names() noexcept {
+  if (!library_names.process_ends.load(memory_order_relaxed)) named_pools.leave_library(&library_names);
+}
 
 /// Copies bytes from any address, valid or not. Returns whether it could.
 inline bool read_anywhere([[maybe_unused]] const void* from, [[maybe_unused]] void* to,

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn::detail {
 
 /// When, and by whom, as numbers that the caller chooses.

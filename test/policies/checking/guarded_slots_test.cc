@@ -442,6 +442,18 @@ BOOST_AUTO_TEST_CASE(nothing_is_mapped_before_the_first_use_nor_after_the_end) {
   BOOST_TEST(ended == 105u);
 }
 
+BOOST_AUTO_TEST_CASE(all_together_have_a_bound) {
+  const std::size_t used = tarn::detail::slots_of_process.load(tarn::detail::memory_order_relaxed);
+  guarded_slots rest(static_cast<std::uint32_t>(tarn::detail::most_slots_of_process - used));
+  guarded_slots one_more(1);
+  BOOST_TEST(rest.take(64, 8) != nullptr);
+  BOOST_TEST(one_more.take(64, 8) == nullptr);
+  rest.end();
+  BOOST_TEST(one_more.take(64, 8) != nullptr);
+  one_more.end();
+  BOOST_TEST(tarn::detail::slots_of_process.load(tarn::detail::memory_order_relaxed) == used);
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   constexpr std::size_t huge = static_cast<std::size_t>(-1);
   slots from(2);

@@ -1,5 +1,5 @@
-// The checked pools of the process by address: 256 have names, further ones are left out; and bytes at an address that need not
-// be anything.
+// The checked pools of the process by address: 1024 have names, further ones are left out; which of them are asked what is in
+// use; and bytes at an address that need not be anything.
 #include <boost/test/unit_test.hpp>
 
 #include <array>
@@ -21,7 +21,7 @@ namespace {
 
 using tarn::detail::pool_names;
 using tarn::detail::read_anywhere;
-constexpr std::size_t most = 256;
+constexpr std::size_t most = pool_names::most;
 
 struct stand_in_pool {};
 
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_pool_is_named_from_when_it_enters_until_it_leaves) {
   for (const stand_in_pool& p : pools) BOOST_TEST(names.find(&p) == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(the_257th_is_left_out_until_another_leaves) {
+BOOST_AUTO_TEST_CASE(one_too_many_is_left_out_until_another_leaves) {
   pool_names names;
   std::vector<stand_in_pool> pools(most + 2);
   for (std::size_t i = 0; i != most + 1; ++i) names.enter(&pools[i], "pool");
@@ -95,6 +95,32 @@ BOOST_AUTO_TEST_CASE(threads_enter_and_leave_at_once) {
   std::vector<stand_in_pool> more(most);  // no entry was lost
   for (stand_in_pool& p : more) names.enter(&p, "after");
   for (stand_in_pool& p : more) BOOST_TEST(names.find(&p) != nullptr);
+}
+
+std::vector<void*> asked;
+std::size_t tell(void* pool) noexcept {
+  asked.push_back(pool);
+  return asked.size();
+}
+
+BOOST_AUTO_TEST_CASE(those_are_asked_that_can_tell_and_are_there) {
+  pool_names names;
+  std::array<stand_in_pool, 4> pools;
+  const char library = 0;
+  names.enter(&pools[0], "silent");
+  names.enter(&pools[1], "tells", tell);
+  names.enter(&pools[2], "of a library", tell, &library);
+  names.enter(&pools[3], "leaves", tell);
+  names.leave(&pools[3]);
+  asked.clear();
+  BOOST_TEST(names.tell_all() == 1u + 2u);
+  BOOST_TEST((asked == std::vector<void*>{&pools[1], &pools[2]}));
+  names.leave_library(&library);
+  asked.clear();
+  BOOST_TEST(names.tell_all() == 1u);
+  BOOST_TEST((asked == std::vector<void*>{&pools[1]}));
+  BOOST_TEST(names.find(&pools[2]) == nullptr);
+  BOOST_TEST(names.find(&pools[0]) == std::string("silent"));
 }
 
 #if defined(__linux__)

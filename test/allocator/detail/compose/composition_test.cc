@@ -43,6 +43,21 @@ static_assert(any_order<tarn::size_of<double>, tarn::no_statistics, tarn::no_che
 static_assert(same<tarn::static_pool<struct tag, block, tarn::lifo_reuse<>, tarn::page_store<>>::body,
                    tarn::static_pool<struct tag, tarn::page_store<>, tarn::lifo_reuse<>, block>::body>);
 
+// A store of one's own that has an end, and doesn't say what follows: one chunk, and no growth to drop.
+struct bytes_of_ones_own {
+  using axis = tarn::axis::store;
+  static constexpr tarn::store_traits traits{.bounded = true};
+  template <class Traits>
+  struct source {
+    constexpr explicit source(const bytes_of_ones_own&) noexcept {}
+    std::size_t room(std::size_t) const noexcept { return 0; }
+    tarn::detail::memory acquire(std::size_t, std::size_t) noexcept { return {}; }
+    void release(tarn::detail::memory, std::size_t) noexcept {}
+  };
+};
+static_assert(same<axes_of<block, bytes_of_ones_own>::growth, tarn::no_growth<>>);
+static_assert(same<axes_of<block, bytes_of_ones_own>::reuse, tarn::lifo_reuse<>>);
+
 // Naming a default changes nothing.
 static_assert(same<tarn::pool<block>,
                    tarn::pool<tarn::no_statistics, block, tarn::no_checking, tarn::report_exhaustion, tarn::keep_chunks,

@@ -1,0 +1,157 @@
+// report_in_use(): what is in use now, in pools that never end as well as in those that do.
+#include <boost/test/unit_test.hpp>
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/allocator/static_pool.h"
+#include "tarn/allocator/stl_allocator.h"
+#include "tarn/test/misuse/reports.h"
+
+namespace tarn::test {
+namespace {
+
+struct letter {
+  ~letter() { text = 0; }
+  int text = 1;
+};
+
+struct card {
+  int number = 0;
+  DECLARE_MEMORY_POOL_WITH(card, mutex_locking<>, checked)
+};
+
+// Of this program's last object: what is still in use after it is asked about at the very end.
+struct last_tag;
+using last_pool = static_pool<last_tag, static_size<40>, checked>;
+struct last_object {
+  last_object() : block(last_pool::instance().allocate()), other(last_pool::instance().allocate()) {}
+  ~last_object() { last_pool::instance().deallocate(other); }
+  void* block;
+  void* other;
+} last;
+
+std::size_t at_the_end = 0;
+void count_at_the_end(const misuse& what) noexcept {
+  if (what.kind == misuse_kind::leak && std::string(what.pool_name).find("last_tag") != std::string::npos)
+    at_the_end += what.leaked;
+}
+[[gnu::destructor]] void after_the_last_object() {
+  set_misuse_handler(count_at_the_end);
+  report_in_use();
+  if (at_the_end != 1) _exit(99);
+}
+
+/// The reports of one question without those of pools that other cases or this program keep in use.
+std::vector<report> reports_of(const char* pool_name) {
+  std::vector<report> found;
+  recorder keeping;
+  report_in_use();
+  for (const report& one : recorder::seen())
+    if (one.pool_name.find(pool_name) != std::string::npos) found.push_back(one);
+  return found;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(in_use)
+
+BOOST_AUTO_TEST_CASE(every_checked_pool_is_asked) {
+  const std::size_t before = [] {
+    recorder keeping;
+    return report_in_use();
+  }();
+  pool<static_size<64>, checked> blocks{checked{"blocks"}};
+  pool<static_size<64>, thread_cached<>, checked> cached{checked{"cached"}};
+  pool<static_size<64>, sampled_guard_pages<1, checked>> sampled;
+  object_pool<letter, checked> letters{checked{"letters"}};
+  size_class_pool<checked> classes;
+  std::list<int, stl_allocator<int, checked>> list(3);
+
+  void* const a = blocks.allocate();
+  void* const b = cached.allocate();
+  void* const c = sampled.allocate();
+  letter* const d = letters.construct();
+  void* const e = classes.allocate(24, 8);
+  card* const f = new card;
+
+  BOOST_TEST(reports_of("blocks").size() == 1u);
+  BOOST_TEST(reports_of("cached").size() == 1u);
+  BOOST_TEST(reports_of("letters").size() == 1u);
+  BOOST_TEST(reports_of("card").size() == 1u);
+  BOOST_REQUIRE(reports_of("stl_pools").size() == 1u);
+  BOOST_TEST(reports_of("stl_pools")[0].what.leaked == 3u);
+  const report one = reports_of("blocks")[0];
+  BOOST_TEST((one.what.kind == misuse_kind::leak));
+  BOOST_TEST(one.what.leaked == 1u);
+  BOOST_REQUIRE(one.leaks.size() == 1u);
+  BOOST_TEST(one.leaks[0] == a);
+  {
+    recorder keeping;
+    BOOST_TEST(report_in_use() == before + 9);
+  }
+
+  blocks.deallocate(a);
+  cached.deallocate(b);
+  sampled.deallocate(c);
+  letters.destroy(d);
+  classes.deallocate(e, 24, 8);
+  delete f;
+  list.clear();
+  recorder keeping;
+  BOOST_TEST(report_in_use() == before);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_has_ended_is_not_asked) {
+  {
+    recorder keeping;
+    pool<static_size<64>, checked> ending{checked{"ending"}};
+    static_cast<void>(ending.try_allocate() == nullptr);
+    BOOST_TEST(recorder::seen().empty());
+  }
+  BOOST_TEST(reports_of("ending").empty());
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_one_site_are_one_report) {
+  object_pool<letter, checked_with<sites>> letters{checked_with<sites>{"sited"}};
+  std::vector<letter*> held;
+  for (int i = 0; i != 3; ++i) held.push_back(letters.here({"here.cc", 1}).construct());
+  held.push_back(letters.here({"there.cc", 1}).construct());
+  held.push_back(letters.here({"here.cc", 2}).construct());
+  held.push_back(letters.here({"here.cc", 1}).construct());
+  held.push_back(letters.construct());
+
+  const std::vector<report> reports = reports_of("sited");
+  BOOST_REQUIRE(reports.size() == 4u);
+  const std::size_t blocks[] = {4, 1, 1, 1};
+  for (std::size_t i = 0; i != 4; ++i) BOOST_TEST(reports[i].what.leaked == blocks[i]);
+  BOOST_TEST(reports[0].text.find("here.cc:1") != std::string::npos);
+  BOOST_TEST(reports[1].text.find("there.cc:1") != std::string::npos);
+  BOOST_TEST(reports[2].text.find("here.cc:2") != std::string::npos);
+  BOOST_TEST(reports[3].what.file == nullptr);
+  for (letter* const one : held) letters.destroy(one);
+  BOOST_TEST(reports_of("sited").empty());
+}
+
+BOOST_AUTO_TEST_CASE(more_sites_than_can_be_kept_apart_are_the_last_report) {
+  object_pool<letter, checked_with<sites>> letters{checked_with<sites>{"many"}};
+  std::vector<letter*> held;
+  for (unsigned line = 1; line != 41; ++line) held.push_back(letters.here({"many.cc", line}).construct());
+  const std::vector<report> reports = reports_of("many");
+  BOOST_REQUIRE(reports.size() == 16u);
+  BOOST_TEST(reports[14].what.leaked == 1u);
+  BOOST_TEST(reports[15].what.leaked == 25u);
+  for (letter* const one : held) letters.destroy(one);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace tarn::test
