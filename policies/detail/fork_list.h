@@ -134,6 +134,7 @@ class fork_list {
   }
   /// Whether the library's handlers act.
   bool is_first(const fork_library& library) noexcept {
+    if (holds_all()) return false;  // another's have
     const held lock(mutex_);
     return libraries_ == &library;
   }
@@ -149,7 +150,7 @@ class fork_list {
   // ---- the fork ----------------------------------------------------------------------------------------------------------
 
   void before(fork_position& me) noexcept {
-    forking_.lock();
+    lock_forking(me);
     gate.close(me, patience);
     taking_.store(1, memory_order_relaxed);
     mutex_.lock();
@@ -178,6 +179,13 @@ class fork_list {
   }
 
  private:
+  /// Under a group_guard the caller is inside the gate, and another fork waits for it: it may pass the caller.
+  void lock_forking(fork_position& me) noexcept {
+    const bool can_be_passed = me.depth != 0 && !me.at_store;
+    if (can_be_passed) gate.go_to_store(me);
+    forking_.lock();
+    if (can_be_passed) gate.come_back(me);
+  }
   void unlink(fork_member& m) noexcept {
     (m.previous_ != nullptr ? m.previous_->next_ : first_) = m.next_;
     if (m.next_ != nullptr) m.next_->previous_ = m.previous_;
