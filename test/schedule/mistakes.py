@@ -22,6 +22,10 @@ SCHEDULED = [
     (1, "using atomic = atomic_word<T>;", "using atomic = test::scheduled_atomic<T>;"),
     (1, "static thread_ids<atomic_word>& ids()", "static thread_numbers& ids()"),
     (1, "return this_thread;", "return test::record_of_thread<thread_record>();"),
+    (1, "TARN_ONE_IN_PROCESS inline constinit ids_at_fork process_ids_at_fork;", ""),  # forks_test has forks
+    (1, "process_ids_at_fork.admits(ids_at_fork::act);", ""),
+    (1, "if (step == fork_step::renew) process_ids.keep_only(this_thread.id);", "static_cast<void>(step);"),
+    (1, "Atomic<bool> is_changing", "atomic_word<bool> is_changing"),
     (None, "process_ids", "thread_numbers::of_thread()"),
 ]
 SMALL = [(2, "std::size_t{16} << size", "std::size_t{4} << size")]
