@@ -8,6 +8,7 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/policies/detail/fork_handlers.h"
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/this_thread_number.h"
