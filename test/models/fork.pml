@@ -20,10 +20,12 @@
  *     give_back_all m.phase_.store m.act_
  *     wait_for_fork taking_.load
  *   mirrors policies/detail/store_mutex.h
- *     begin         process_forks.holds_all process_forks.gate.enter process_forks.gate.come_back
- *     end           process_forks.gate.leave process_forks.gate.go_to_store
- *     lock          stay.now.begin lock_at_once mutex_.lock holder_.store stay.keep
- *     unlock        holder_.store mutex_.unlock stay.end */
+ *     inside_gate   is_outermost process_forks.gate.enter begin_inner
+ *     ~inside_gate  process_forks.gate.leave process_forks.gate.go_to_store
+ *     begin_inner   process_forks.gate.come_back
+ *     ~store_call   process_forks.gate.come_back
+ *     lock          mutex_.try_lock mutex_.lock
+ *     unlock        holder_.store mutex_.unlock */
 
 #ifndef FORKERS
 #define FORKERS 1
@@ -68,7 +70,7 @@ inline come_back() { at_store-- }
 inline come_back() { atomic { !passing -> at_store-- } }
 #endif
 
-/* store_mutex::lock, inside */
+/* store_mutex::lock */
 inline lock_growth(p) {
   if
   :: lock(growth[p])

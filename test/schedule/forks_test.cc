@@ -116,7 +116,7 @@ class fork_world {
   }
   void grow(pool& p, char op) {
     p.admits(pool::act);
-    const std::lock_guard growing(p.growth);
+    const typename Types::growth_mutex::guard growing(p.growth);
     p.grower = the_scheduler.current();
     change(p, p.grown);
     {

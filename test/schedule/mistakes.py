@@ -94,7 +94,6 @@ FORKS = [
     (1, "fork_member* first_ = nullptr;", "test::watched<fork_member*> first_ = nullptr;"),
     (1, "fork_member* next_ = nullptr;", "test::watched<fork_member*> next_ = nullptr;"),
     (1, "fork_member* previous_ = nullptr;", "test::watched<fork_member*> previous_ = nullptr;"),
-    (1, "gate_stay stay_;                         //", "test::watched<gate_stay> stay_;  //"),
 ]
 TAKE_LEAVES = ("    for (fork_member* m = first_; m != nullptr; m = m->next_) "
                "m->phase_.store(fork_member::phase::taken, memory_order_release);\n"
@@ -169,19 +168,19 @@ TABLES = {
                 relaxed("seen | passing, memory_order_acquire, memory_order_acquire")],
             # stays and calls
             "grows_outside": [
-                (1, "else if (me().depth == 0) process_forks.gate.enter(me()), how_ = how::outermost;\n    ", "")],
-            "depth_forgotten": [(1, "else if (me().depth == 0) process", "else if (true) process")],
+                (1, "if (is_outermost()) process_forks.gate.enter(me()), how_ = how::outermost;\n    else begin_inner();",
+                 "begin_inner();")],
+            "depth_forgotten": [(1, "return me().depth == 0 && !process_forks.holds_all();", "return !process_forks.holds_all();")],
             "inner_stay_at_store": [
-                (1, "else if (me().at_store) process_forks.gate.come_back(me()), how_ = how::from_store;\n    ", "")],
+                (1, "if (me().at_store && !process_forks.holds_all()) process_forks.gate.come_back(me()), "
+                    "how_ = how::from_store;", "")],
             "inner_stay_keeps_back": [(1, "if (how_ == how::from_store) process_forks.gate.go_to_store(me());", "")],
             "store_call_untold": [
                 (1, "counts_(me().depth != 0 && !me().at_store && !process_forks.holds_all())", "counts_(false)")],
             "waits_inside": [(1, "const store_call wait;", "")],
-            "growth_not_renewed": [(1, "    renew(mutex_);\n    holder_", "    holder_")],
+            "growth_not_renewed": [(1, "    if (holder != 0) mutex_.unlock();\n    renew(mutex_);\n", "")],
             "unnoted_not_renewed": [
-                (1, "if (holder_.load(memory_order_relaxed) == test::number_of_thread()) return;",
-                 "if (holder_.load(memory_order_relaxed) == test::number_of_thread() ||\n"
-                 "        holder_.load(memory_order_relaxed) == 0)\n      return;")],
+                (1, "if (holder != 0) mutex_.unlock();", "if (holder == 0) return;\n    mutex_.unlock();")],
             # the list
             "entered_twice": [
                 (1, "if (m.phase_.load(memory_order_relaxed) != fork_member::phase::apart) return;", "")],
