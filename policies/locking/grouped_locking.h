@@ -43,13 +43,12 @@ struct group_mutexes {
   /// store, where it changes no pool, and the fork passes it.
   static void act(fork_member&, fork_step step) noexcept {
     const bool is_mine = held != 0;
-    if (!is_mine && (!is_guarded || step == fork_step::renew)) act_on_leaf(hot, step);
+    if (!is_mine && !is_guarded) act_on_leaf(hot, step);
     if (step != fork_step::renew) return;
     growth.renew_in_child();
+    if (is_mine) act_on_leaf(hot, step), hot.lock();
+    else if (is_guarded) renew(hot);
     is_guarded = is_mine;
-    if (!is_mine) return;
-    act_on_leaf(hot, step);
-    hot.lock();
   }
 
   /// Locks the leaf mutex, unless a group_guard of this thread holds both.

@@ -178,9 +178,12 @@ TABLES = {
             "store_call_untold": [
                 (1, "counts_(me().depth != 0 && !me().at_store && !process_forks.holds_all())", "counts_(false)")],
             "waits_inside": [(1, "const store_call wait;", "")],
-            "growth_not_renewed": [(1, "    if (holder != 0) mutex_.unlock();\n    renew(mutex_);\n", "")],
+            "growth_not_renewed": [
+                (1, "    if (is_mine) mutex_.unlock();\n    renew(mutex_);\n    if (is_mine) mutex_.lock();\n    else holder_",
+                 "    if (!is_mine) holder_")],
             "unnoted_not_renewed": [
-                (1, "if (holder != 0) mutex_.unlock();", "if (holder == 0) return;\n    mutex_.unlock();")],
+                (1, "if (is_mine) mutex_.unlock();",
+                 "if (holder_.load(memory_order_relaxed) == 0) return;\n    if (is_mine) mutex_.unlock();")],
             # the list
             "entered_twice": [
                 (1, "if (m.phase_.load(memory_order_relaxed) != fork_member::phase::apart) return;", "")],
