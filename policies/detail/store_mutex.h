@@ -144,8 +144,8 @@ class store_mutex {
     bool holds_ = true;
   };
 
-  /// If its holder is this thread, it is locked again. If nobody is noted, a thread that waited, and so was at a store, may have
-  /// locked it just before the fork.
+  /// If its holder is this thread, it is locked again. If nobody is noted, a thread that waited, and so was at a store, may
+  /// have locked it just before the fork.
   void renew_in_child() {
     const bool is_mine = holder_.load(memory_order_relaxed) == this_thread_number();
     if (is_mine) mutex_.unlock();

@@ -168,9 +168,9 @@ TABLES = {
                 relaxed("seen | passing, memory_order_acquire, memory_order_acquire")],
             # stays and calls
             "grows_outside": [
-                (1, "if (is_outermost()) process_forks.gate.enter(me()), how_ = how::outermost;\n    else begin_inner();",
-                 "begin_inner();")],
-            "depth_forgotten": [(1, "return me().depth == 0 && !process_forks.holds_all();", "return !process_forks.holds_all();")],
+                (1, "if (is_outermost()) process_forks.gate.enter(me()), how_ = how::outermost;\n    else begin", "begin")],
+            "depth_forgotten": [
+                (1, "return me().depth == 0 && !process_forks.holds_all();", "return !process_forks.holds_all();")],
             "inner_stay_at_store": [
                 (1, "if (me().at_store && !process_forks.holds_all()) process_forks.gate.come_back(me()), "
                     "how_ = how::from_store;", "")],
