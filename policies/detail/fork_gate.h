@@ -3,7 +3,8 @@
 // store and no growth guard is half way.
 //
 // A store may wait for a lock of the program, whose holder waits at the closed gate. So the fork waits for a moment only; then
-// it continues past the threads that are at a store, and each of those waits, when it comes back, until the fork is over.
+// it continues as soon as all that are inside are at a store at once, and each of those waits, when it comes back, until the
+// fork is over. Until then they come and go: one that is waited for may itself wait for one that comes back.
 //
 //   inside   threads inside, counted once each             at_store   those of them that are at a store, or wait for a
 //   closed   newcomers wait                                           growth guard, whose holder may be at a store
@@ -76,11 +77,13 @@ class fork_gate {
       if (inside(seen) == own) return;
       wait_while(word_.address(), seen, patience - waited);
     }
-    word_.fetch_or(passing, memory_order_acquire);
-    for (;;) {
-      const unsigned seen = word_.load(memory_order_acquire);
-      if (inside(seen) - own == at_store(seen) - own_at_store) return;
-      wait_while(word_.address(), seen);
+    for (unsigned seen = word_.load(memory_order_acquire);;) {
+      if (inside(seen) - own != at_store(seen) - own_at_store) {
+        wait_while(word_.address(), seen);
+        seen = word_.load(memory_order_acquire);
+      } else if (word_.compare_exchange_weak(seen, seen | passing, memory_order_acquire, memory_order_acquire)) {
+        return;
+      }
     }
   }
   void open() noexcept {

@@ -14,9 +14,7 @@
 #define TARN_POLICIES_DETAIL_FORK_LIST_H_
 
 #include <cstdint>
-#include <cstdlib>
 #include <new>
-#include <type_traits>
 
 #include "tarn/policies/detail/fork_gate.h"
 #include "tarn/policies/detail/this_thread_number.h"
@@ -25,11 +23,6 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/waiting.h"
-
-#if __has_include(<pthread.h>) && __has_include(<unistd.h>)
-#include <pthread.h>
-#define TARN_HAS_FORK 1
-#endif
 
 namespace tarn::detail {
 
@@ -125,6 +118,7 @@ class fork_list {
   }
   /// Whether the library's handlers act.
   bool is_first(const fork_library& library) noexcept {
+    if (holds_all()) return false;  // another's have
     const held lock(mutex_);
     return libraries_ == &library;
   }
@@ -141,7 +135,7 @@ class fork_list {
   // ---- the fork ----------------------------------------------------------------------------------------------------------
 
   void before(fork_position& me) noexcept {
-    forking_.lock();
+    lock_forking(me);
     gate.close(me, patience);
     taking_.store(1, memory_order_relaxed);
     mutex_.lock();
@@ -176,6 +170,13 @@ class fork_list {
     while (*at != nullptr && *at != library) at = &(*at)->next;
     return at;
   }
+  /// Under a group_guard the caller is inside the gate, and another fork waits for it: it may pass the caller.
+  void lock_forking(fork_position& me) noexcept {
+    const bool can_be_passed = me.depth != 0 && !me.at_store;
+    if (can_be_passed) gate.go_to_store(me);
+    forking_.lock();
+    if (can_be_passed) gate.come_back(me);
+  }
   void unlink(fork_member& m) noexcept {
     (m.previous_ != nullptr ? m.previous_->next_ : first_) = m.next_;
     if (m.next_ != nullptr) m.next_->previous_ = m.previous_;
@@ -197,54 +198,6 @@ class fork_list {
   atomic_word<std::uint64_t> forker_ = 0;  // the thread that holds all
 };
 
-TARN_ONE_IN_PROCESS inline constinit fork_list process_forks;
-TARN_ONE_IN_PROCESS inline constinit thread_local fork_position fork_position_of_thread;
-
-// Functions of a library's own, as its variable is: another's would install handlers that go with that one.
-TARN_ONE_IN_LIBRARY void install_fork_handlers() noexcept;
-TARN_ONE_IN_LIBRARY inline constinit fork_library library_forks{.list = process_forks, .install = install_fork_handlers};
-TARN_ONE_IN_LIBRARY inline void before_fork() noexcept {
-  if (process_forks.is_first(library_forks)) process_forks.before(fork_position_of_thread);
-}
-TARN_ONE_IN_LIBRARY inline void after_fork_in_parent() noexcept { process_forks.after_in_parent(); }
-TARN_ONE_IN_LIBRARY inline void after_fork_in_child() noexcept { process_forks.after_in_child(fork_position_of_thread); }
-TARN_ONE_IN_LIBRARY inline void at_end_of_library() noexcept { process_forks.remove(library_forks); }
-/// Registering may allocate, so nothing is held.
-TARN_ONE_IN_LIBRARY inline void install_fork_handlers() noexcept {
-  if (library_forks.is_installed.exchange(true, memory_order_relaxed)) return;
-#if defined(TARN_HAS_FORK)
-  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)  // there is no memory: the next tries again
-    return library_forks.is_installed.store(false, memory_order_relaxed);
-#endif
-  process_forks.add(library_forks);
-  std::atexit(at_end_of_library);
-}
-/// Handlers that are registered first run last before a fork: then those of the program have locked what they need. A template,
-/// so that only programs with such mutexes have it.
-struct TARN_ONE_IN_LIBRARY early_fork_handlers {
-  TARN_STEP early_fork_handlers() noexcept { install_fork_handlers(); }
-};
-template <class>
-TARN_FIRST_AT_LOAD static const early_fork_handlers fork_handlers;
-
-constexpr fork_member::fork_member() noexcept
-    : library_(std::is_constant_evaluated() ? &library_forks : nullptr), is_static_(std::is_constant_evaluated()) {}
-inline bool fork_member::admits_slow(handler act) noexcept {
-  fork_library* library = library_.load(memory_order_relaxed);
-  if (library == nullptr) library = &library_forks;
-  fork_list& list = library->list;
-  if (list.holds_all()) return false;
-  if (phase_.load(memory_order_acquire) == phase::taken) return list.wait_for_fork(), true;
-  library->install();
-  list.add(*this, act, library);
-  return true;
-}
-inline void fork_member::leave() noexcept {
-  if (fork_library* const library = library_.load(memory_order_acquire)) library->list.remove(*this);
-}
-
 }  // namespace tarn::detail
-
-#undef TARN_HAS_FORK
 
 #endif  // TARN_POLICIES_DETAIL_FORK_LIST_H_

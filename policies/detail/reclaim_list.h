@@ -118,16 +118,16 @@ class reclaim_list : fork_member {
 
   template <class Which>
   void remove_where(Which which) noexcept {
-    admits(act);
-    mutex_.lock();
+    tarn::mutex& mutex = admits(act) ? mutex_ : mutex_of_forker<tarn::mutex>;
+    mutex.lock();
     for (reclaim_member** at = &first_; *at != nullptr;) {
       reclaim_member& m = **at;
       if (!which(m)) {
         at = &m.next_;
       } else if (m.asked_by_ != 0) {
-        mutex_.unlock();
+        mutex.unlock();
         sleep_microseconds(20);
-        mutex_.lock();
+        mutex.lock();
         at = &first_;
       } else {
         *at = m.next_;
@@ -135,7 +135,7 @@ class reclaim_list : fork_member {
         m.entered_.store(false, memory_order_release);
       }
     }
-    mutex_.unlock();
+    mutex.unlock();
   }
 
   tarn::mutex mutex_;

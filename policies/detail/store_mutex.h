@@ -8,6 +8,7 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/policies/detail/fork_handlers.h"
 #include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/this_thread_number.h"
@@ -143,11 +144,10 @@ class store_mutex {
     bool holds_ = true;
   };
 
-  /// If its holder is this thread, it is locked again.
+  /// If its holder is this thread, it is locked again. If nobody is noted, a thread that waited, and so was at a store, may
+  /// have locked it just before the fork.
   void renew_in_child() {
-    const std::uint64_t holder = holder_.load(memory_order_relaxed);
-    if (holder == 0) return;
-    const bool is_mine = holder == this_thread_number();
+    const bool is_mine = holder_.load(memory_order_relaxed) == this_thread_number();
     if (is_mine) mutex_.unlock();
     renew(mutex_);
     if (is_mine) mutex_.lock();

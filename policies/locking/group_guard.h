@@ -16,11 +16,16 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
 
  public:
   group_guard() : growth_(mutexes::growth, mutexes::held != 0) {
-    if (mutexes::held == 0) (mutexes::admits() ? mutexes::hot : of_forker).lock();
+    if (mutexes::held == 0) {
+      (mutexes::admits() ? mutexes::hot : of_forker).lock();
+      mutexes::is_guarded = true;
+    }
     ++mutexes::held;
   }
   ~group_guard() {
-    if (--mutexes::held == 0) (detail::process_forks.holds_all() ? of_forker : mutexes::hot).unlock();
+    if (--mutexes::held != 0) return;
+    mutexes::is_guarded = false;
+    (detail::process_forks.holds_all() ? of_forker : mutexes::hot).unlock();
   }
   group_guard(const group_guard&) = delete;
   group_guard& operator=(const group_guard&) = delete;

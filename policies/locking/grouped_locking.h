@@ -26,26 +26,29 @@ namespace detail {
 template <class Group>
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uint64_t> group_owner = 0;
 
-/// The two mutexes of a group, and how often the calling thread holds both through a group_guard.
+/// The two mutexes of a group, how often the calling thread holds both through a group_guard, and whether any thread does.
 template <class Group, class Mutex>
 struct group_mutexes {
   static inline store_mutex<Mutex> growth;
   static inline Mutex hot;
   static inline constinit thread_local unsigned held = 0;
+  static inline bool is_guarded = false;  // changed inside the gate, and not at a store
   static inline constinit fork_member member;
 
   TARN_STEP static bool admits() {
     static_cast<void>(&fork_handlers<Mutex>);  // instantiates it
     return member.admits(act);
   }
-  /// A thread that forks while it holds both still holds them afterwards, in the child as well.
+  /// A thread that forks while it holds both still holds them afterwards, in the child as well. If another does, it is at a
+  /// store, where it changes no pool, and the fork passes it.
   static void act(fork_member&, fork_step step) noexcept {
-    if (held == 0) act_on_leaf(hot, step);
+    const bool is_mine = held != 0;
+    if (!is_mine && !is_guarded) act_on_leaf(hot, step);
     if (step != fork_step::renew) return;
     growth.renew_in_child();
-    if (held == 0) return;
-    act_on_leaf(hot, step);
-    hot.lock();
+    if (is_mine) act_on_leaf(hot, step), hot.lock();
+    else if (is_guarded) renew(hot);
+    is_guarded = is_mine;
   }
 
   /// Locks the leaf mutex, unless a group_guard of this thread holds both.

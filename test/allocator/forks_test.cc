@@ -67,7 +67,7 @@ void wait_until(const std::atomic<bool>& that) {
   while (!that) std::this_thread::yield();
 }
 
-// ---- handlers of the program -----------------------------------------------------------------------------------------------
+// ---- handlers of the program ----------------------------------------------------------------------------------------
 
 // Registered before tarn's, and after them, before a pool is used. At a fork, the early ones run while tarn holds everything.
 std::function<void()> early_prepare, early_after, late_prepare, late_after;
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_handler_may_lock_what_a_thread_holds_while_it_allocates) 
   other.join();
 }
 
-// ---- stores ----------------------------------------------------------------------------------------------------------------
+// ---- stores ---------------------------------------------------------------------------------------------------------
 
 /// Calls something whenever it is asked for memory.
 class calling_resource final : public std::pmr::memory_resource {
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(two_threads_may_fork_at_once) {
   BOOST_TEST(good == 20);
 }
 
-// ---- threads that are gone -------------------------------------------------------------------------------------------------
+// ---- threads that are gone ------------------------------------------------------------------------------------------
 
 /// Threads that each keep some blocks of a pool in their caches, until they are told to end.
 template <class Pool>

@@ -36,6 +36,8 @@ FINDINGS = {
     "handed_out_twice": r"\(b!=0\)&& !\(\(\(in_use&.*",
     "written_to_in_use": r"\(content\[.*\]!=0\)&& !\(\(\(in_use&.*",
     "unguarded": r"guard==me",
+    "half_changed": r"changing==0",
+    "never_ends": r"acceptance cycle",
     "deadlock": r"invalid end state",
 }
 
@@ -81,10 +83,12 @@ def search(run, sources):
     start = time.monotonic()
     long = NIGHTLY and run.expected.isdigit()
     flags = ["-O2", "-DCOLLAPSE"] if long else ["-O0"]  # compiling takes longer than most runs
+    fair = "FAIR" in run.names  # looks for what never comes, though no thread that can go on waits for ever
+    flags.append("-DNFAIR=3" if fair else "-DSAFETY")
     with tempfile.TemporaryDirectory(prefix="tarn-model-", dir=os.environ.get("TEST_TMPDIR")) as folder:
         for command in [["spin", "-a", *("-D" + name for name in run.names), sources[run.model]],
-                        [COMPILER, *flags, "-w", "-DSAFETY", "-DVECTORSZ=512", f"-DMEMLIM={MEMORY}", "-o", "pan", "pan.c"],
-                        ["./pan", f"-m{DEPTH}", "-w24" if long else "-w22"]]:
+                        [COMPILER, *flags, "-w", "-DVECTORSZ=512", f"-DMEMLIM={MEMORY}", "-o", "pan", "pan.c"],
+                        ["./pan", *(["-a", "-f"] if fair else []), f"-m{DEPTH}", "-w24" if long else "-w22"]]:
             status, said = call(folder, *command)
             if status != 0 or "Error" in said:
                 return Result(0, 0, None, {}, 0, f"{' '.join(command)}: exit status {status}\n{said}")

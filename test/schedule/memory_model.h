@@ -200,6 +200,12 @@ class watched {
   T value_{};
 };
 
+/// As that of platform/atomic_word.h: for a fork, not for other threads.
+template <class T>
+void store_release(watched<T>& word, std::type_identity_t<T> value) noexcept {
+  word = value;
+}
+
 }  // namespace tarn::test
 
 #endif  // TARN_TEST_SCHEDULE_MEMORY_MODEL_H_

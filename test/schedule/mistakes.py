@@ -22,6 +22,10 @@ SCHEDULED = [
     (1, "using atomic = atomic_word<T>;", "using atomic = test::scheduled_atomic<T>;"),
     (1, "static thread_ids<atomic_word>& ids()", "static thread_numbers& ids()"),
     (1, "return this_thread;", "return test::record_of_thread<thread_record>();"),
+    (1, "TARN_ONE_IN_PROCESS inline constinit ids_at_fork process_ids_at_fork;", ""),  # forks_test has forks
+    (1, "process_ids_at_fork.admits(ids_at_fork::act);", ""),
+    (1, "if (step == fork_step::renew) process_ids.keep_only(this_thread.id);", "static_cast<void>(step);"),
+    (1, "Atomic<bool> is_changing", "atomic_word<bool> is_changing"),
     (None, "process_ids", "thread_numbers::of_thread()"),
 ]
 SMALL = [(2, "std::size_t{16} << size", "std::size_t{4} << size")]
@@ -71,27 +75,35 @@ LOADED_AGAIN_RELAXED = (1, EXCHANGED, "pack(next, tag_of(seen) + 1), memory_orde
 WAITING = [
     (None, "detail::atomic_word<", "test::scheduled_atomic<"),
     (None, "atomic_word<", "test::scheduled_atomic<"),
-    (None, "tarn::mutex", "test::scheduled_mutex"),
     (1, "detail::pause_processor();", "test::the_scheduler.yield();"),
     (1, "detail::yield_thread();", "test::the_scheduler.yield();"),
-    (1, "yield_thread();", "test::the_scheduler.yield();"),
     (1, "detail::sleep_microseconds(50);", "test::the_scheduler.yield();"),
-    (1, "sleep_microseconds(50);", "test::the_scheduler.yield();"),
 ]
-WATCHED_FORKS = [
-    (1, "std::atexit(at_end);", ""),
+# The process of forks: threads of the scheduler have numbers and places of their own, and a fork is patient for one step.
+FORKS = [
+    (None, "tarn::mutex", "test::scheduled_mutex"),
+    (None, "atomic_word<", "test::scheduled_atomic<"),
+    (None, ".address()", ""),
+    (None, "this_thread_number()", "test::number_of_thread()"),
+    (None, "steady_nanoseconds()", "test::clock_of_steps()"),
+    (1, "patience = 50'000'000;", "patience = 1;"),
+    (1, "TARN_ONE_IN_PROCESS inline constinit thread_local fork_position fork_position_of_thread;",
+     "inline test::for_each_thread<fork_position> fork_positions;"),
+    (None, "fork_position_of_thread", "fork_positions[test::the_scheduler.current()]"),
+    (1, "std::atexit(at_end_of_library);", ""),
     (1, "fork_member* first_ = nullptr;", "test::watched<fork_member*> first_ = nullptr;"),
     (1, "fork_member* next_ = nullptr;", "test::watched<fork_member*> next_ = nullptr;"),
     (1, "fork_member* previous_ = nullptr;", "test::watched<fork_member*> previous_ = nullptr;"),
 ]
+TAKE_LEAVES = ("    for (fork_member* m = first_; m != nullptr; m = m->next_) "
+               "m->phase_.store(fork_member::phase::taken, memory_order_release);\n"
+               "    for (fork_member* m = first_; m != nullptr; m = m->next_) m->act_(*m, fork_step::lock);\n")
+CLOSE = "    gate.close(me, patience);\n"
 
 TABLES = {
     "locks": {
-        "common": WAITING + WATCHED_FORKS,
-        "types": "using mutex = spin_mutex; using cell = shared_cell<unsigned>; using member = fork_member;\n"
-                 "static fork_list& forks() { return library_forks; }\n"
-                 "static bool act(test::scheduled_mutex& first, test::scheduled_mutex& second, fork_member::action what) {\n"
-                 "  return act_on_pair(first, second, what);\n}",
+        "common": WAITING,
+        "types": "using mutex = spin_mutex; using cell = shared_cell<unsigned>;",
         "variants": {
             # spin_mutex
             "locked_relaxed": [relaxed("if (locked_.exchange(true, detail::memory_order_acquire))")],
@@ -106,23 +118,89 @@ TABLES = {
             "raised_in_two_steps": [
                 (1, "while (seen < value && !value_.compare_exchange_weak(seen, value, memory_order_relaxed)) {}",
                  "if (seen < value) value_.store(value);")],
-            # fork_list
-            "entered_twice": [(1, "if (m.act_.load(memory_order_relaxed) != nullptr) return;", "")],
-            "waits_with_the_list": [
-                (1, "!try_all(); ++tries) {\n      mutex_.unlock();", "!try_all(); ++tries) {"),
-                (1, "      mutex_.lock();\n    }", "    }")],
-            "taken_are_kept": [(1, "taken != m; taken = taken->next_) taken->ask(fork_member::action::unlock);",
-                                "taken != m; taken = taken->next_) {}")],
-            "first_is_kept": [(1, "  first.unlock();\n  return false;", "  return false;")],
-            "second_not_taken": [(1, "if (try_lock_for_fork(second)) return true;", "return static_cast<void>(second), true;"),
-                                 (1, "    second.unlock();\n", "")],
-            "list_not_held": [(1, "    mutex_.lock();\n    for", "    for"), (1, "      mutex_.unlock();\n", ""),
-                              (1, "      mutex_.lock();\n    }", "    }"),
-                              (1, "unlock);\n    mutex_.unlock();", "unlock);")],
+        },
+    },
+    "forks": {
+        "common": FORKS + OPEN,
+        "types": "using list = fork_list; using library = fork_library; using member = fork_member; using step = fork_step;\n"
+                 "using position = fork_position; using growth_mutex = store_mutex<test::scheduled_mutex>;\n"
+                 "using call = store_call; using stay = inside_gate;\n"
+                 "static test::for_each_thread<fork_position>& positions() { return fork_positions; }\n"
+                 "static fork_list& forks() { return process_forks; }\n"
+                 "static fork_library& own() { return library_forks; }\n"
+                 "static constexpr auto install = install_fork_handlers;\n"
+                 "static constexpr auto before = before_fork;\n"
+                 "static constexpr auto after_in_parent = after_fork_in_parent;\n"
+                 "static constexpr auto after_in_child = after_fork_in_child;\n"
+                 "static constexpr auto act = act_on_leaf<test::scheduled_mutex>;\n"
+                 "static test::scheduled_mutex& forkers() { return mutex_of_forker<test::scheduled_mutex>; }",
+        "variants": {
+            # the gate
+            "closed_after_leaves": [
+                (1, CLOSE, ""), (1, TAKE_LEAVES, TAKE_LEAVES + CLOSE)],
+            "comes_back_at_once": [(1, "if ((seen & passing) != 0) {", "if (false) {")],
+            "never_passes": [
+                (1, "inside(seen) - own != at_store(seen) - own_at_store", "inside(seen) + own_at_store * 0 != own")],
+            "passes_too_early": [
+                (1, "    for (unsigned seen = word_.load(memory_order_acquire);;) {",
+                 "    word_.fetch_or(passing, memory_order_acquire);\n"
+                 "    for (unsigned seen = word_.load(memory_order_acquire);;) {")],
+            "own_stay_forgotten": [(1, "const unsigned own = me.depth != 0 ? 1 : 0;", "const unsigned own = 0;")],
+            "own_call_forgotten": [
+                (1, "const unsigned own_at_store = me.at_store ? 1 : 0;", "const unsigned own_at_store = 0;")],
+            "child_forgets_stay": [
+                (1, "(me.depth != 0 ? one_inside : 0) | (me.at_store ? one_at_store : 0)", "me.depth * 0")],
+            "leaves_quietly": [
+                (1, "tell(word_.fetch_sub(one_inside, memory_order_release));",
+                 "word_.fetch_sub(one_inside, memory_order_release);")],
+            "goes_to_store_quietly": [
+                (1, "tell(word_.fetch_add(one_at_store, memory_order_release));",
+                 "word_.fetch_add(one_at_store, memory_order_release);")],
+            "opened_quietly": [(1, "    wake_all(word_);\n  }\n  /// In the child", "  }\n  /// In the child")],
+            "left_relaxed": [relaxed("word_.fetch_sub(one_inside, memory_order_release)", "release")],
+            "gone_to_store_relaxed": [relaxed("word_.fetch_add(one_at_store, memory_order_release)", "release")],
+            "closed_relaxed": [
+                relaxed("word_.fetch_or(closed, memory_order_acquire)"),
+                relaxed("const unsigned seen = word_.load(memory_order_acquire)"),
+                (1, "unsigned seen = word_.load(memory_order_acquire);;) {\n      if (inside",
+                 "unsigned seen = word_.load(memory_order_relaxed);;) {\n      if (inside"),
+                relaxed("        seen = word_.load(memory_order_acquire);"),
+                relaxed("seen | passing, memory_order_acquire, memory_order_acquire")],
+            # stays and calls
+            "grows_outside": [
+                (1, "if (is_outermost()) process_forks.gate.enter(me()), how_ = how::outermost;\n    else begin", "begin")],
+            "depth_forgotten": [
+                (1, "return me().depth == 0 && !process_forks.holds_all();", "return !process_forks.holds_all();")],
+            "inner_stay_at_store": [
+                (1, "if (me().at_store && !process_forks.holds_all()) process_forks.gate.come_back(me()), "
+                    "how_ = how::from_store;", "")],
+            "inner_stay_keeps_back": [(1, "if (how_ == how::from_store) process_forks.gate.go_to_store(me());", "")],
+            "store_call_untold": [
+                (1, "counts_(me().depth != 0 && !me().at_store && !process_forks.holds_all())", "counts_(false)")],
+            "waits_inside": [(1, "const store_call wait;", "")],
+            "growth_not_renewed": [
+                (1, "    if (is_mine) mutex_.unlock();\n    renew(mutex_);\n    if (is_mine) mutex_.lock();\n    else holder_",
+                 "    if (!is_mine) holder_")],
+            "unnoted_not_renewed": [
+                (1, "if (is_mine) mutex_.unlock();",
+                 "if (holder_.load(memory_order_relaxed) == 0) return;\n    if (is_mine) mutex_.unlock();")],
+            # the list
+            "entered_twice": [
+                (1, "if (m.phase_.load(memory_order_relaxed) != fork_member::phase::apart) return;", "")],
+            "list_not_held": [
+                (1, "    mutex_.lock();\n" + TAKE_LEAVES, TAKE_LEAVES),
+                (1, "    mutex_.unlock();\n    taking_", "    taking_")],
             "left_without_the_list": [
-                (1, "    const held lock(mutex_);\n"
-                    "    if (m.act_.load(memory_order_relaxed) != nullptr) unlink(m);",
-                 "    if (m.act_.load(memory_order_relaxed) != nullptr) unlink(m);")],
+                (1, "const bool is_mine = holds_all();", "const bool is_mine = true;")],
+            "leaves_not_taken": [(1, "m->act_(*m, fork_step::lock);", "{}")],
+            "leaves_not_renewed": [(1, "give_back_all(fork_step::renew);", "")],
+            "list_not_renewed": [(1, "    ::new (&mutex_) test::scheduled_mutex;\n", "")],
+            "forking_not_renewed": [(1, "    ::new (&forking_) test::scheduled_mutex;\n", "")],
+            "two_forks": [(1, "    forking_.lock();\n", ""), (1, "    forking_.unlock();\n", "")],
+            "forks_inside": [(1, "const bool can_be_passed = me.depth != 0 && !me.at_store;",
+                              "const bool can_be_passed = me.depth != 0 && me.depth == 0;")],
+            "forker_waits_for_itself": [(1, "  if (list.holds_all()) return false;\n", "")],
+            "ended_quietly": [(1, "    wake_all(taking_);\n", "")],
         },
     },
     "stack": {

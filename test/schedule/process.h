@@ -1,9 +1,10 @@
-// What of a process thread_cached uses, for threads of the scheduler: a number, a record and the end of a thread.
+// What of a process thread_cached and forks use, for threads of the scheduler: a number, a record, the end of a thread, time.
 #ifndef TARN_TEST_SCHEDULE_PROCESS_H_
 #define TARN_TEST_SCHEDULE_PROCESS_H_
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 #include "tarn/test/schedule/scheduler.h"
@@ -12,6 +13,14 @@ namespace tarn::test {
 
 template <class T>
 using for_each_thread = std::array<T, scheduler::most>;
+
+inline std::uint64_t number_of_thread() noexcept { return the_scheduler.current() + 1; }
+
+/// Time goes on where somebody looks.
+inline std::uint64_t clock_of_steps() noexcept {
+  static std::uint64_t now = 0;
+  return ++now;
+}
 
 /// Which of two domains (copies of tarn in shared libraries) a thread's code is of.
 inline for_each_thread<unsigned char> domain_of_thread = {};

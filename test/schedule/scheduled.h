@@ -106,6 +106,22 @@ class scheduled_atomic {
   T value_{};
 };
 
+/// As those of platform/waiting.h. Who isn't woken waits for ever; who waits for a time waits for a step.
+template <class T>
+void wait_while(const scheduled_atomic<T>& word, std::type_identity_t<T> value) noexcept {
+  the_scheduler.point();
+  if (word.peek() == value) the_scheduler.wait_for(&word);
+}
+template <class T>
+void wait_while(const scheduled_atomic<T>&, std::type_identity_t<T>, std::uint64_t) noexcept {
+  the_scheduler.point();
+}
+template <class T>
+void wake_all(const scheduled_atomic<T>& word) noexcept {
+  the_scheduler.point();
+  the_scheduler.wake(&word);
+}
+
 class scheduled_mutex {
  public:
   void lock() noexcept {

@@ -139,6 +139,11 @@ class scheduler {
         runnable_ |= 1u << i;
       }
   }
+  /// The child of a fork: the other threads are gone.
+  void go_on_alone() noexcept {
+    runnable_ = 1u << current_;
+    waits_for_ = {};
+  }
   /// Ends the schedule, whose threads stay where they are, or finish(). Else it goes on. The text is a literal.
   void fail(const char* what) noexcept {
     if (failure_ == nullptr) failure_ = what;

@@ -29,7 +29,7 @@ struct kind {
   const char* name;
 };
 
-/// A policy as a value: pairs are counted when a program runs; a template for each pair and pool took a minute to compile.
+/// A policy as a value: pairs are counted when a program runs, since a template for each pair and pool took a minute.
 using policy_id = const char*;
 template <class P>
 inline constexpr char id_object = 0;

@@ -17,21 +17,26 @@ namespace tarn::detail {
 class metadata_memory {
  public:
   /// At least `bytes`, aligned to a cache line. Null: the store refuses, or what it gives isn't sound(region, alignment).
-  /// `second`: the store is the second of two.
-  template <class Source, class Sound>
+  /// `second`: the store is the second of two. A Call is held while a store is called, and while nothing here changes.
+  template <class Call, class Source, class Sound>
   memory fetch(Source& from, std::size_t bytes, Sound sound, bool second = false) noexcept {
     if (bytes > size_limit - cache_line) return {};
-    const memory all = from.acquire(cache_line + bytes, cache_line);
+    memory all;
+    {
+      [[maybe_unused]] const Call call;
+      all = from.acquire(cache_line + bytes, cache_line);
+    }
     if (!all || !sound(all, cache_line)) return {};
     first_ = ::new (all.start) record{first_, all, second};
     return {static_cast<std::byte*>(all.start) + cache_line, all.bytes - cache_line};
   }
   /// Gives all of it back to where it came from.
-  template <class Source, class Second>
+  template <class Call, class Source, class Second>
   void drop(Source& to, Second& second) noexcept {
     while (first_ != nullptr) {
       const record last = *first_;  // the record lies in the region
       first_ = last.next;
+      [[maybe_unused]] const Call call;
       if (last.second) second.release(last.region, cache_line);
       else to.release(last.region, cache_line);
     }
@@ -50,11 +55,11 @@ class metadata_memory {
 
 /// For a pool that needs none.
 struct no_metadata_memory {
-  template <class Source, class Sound>
+  template <class Call, class Source, class Sound>
   TARN_STEP static memory fetch(Source&, std::size_t, Sound, bool = false) noexcept {
     return {};
   }
-  template <class Source, class Second>
+  template <class Call, class Source, class Second>
   TARN_STEP static void drop(Source&, Second&) noexcept {}
 };
 

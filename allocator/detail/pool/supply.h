@@ -117,15 +117,14 @@ class supply {
   memory fetch_own(std::size_t bytes) noexcept {
     memory got;
     const auto sound = [this](memory region, std::size_t alignment) { return is_aligned(region, alignment); };
-    [[maybe_unused]] const call_of_store call;
-    if constexpr (!Traits::store::traits.bounded) got = own_.fetch(source_, bytes, sound);  // it would give all that it has
+    if constexpr (!Traits::store::traits.bounded)  // it would give all that it has
+      got = own_.template fetch<call_of_store>(source_, bytes, sound);
     if constexpr (has_second)
-      if (!got) got = own_.fetch(exhaustion_, bytes, sound, true);
+      if (!got) got = own_.template fetch<call_of_store>(exhaustion_, bytes, sound, true);
     return got;
   }
   void drop_own() noexcept {
-    [[maybe_unused]] const call_of_store call;
-    own_.drop(source_, exhaustion_);
+    own_.template drop<call_of_store>(source_, exhaustion_);
   }
 
   // ---- what else the policies say ------------------------------------------------------------------------------------------

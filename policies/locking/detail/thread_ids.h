@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/policies/detail/fork_list.h"
+#include "tarn/policies/detail/fork_handlers.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 

@@ -1,0 +1,70 @@
+// The list of the process, and the handlers that each library with pools has for forks.
+#ifndef TARN_POLICIES_DETAIL_FORK_HANDLERS_H_
+#define TARN_POLICIES_DETAIL_FORK_HANDLERS_H_
+
+#include <cstdlib>
+#include <type_traits>
+
+#include "tarn/policies/detail/fork_gate.h"
+#include "tarn/policies/detail/fork_list.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+
+#if __has_include(<pthread.h>) && __has_include(<unistd.h>)
+#include <pthread.h>
+#define TARN_HAS_FORK 1
+#endif
+
+namespace tarn::detail {
+
+TARN_ONE_IN_PROCESS inline constinit fork_list process_forks;
+TARN_ONE_IN_PROCESS inline constinit thread_local fork_position fork_position_of_thread;
+
+// Functions of a library's own, as its variable is: another's would install handlers that go with that one.
+TARN_ONE_IN_LIBRARY void install_fork_handlers() noexcept;
+TARN_ONE_IN_LIBRARY inline constinit fork_library library_forks{.list = process_forks, .install = install_fork_handlers};
+TARN_ONE_IN_LIBRARY inline void before_fork() noexcept {
+  if (process_forks.is_first(library_forks)) process_forks.before(fork_position_of_thread);
+}
+TARN_ONE_IN_LIBRARY inline void after_fork_in_parent() noexcept { process_forks.after_in_parent(); }
+TARN_ONE_IN_LIBRARY inline void after_fork_in_child() noexcept { process_forks.after_in_child(fork_position_of_thread); }
+TARN_ONE_IN_LIBRARY inline void at_end_of_library() noexcept { process_forks.remove(library_forks); }
+/// Registering may allocate, so nothing is held.
+TARN_ONE_IN_LIBRARY inline void install_fork_handlers() noexcept {
+  if (library_forks.is_installed.exchange(true, memory_order_relaxed)) return;
+#if defined(TARN_HAS_FORK)
+  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)  // there is no memory: the next tries again
+    return library_forks.is_installed.store(false, memory_order_relaxed);
+#endif
+  process_forks.add(library_forks);
+  std::atexit(at_end_of_library);
+}
+/// Handlers that are registered first run last before a fork: then those of the program have locked what they need. A template,
+/// so that only programs with such mutexes have it.
+struct TARN_ONE_IN_LIBRARY early_fork_handlers {
+  TARN_STEP early_fork_handlers() noexcept { install_fork_handlers(); }
+};
+template <class>
+TARN_FIRST_AT_LOAD static const early_fork_handlers fork_handlers;
+
+constexpr fork_member::fork_member() noexcept
+    : library_(std::is_constant_evaluated() ? &library_forks : nullptr), is_static_(std::is_constant_evaluated()) {}
+inline bool fork_member::admits_slow(handler act) noexcept {
+  fork_library* library = library_.load(memory_order_relaxed);
+  if (library == nullptr) library = &library_forks;
+  fork_list& list = library->list;
+  if (list.holds_all()) return false;
+  if (phase_.load(memory_order_acquire) == phase::taken) return list.wait_for_fork(), true;
+  library->install();
+  list.add(*this, act, library);
+  return true;
+}
+inline void fork_member::leave() noexcept {
+  if (fork_library* const library = library_.load(memory_order_acquire)) library->list.remove(*this);
+}
+
+}  // namespace tarn::detail
+
+#undef TARN_HAS_FORK
+
+#endif  // TARN_POLICIES_DETAIL_FORK_HANDLERS_H_

@@ -1,0 +1,104 @@
+// Forks while a group_guard is held. What is wrong shows as a fork that never returns.
+#include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/locking.h"
+#include "tarn/policies/locking/group_guard.h"
+#include "tarn/policies/store/heap_store.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/observed_thread.h"
+
+namespace tarn::test {
+namespace {
+
+std::atomic<bool> store_waits{false};
+std::atomic<bool> at_store{false};
+
+/// Its calls take as long as the test wants.
+struct slow_store {
+  using axis = tarn::axis::store;
+  static constexpr tarn::store_traits traits{};
+
+  template <class Traits>
+  class source : heap_store::source<Traits> {
+    using base = heap_store::source<Traits>;
+
+   public:
+    constexpr explicit source(const slow_store&) noexcept : base(heap_store{}) {}
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      at_store = true;
+      at_store.notify_all();
+      store_waits.wait(true);
+      return base::acquire(bytes, alignment);
+    }
+    using base::release;
+  };
+};
+
+struct fast_group;
+struct slow_group;
+using fast_pool = pool<static_size<64>, grouped_locking<fast_group, mutex>>;
+using slow_pool = pool<static_size<64>, grouped_locking<slow_group, mutex>, slow_store>;
+
+/// Forks. Returns whether the child could use the pool, under its group's guard too.
+template <class Group, class Pool>
+bool forked_child_uses(Pool& pool) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    store_waits = false;
+    for (int i = 0; i != 2000; ++i)
+      if (pool.allocate() == nullptr) _exit(1);
+    const group_guard<Group, mutex> guard;
+    _exit(pool.allocate() != nullptr ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+BOOST_AUTO_TEST_CASE(a_fork_passes_a_group_guard_that_is_held_at_a_store) {
+  slow_pool pool;
+  store_waits = true;
+  at_store = false;
+  observed_thread grower([&] {
+    const group_guard<slow_group, mutex> guard;
+    pool.deallocate(pool.allocate());
+  });
+  at_store.wait(false);
+  CHECK(forked_child_uses<slow_group>(pool));
+  store_waits = false;
+  store_waits.notify_all();
+  grower.join();
+  CHECK(pool.allocate() != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(two_threads_fork_under_guards_of_their_own) {
+  slow_pool pool;
+  fast_pool other;
+  std::atomic<int> ready{0};
+  std::atomic<int> good{0};
+  const auto fork_often = [&]<class Group>(auto& mine, const Group*) {
+    ++ready;
+    while (ready != 2) {
+    }
+    for (int i = 0; i != 5; ++i) {
+      const group_guard<Group, mutex> guard;
+      good += forked_child_uses<Group>(mine);
+    }
+  };
+  observed_thread one([&] { fork_often(pool, static_cast<slow_group*>(nullptr)); });
+  observed_thread two([&] { fork_often(other, static_cast<fast_group*>(nullptr)); });
+  one.join();
+  two.join();
+  CHECK(good == 10);
+}
+
+}  // namespace
+}  // namespace tarn::test
