@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "tarn/policies/detail/fork_list.h"
+#include "tarn/policies/detail/ranked_list.h"
 #include "tarn/policies/detail/reclaim_member.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/atomic_word.h"
@@ -46,18 +47,44 @@ class reclaim_list : fork_member {
     if (m.entered_.load(memory_order_relaxed)) return;
     m.pool_ = pool;
     m.trim_ = trim;
-    reclaim_member** at = &first_;
-    while (*at != nullptr && (*at)->priority_ <= m.priority_) at = &(*at)->next_;
-    m.next_ = *at;
-    *at = &m;
+    members_.enter(m);
     m.entered_.store(true, memory_order_release);
   }
-  void remove(const reclaim_member& m) noexcept {
-    remove_where([&m](const reclaim_member& other) { return &other == &m; });
+  void remove(reclaim_member& m) noexcept {
+    pause(m);
+    const auto lock = hold();
+    if (m.entered_.load(memory_order_relaxed)) take_out(m);  // its library may have removed it meanwhile
+    --m.paused_;
   }
   /// The library is unloaded, or the process ends.
   void remove_library(const reclaim_library& library) noexcept {
-    remove_where([&library](const reclaim_member& m) { return m.library_.load(memory_order_relaxed) == &library; });
+    enter(act);
+    mutex_.lock();
+    for (reclaim_member* m = members_.first(); m != nullptr;) {
+      reclaim_member& here = *m;
+      m = here.links.after;
+      if (here.library_.load(memory_order_relaxed) != &library) continue;
+      if (here.asked_by_ == 0) {
+        take_out(here);
+      } else {
+        wait_a_moment();
+        m = members_.first();  // any may have come or gone
+      }
+    }
+    mutex_.unlock();
+  }
+
+  /// From now on nobody asks the member. Waits for threads that are asking it.
+  void pause(reclaim_member& m) noexcept {
+    enter(act);
+    mutex_.lock();
+    ++m.paused_;
+    while (m.asked_by_ != 0) wait_a_moment();
+    mutex_.unlock();
+  }
+  void resume(reclaim_member& m) noexcept {
+    const auto lock = hold();
+    --m.paused_;
   }
 
  private:
@@ -76,8 +103,8 @@ class reclaim_list : fork_member {
 
   reclaim_member* first_of(reclaim_round& round) noexcept {
     const auto lock = hold();
-    reclaim_member* m = first_;
-    while (m != nullptr && m->priority_ < round.from) m = m->next_;
+    reclaim_member* m = members_.first();
+    while (m != nullptr && (m->priority_ < round.from || m->paused_ != 0)) m = m->links.after;
     round.ended = m == nullptr;
     if (m != nullptr) round.from = m->priority_;
     return pinned(m);
@@ -86,7 +113,8 @@ class reclaim_list : fork_member {
     const auto lock = hold();
     --last.asked_by_;
     --asked_;
-    reclaim_member* const m = last.next_;
+    reclaim_member* m = last.links.after;
+    while (m != nullptr && m->paused_ != 0) m = m->links.after;
     if (m != nullptr && m->priority_ == round.from) return pinned(m);
     round.ended = m == nullptr;
     if (m != nullptr) round.from = m->priority_;
@@ -100,31 +128,20 @@ class reclaim_list : fork_member {
     return m;
   }
 
-  template <class Which>
-  void remove_where(Which which) noexcept {
-    enter(act);
-    mutex_.lock();
-    for (reclaim_member** at = &first_; *at != nullptr;) {
-      reclaim_member& m = **at;
-      if (!which(m)) {
-        at = &m.next_;
-      } else if (m.asked_by_ != 0) {
-        mutex_.unlock();
-        sleep_microseconds(20);
-        mutex_.lock();
-        at = &first_;
-      } else {
-        *at = m.next_;
-        m.forget_library();
-        m.entered_.store(false, memory_order_release);
-      }
-    }
+  void wait_a_moment() noexcept {
     mutex_.unlock();
+    sleep_microseconds(20);
+    mutex_.lock();
+  }
+  void take_out(reclaim_member& m) noexcept {
+    members_.leave(m);
+    m.forget_library();
+    m.entered_.store(false, memory_order_release);
   }
 
   tarn::mutex mutex_;
-  reclaim_member* first_ = nullptr;  // by ascending priority, then in the order they came
-  int asked_ = 0;                    // members that are being asked
+  ranked_list<reclaim_member> members_;  // by ascending priority, then in the order they came
+  int asked_ = 0;                        // members that are being asked
 };
 
 TARN_ONE_IN_PROCESS inline constinit reclaim_list reclaimable_pools;
@@ -162,6 +179,8 @@ inline void reclaim_member::enter_now(void* pool, handler trim) noexcept {
 inline void reclaim_member::leave() noexcept {
   if (entered_.load(memory_order_acquire)) reclaimable_pools.remove(*this);
 }
+inline void reclaim_member::pause() noexcept { reclaimable_pools.pause(*this); }
+inline void reclaim_member::resume() noexcept { reclaimable_pools.resume(*this); }
 
 }  // namespace tarn::detail
 

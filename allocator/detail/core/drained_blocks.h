@@ -65,7 +65,7 @@ void restore(State& s, free_link* links) noexcept {
   }
 }
 
-/// All free blocks, sorted by address. The destructor always puts them back. Meanwhile, each chunk's `idle` says how many of
+/// All free blocks, sorted by address. The destructor always puts them back. Meanwhile, each chunk's `walked` says how many of
 /// its blocks were carved before.
 template <class State>
 class blocks_aside {
@@ -77,12 +77,12 @@ class blocks_aside {
     first_ = sort_links(first_);
     if constexpr (!State::traits::in_place)
       s.chunks.each([&s](chunk& c) {
-        c.idle = c.carved;
+        c.walked = c.carved;
         s.list.adopted(c);  // a drained list is as new
       });
   }
   ~blocks_aside() {
-    if constexpr (!State::traits::in_place) s_.chunks.each([](chunk& c) { c.idle = 0; });
+    if constexpr (!State::traits::in_place) s_.chunks.each([](chunk& c) { c.walked = 0; });
     free_link* backwards = nullptr;  // so that the lowest block is handed out first
     while (first_ != nullptr) backwards = std::exchange(first_, std::exchange(first_->next, backwards));
     restore(s_, backwards);

@@ -101,7 +101,7 @@ void each_live(State& s, Visit visit) {
   } else {
     s.chunks.each([&](typename State::chunk& c) {
       std::byte* const first = c.first;
-      for (std::size_t i = 0, n = c.idle; i != n; ++i) visit_if_live(s.chunks.block_at(first, i));  // carved before the walk
+      for (std::size_t i = 0, n = c.walked; i != n; ++i) visit_if_live(s.chunks.block_at(first, i));  // carved before the walk
     });
   }
 }

@@ -21,8 +21,10 @@ struct inspector {
   }
 
   /// Calls visit(block) for every block in use, as detail::each_live() does. Precondition: no other thread uses the pool.
+  /// Meanwhile no pool asks this one to trim.
   template <class Traits, class Visit>
   static void each_live(pool_members<Traits>& pool, Visit visit) {
+    [[maybe_unused]] const unasked<pool_state<Traits>> alone(pool.state_);
     detail::each_live(drained(pool), visit);
     if constexpr (Traits::samples) pool.state_.checking.each_sampled(visit);
   }
