@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/allocator/detail/endings.h"
 #include "tarn/allocator/detail/one_object.h"
+#include "tarn/allocator/detail/pool/endings.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/handle.h"
 #include "tarn/allocator/pool.h"

@@ -62,8 +62,8 @@ class recycling_pool {
                 "idle objects lie; use hardened, "
                 "or object_pool");
   static_assert(!(detail::gives_content_away<Policies> || ...),
-                "tarn: [O6] recycling_pool was combined with reclaim_and_retry, by which other pools take away the free blocks in "
-                "which its idle objects lie; drop the policy, or use object_pool");
+                "tarn: [O6] recycling_pool was combined with reclaim_and_retry, by which other pools take away the free blocks "
+                "in which its idle objects lie; drop the policy, or use object_pool");
 
   enum class state : unsigned char { unmade, idle, out };  // zero first: fresh memory says `unmade`
   struct header {

@@ -1,5 +1,5 @@
-// A list by ascending rank, and within a rank in the order in which its nodes came. To enter and to leave costs as much as there
-// are different ranks, however many nodes there are: the last node of each rank is linked to that of the next one.
+// A list by ascending rank, and within a rank in the order in which its nodes came. To enter and to leave costs as much as
+// there are different ranks, however many nodes there are: the last node of each rank is linked to that of the next one.
 #ifndef TARN_POLICIES_DETAIL_RANKED_LIST_H_
 #define TARN_POLICIES_DETAIL_RANKED_LIST_H_
 

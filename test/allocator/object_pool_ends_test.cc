@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(objects_that_own_others_are_destroyed_once, trees,
   {
     typename trees::pool_type pool;
     trees::pool = &pool;
-    for (const std::size_t nodes : {1, 2, 40, 400}) {
+    for (const std::size_t nodes : std::array<std::size_t, 4>{1, 2, 40, 400}) {
       trees::grow(nodes, random);
       pool.clear();
       trees::expect_none();
@@ -133,8 +133,7 @@ BOOST_AUTO_TEST_CASE(what_destructors_construct_meanwhile_is_left) {
 
 BOOST_AUTO_TEST_CASE(clear_of_objects_without_a_destructor_touches_none) {
   struct record {
-    std::uint64_t number;
-    std::uint64_t more[3];
+    std::uint64_t number, seven, same, complement;
   };
   object_pool<record, counting_statistics> pool;
   std::vector<record*> all;
@@ -144,7 +143,7 @@ BOOST_AUTO_TEST_CASE(clear_of_objects_without_a_destructor_touches_none) {
   if (!detail::memory_tools::active)
     for (std::uint64_t i = 0; i != 2000; ++i) {
       const volatile record& was = *all[i];
-      CHECK(was.number == i && was.more[0] == 7 && was.more[1] == i && was.more[2] == ~i);
+      CHECK(was.number == i && was.seven == 7 && was.same == i && was.complement == ~i);
     }
   BOOST_TEST(pool.blocks().statistics().in_use == 0u);
   BOOST_TEST(pool.blocks().capacity() == capacity);

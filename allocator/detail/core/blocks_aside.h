@@ -7,8 +7,8 @@
 // A window is a piece of the address space, of at most as many blocks as there are bits. Two windows may share a list. Blocks
 // don't overlap, so the address in a window divided by their stride is different for each, whatever chunk they lie in.
 //
-// Sorting the free blocks took three quarters of the time of a walk: their links were read in random order, again and again. Here
-// a link is written once, read once in a window that fits into a cache, and written again.
+// To sort the free blocks took nearly all the time of a walk: their links were read in random order, again and again. Here a
+// link is written once, and read once, in a window that fits into a cache.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_BLOCKS_ASIDE_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_BLOCKS_ASIDE_H_
 

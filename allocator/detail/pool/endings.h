@@ -1,6 +1,6 @@
-// What a pool of objects knows while it ends all of its objects (detail/pool/clearing.h): whom destroy() need not destroy.
-#ifndef TARN_ALLOCATOR_DETAIL_ENDINGS_H_
-#define TARN_ALLOCATOR_DETAIL_ENDINGS_H_
+// What a pool of objects knows while it ends all of its objects (clearing.h): whom destroy() need not destroy.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_ENDINGS_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_ENDINGS_H_
 
 #include <cstdint>
 #include <memory>
@@ -59,4 +59,4 @@ class endings {
 
 }  // namespace tarn::detail
 
-#endif  // TARN_ALLOCATOR_DETAIL_ENDINGS_H_
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_ENDINGS_H_
