@@ -30,9 +30,8 @@ namespace tarn::detail {
 
 /// What happens to the free blocks that a walk has passed.
 enum class passed {
-  go_back,  // into the list; those of a window are handed out by ascending address
-  wait,     // until the walk is over
-  vanish    // after the walk, the caller makes all blocks as new, or puts all back. Their memory isn't touched
+  wait,   // until the walk is over; then the lowest is handed out first
+  vanish  // after the walk, the caller makes all blocks as new, or puts all back. Their memory isn't touched
 };
 
 template <class State, passed Passed>
@@ -67,7 +66,7 @@ class blocks_aside {
     }
   }
   ~blocks_aside() {
-    if constexpr (Passed == passed::go_back)
+    if constexpr (Passed == passed::wait)
       if (last_ != at_end) walk([](void*) {});  // an exception ended it
     if constexpr (!State::traits::in_place) s_.chunks.each([](chunk& c) { c.walked = 0; });
     restore(s_, passed_);
@@ -171,7 +170,6 @@ class blocks_aside {
   }
   /// Marks the free blocks of a window.
   TARN_NOINLINE void enter(std::uintptr_t window) noexcept {
-    if constexpr (Passed == passed::go_back) restore(s_, std::exchange(passed_, nullptr));
     window_ = window;
     const std::size_t used = place_of((window << shift_) + (std::size_t{1} << shift_) - 1) / word_bits + 1;
     for (std::size_t i = 0; i != used; ++i) bits_[i] = 0;

@@ -115,7 +115,7 @@ void forget_use(State& s) noexcept {
 /// aren't visited; it may give no other block back. Meanwhile the free blocks are set aside: O(blocks), and no memory.
 template <class State, class Visit>
 void each_live(State& s, Visit visit) {
-  blocks_aside<State, passed::go_back>(s).walk(visit);
+  blocks_aside<State, passed::wait>(s).walk(visit);
 }
 
 /// If the blocks are an array: makes the pool as new if all of them are free, and returns the bytes of the array; else 0.
