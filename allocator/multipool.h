@@ -86,6 +86,8 @@ class multipool {
   multipool() = default;
   multipool(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   multipool& operator=(const multipool&) = delete;
+  /// Destroys the objects that are left.
+  ~multipool() { clear_from<0>(); }
 
 #if TARN_EXCEPTIONS
   /// Constructs a T from these arguments. Throws: as object_pool::construct().
@@ -108,9 +110,11 @@ class multipool {
   void release_all() noexcept {
     std::apply([](auto&... each) { (each.release(), ...); }, pools_);
   }
-  /// Destroys every object of every pool. Precondition: no other thread uses the pools.
+  /// Destroys every object of every pool, each once, although one's destructor may destroy others, also in other pools.
+  /// Precondition: as for object_pool::clear().
   void clear() noexcept {
-    std::apply([](auto&... each) { (each.clear(), ...); }, pools_);
+    clear_from<0>();
+    std::apply([](auto&... each) { (each.clear(), ...); }, pools_);  // also objects without a destructor
   }
 
   /// The object_pool of T.
@@ -127,6 +131,22 @@ class multipool {
   }
 
  private:
+  /// The objects of pool `I` and of those behind it. No pool forgets whom it destroyed before all are done: all[i] ends it.
+  template <std::size_t I, class... Endings>
+  void clear_from(Endings&... all) noexcept {
+    if constexpr (I == std::tuple_size_v<typename pools::type>) {
+      (all.run(), ...);
+    } else {
+      using one = std::tuple_element_t<I, typename pools::type>;
+      if constexpr (one::has_destructors) {
+        typename one::ending next(std::get<I>(pools_));
+        clear_from<I + 1>(all..., next);
+      } else {
+        clear_from<I + 1>(all...);
+      }
+    }
+  }
+
   typename pools::type pools_;
 };
 

@@ -16,6 +16,8 @@
 #include <utility>
 
 #include "tarn/allocator/detail/construct.h"
+#include "tarn/allocator/detail/one_object.h"
+#include "tarn/allocator/detail/pool/endings.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/handle.h"
 #include "tarn/allocator/object_ptr.h"
@@ -26,26 +28,6 @@
 #include "tarn/policies/platform/config.h"
 
 namespace tarn {
-
-namespace detail {
-
-// Of a type that is only declared nothing is said here: size_of<T> refuses it.
-template <class T>
-concept abstract_class = requires { sizeof(T); } && std::is_abstract_v<T>;
-template <class T>
-concept throws_at_its_end = requires { sizeof(T); } && !std::is_nothrow_destructible_v<T>;
-
-template <class T>
-inline constexpr bool is_one_object = std::is_object_v<T> && !std::is_array_v<T> && !abstract_class<T>;
-
-template <bool Holds>
-struct object_complaint {
-  static_assert(Holds,
-                "tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class, which it can't "
-                "construct; name the type of one object");
-};
-
-}  // namespace detail
 
 /// A pool of objects of one type. Its destructor destroys the objects that are left.
 /// \tparam T         an object type, not an array
@@ -125,8 +107,8 @@ class object_pool {
 
   /// Destroys an object. Null is ignored. Precondition: this pool constructed it, and it was not destroyed since.
   void destroy(T* object) noexcept {
-    if (object == nullptr) return;
     void* const block = const_cast<std::remove_cv_t<T>*>(object);
+    if (endings_.looks_at(object) && endings_.done(block)) [[unlikely]] return;
     if (!detail::inspector::admits(blocks_, block)) return;  // no destructor runs on what is none of ours
     std::destroy_at(object);
     blocks_.deallocate(block);
@@ -173,15 +155,20 @@ class object_pool {
 #endif
 
   /// Calls f(object) for every object, by ascending address. f may destroy that object, and no other, and construct more, which
-  /// may or may not be visited; it must not start another for_each() of this pool. Precondition: no other thread uses the
-  /// pool. O(blocks + free blocks × log free blocks); the pool keeps nothing for it between calls.
+  /// aren't visited; it must not start another for_each() of this pool. Precondition: no other thread uses the pool. O(blocks);
+  /// the pool keeps nothing for it between calls.
   template <class F>
   void for_each(F f) {
     detail::inspector::each_live(blocks_, [&](void* block) { f(*std::launder(static_cast<T*>(block))); });
   }
-  /// Destroys every object. Precondition: no other thread uses the pool.
+  /// Destroys every object, each once, although one's destructor may destroy others. Objects that destructors construct
+  /// meanwhile may be left. Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it.
+  /// O(objects + free blocks); O(chunks) if there is no destructor and no policy that must hear of each.
   void clear() noexcept {
-    for_each([this](T& object) { destroy(&object); });
+    if (endings_.running()) return;  // a destructor called it
+    if constexpr (std::is_trivially_destructible_v<T>)
+      if (detail::inspector::forget_blocks_in_use(blocks_)) return;
+    ending(*this).run();
   }
   /// Gives all memory back at once. No destructor runs: call clear() first if objects need theirs.
   /// Precondition: no other thread uses the pool.
@@ -192,6 +179,15 @@ class object_pool {
   const pool_type& blocks() const noexcept { return blocks_; }
 
  private:
+  template <class...>
+  friend class multipool;
+  static constexpr bool has_destructors = !std::is_trivially_destructible_v<T>;
+
+  using endings = detail::endings<T, pool_type>;
+  struct ending : endings::all {
+    explicit ending(object_pool& pool) noexcept : endings::all(pool.endings_, pool.blocks_) {}
+  };
+
   template <class... Args>
   T* construct_in(void* block, Args&&... args) {
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
@@ -210,6 +206,7 @@ class object_pool {
     else clear();
   }
 
+  endings endings_;
   pool_type blocks_;
 };
 
@@ -229,6 +226,7 @@ class object_pool<T, Policies...> : detail::object_complaint<detail::is_one_obje
     return nullptr;
   }
   void destroy(const volatile void*) noexcept {}
+  static constexpr bool has_destructors = false;
 };
 
 }  // namespace tarn

@@ -30,6 +30,18 @@ namespace detail {
 /// A checking policy that writes all of a free block, or keeps blocks for itself.
 template <class P>
 concept keeps_no_content = checking_policy<P> && (P::traits.fills || P::traits.samples);
+/// An exhaustion policy by which others take free blocks away.
+template <class P>
+concept gives_content_away = policy_on<P, axis::exhaustion> && P::traits.reclaims;
+
+template <class P>
+struct zeroed_policy : std::type_identity<P> {};
+template <class P>
+  requires policy_on<P, axis::store>
+struct zeroed_policy<P> : std::type_identity<zeroed_store<P>> {};
+template <class P>
+  requires has_second_store<P>
+struct zeroed_policy<P> : std::type_identity<zeroed_second_store<P>> {};
 }  // namespace detail
 
 /// \tparam T         default-constructible, with a member function reset() that makes it fit for its next user
@@ -50,6 +62,9 @@ class recycling_pool {
                 "tarn: [O4] recycling_pool was given a checking policy that leaves no content in free blocks, in which its "
                 "idle objects lie; use hardened, "
                 "or object_pool");
+  static_assert(!(detail::gives_content_away<Policies> || ...),
+                "tarn: [O6] recycling_pool was combined with reclaim_and_retry, by which other pools take away the free blocks "
+                "in which its idle objects lie; drop the policy, or use object_pool");
 
   enum class state : unsigned char { unmade, idle, out };  // zero first: fresh memory says `unmade`
   struct header {
@@ -60,7 +75,7 @@ class recycling_pool {
   static constexpr std::size_t offset = detail::round_up(sizeof(header), alignof(T));
 
   template <class P>
-  using zeroed = std::conditional_t<policy_on<P, axis::store>, detail::zeroed_store<P>, P>;
+  using zeroed = typename detail::zeroed_policy<P>::type;
   using pool_type =
       typename detail::policy_list<zeroed<Policies>...>::template with_default<axis::store, detail::zeroed_store<heap_store>>::
           template into<pool, detail::by_product<static_size<offset + sizeof(T), alignment>>, detail::by_product<lifo_reuse<>>>;

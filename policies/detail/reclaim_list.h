@@ -7,11 +7,14 @@
 
 #include <climits>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <type_traits>
 
+#include "tarn/policies/detail/ranked_list.h"
 #include "tarn/policies/detail/reclaim_member.h"
 #include "tarn/policies/detail/store_mutex.h"
+#include "tarn/policies/detail/this_thread_number.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
@@ -51,26 +54,50 @@ class reclaim_list : fork_member {
   }
 
   void add(reclaim_member& m, void* pool, reclaim_member::handler trim) noexcept {
-    const auto lock = hold();
+    const held lock(mutex());
     if (m.entered_.load(memory_order_relaxed)) return;
     m.pool_ = pool;
     m.trim_ = trim;
-    reclaim_member** at = &first_;
-    while (*at != nullptr && (*at)->priority_ <= m.priority_) at = &(*at)->next_;
-    m.next_ = *at;
-    *at = &m;
+    members_.enter(m);
     m.entered_.store(true, memory_order_release);
   }
-  void remove(const reclaim_member& m) noexcept {
-    remove_where([&m](const reclaim_member& other) { return &other == &m; });
+  void remove(reclaim_member& m) noexcept {
+    pause(m);
+    const held lock(mutex());
+    if (m.entered_.load(memory_order_relaxed)) take_out(m);  // its library may have removed it meanwhile
+    --m.paused_;
   }
   /// The library is unloaded, or the process ends.
   void remove_library(const reclaim_library& library) noexcept {
-    remove_where([&library](const reclaim_member& m) { return m.library_.load(memory_order_relaxed) == &library; });
+    tarn::mutex& held_one = mutex();
+    const held lock(held_one);
+    for (reclaim_member* m = members_.first(); m != nullptr;) {
+      reclaim_member& here = *m;
+      m = here.links.after;
+      if (here.library_.load(memory_order_relaxed) != &library) continue;
+      if (here.asked_by_ == 0) {
+        take_out(here);
+      } else {
+        wait_a_moment(held_one);
+        m = members_.first();  // any may have come or gone
+      }
+    }
+  }
+
+  /// From now on nobody asks the member. Waits for threads that are asking it.
+  void pause(reclaim_member& m) noexcept {
+    tarn::mutex& held_one = mutex();
+    const held lock(held_one);
+    ++m.paused_;
+    while (m.asked_by_ != 0) wait_a_moment(held_one);
+  }
+  void resume(reclaim_member& m) noexcept {
+    const held lock(mutex());
+    --m.paused_;
   }
 
  private:
-  held<tarn::mutex> hold() noexcept { return held(admits(act) ? mutex_ : mutex_of_forker<tarn::mutex>); }
+  tarn::mutex& mutex() noexcept { return admits(act) ? mutex_ : mutex_of_forker<tarn::mutex>; }
   /// In the child, threads that asked are gone.
   static void act(fork_member& m, fork_step step) noexcept {
     auto& list = static_cast<reclaim_list&>(m);
@@ -88,9 +115,9 @@ class reclaim_list : fork_member {
   }
 
   void begin(asking& now, reclaim_round& round) noexcept {
-    const auto lock = hold();
-    reclaim_member* m = first_;
-    while (m != nullptr && m->priority_ < round.from) m = m->next_;
+    const held lock(mutex());
+    reclaim_member* m = members_.first();
+    while (m != nullptr && (m->priority_ < round.from || m->paused_ != 0)) m = m->links.after;
     round.ended = m == nullptr;
     if (m == nullptr) return;
     round.from = m->priority_;
@@ -100,9 +127,10 @@ class reclaim_list : fork_member {
     asking_ = &now;
   }
   void next(asking& now, reclaim_round& round) noexcept {
-    const auto lock = hold();
+    const held lock(mutex());
     --now.pool->asked_by_;
-    reclaim_member* const m = now.pool->next_;
+    reclaim_member* m = now.pool->links.after;
+    while (m != nullptr && m->paused_ != 0) m = m->links.after;
     if (m != nullptr && m->priority_ == round.from) {
       ++m->asked_by_;
       now.pool = m;
@@ -116,31 +144,20 @@ class reclaim_list : fork_member {
     *at = now.next;
   }
 
-  template <class Which>
-  void remove_where(Which which) noexcept {
-    tarn::mutex& mutex = admits(act) ? mutex_ : mutex_of_forker<tarn::mutex>;
-    mutex.lock();
-    for (reclaim_member** at = &first_; *at != nullptr;) {
-      reclaim_member& m = **at;
-      if (!which(m)) {
-        at = &m.next_;
-      } else if (m.asked_by_ != 0) {
-        mutex.unlock();
-        sleep_microseconds(20);
-        mutex.lock();
-        at = &first_;
-      } else {
-        *at = m.next_;
-        m.forget_library();
-        m.entered_.store(false, memory_order_release);
-      }
-    }
-    mutex.unlock();
+  static void wait_a_moment(tarn::mutex& held_one) noexcept {
+    held_one.unlock();
+    sleep_microseconds(20);
+    held_one.lock();
+  }
+  void take_out(reclaim_member& m) noexcept {
+    members_.leave(m);
+    m.forget_library();
+    m.entered_.store(false, memory_order_release);
   }
 
   tarn::mutex mutex_;
-  reclaim_member* first_ = nullptr;  // by ascending priority, then in the order they came
-  asking* asking_ = nullptr;         // by other threads, and by those at whose stores they are
+  ranked_list<reclaim_member> members_;  // by ascending priority, then in the order they came
+  asking* asking_ = nullptr;             // by other threads, and by those at whose stores they are
 };
 
 TARN_ONE_IN_PROCESS inline constinit reclaim_list reclaimable_pools;
@@ -178,6 +195,8 @@ inline void reclaim_member::enter_now(void* pool, handler trim) noexcept {
 inline void reclaim_member::leave() noexcept {
   if (entered_.load(memory_order_acquire)) reclaimable_pools.remove(*this);
 }
+inline void reclaim_member::pause() noexcept { reclaimable_pools.pause(*this); }
+inline void reclaim_member::resume() noexcept { reclaimable_pools.resume(*this); }
 
 }  // namespace tarn::detail
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/policies/detail/ranked_list.h"
 #include "tarn/policies/detail/this_thread_number.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
@@ -42,6 +43,11 @@ class reclaim_member {
   /// Waits for threads that are asking the pool.
   void leave() noexcept;
 
+  /// Nobody asks the pool, this thread included, until resume(): its owner looks through its blocks. Waits for threads that are
+  /// asking it.
+  void pause() noexcept;
+  void resume() noexcept;
+
   /// Held while this thread is at the pool's store, together with the guard that tells other threads so.
   template <class Guard>
   class at_store {
@@ -69,6 +75,8 @@ class reclaim_member {
 
  private:
   friend class reclaim_list;
+  friend class ranked_list<reclaim_member>;
+  int rank() const noexcept { return priority_; }
   TARN_ONE_IN_LIBRARY void enter_now(void* pool, handler trim) noexcept;
   /// Its library has ended. A static object ends with it; any other may continue, in code of another library.
   void forget_library() noexcept {
@@ -98,7 +106,8 @@ class reclaim_member {
   handler trim_ = nullptr;
   void* pool_ = nullptr;
   int asked_by_ = 0;  // threads that are asking it now: it stays until they are done
-  reclaim_member* next_ = nullptr;
+  int paused_ = 0;    // how often it was paused and not resumed
+  ranked<reclaim_member> links;
 };
 
 }  // namespace tarn::detail

@@ -1,4 +1,4 @@
-// A store whose regions are all zero, over any other.
+// A store whose regions are all zero, over any other; and an exhaustion policy whose second store gives such regions.
 #ifndef TARN_POLICIES_DETAIL_ZEROED_STORE_H_
 #define TARN_POLICIES_DETAIL_ZEROED_STORE_H_
 
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn::detail {
@@ -29,6 +30,30 @@ struct zeroed_store : Store {
       const memory region = base::acquire(bytes, alignment);
       if constexpr (!Store::traits.zeroed)
         if (region) std::memset(region.start, 0, region.bytes);
+      return region;
+    }
+  };
+};
+
+template <class P>
+concept has_second_store = policy_on<P, axis::exhaustion> && P::traits.extra_chunks != 0;
+
+template <class Exhaustion>
+struct zeroed_second_store : Exhaustion {
+  constexpr zeroed_second_store()
+    requires std::default_initializable<Exhaustion>
+  = default;
+  constexpr explicit zeroed_second_store(const Exhaustion& policy) noexcept : Exhaustion(policy) {}
+
+  template <class Traits>
+  class state : public Exhaustion::template state<Traits> {
+    using base = typename Exhaustion::template state<Traits>;
+
+   public:
+    constexpr explicit state(const zeroed_second_store& policy) noexcept : base(policy) {}
+    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      const memory region = base::acquire(bytes, alignment);
+      if (region) std::memset(region.start, 0, region.bytes);
       return region;
     }
   };

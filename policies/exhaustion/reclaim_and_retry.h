@@ -1,7 +1,8 @@
 // decides    a pool whose store refuses asks all pools with this policy to trim, and tries again; the others ask it, too
-// costs      nothing until then; 64 bytes in the pool, and a mutex at its first chunk
-// conflicts  bounded stores, to which no other pool's memory can go; a pool without a lock is asked only by the thread that
-//            last called its store, so it must not be handed to another thread while that one continues to use other pools
+// costs      nothing until then; 80 bytes in the pool, and a mutex at its first chunk
+// conflicts  bounded stores, to which no other pool's memory can go; recycling_pool; a pool without a lock is asked only by
+//            the thread that last called its store, so it must not be handed to another thread while that one continues to use
+//            other pools
 // use when   several pools share scarce memory, and each peaks at a different time
 #ifndef TARN_POLICIES_EXHAUSTION_RECLAIM_AND_RETRY_H_
 #define TARN_POLICIES_EXHAUSTION_RECLAIM_AND_RETRY_H_

@@ -22,6 +22,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/registry.h"
 #include "tarn/allocator/static_pool.h"
@@ -312,6 +313,83 @@ BOOST_AUTO_TEST_CASE(stores_are_called_with_the_register_unlocked) {
 }
 
 // ---- many threads ----------------------------------------------------------------------------------------------------------
+
+// ---- a pool whose owner looks through its blocks ---------------------------------------------------------------------------
+
+/// Asks all pools, by this thread and by another.
+std::size_t ask_all() {
+  std::size_t bytes = reclaim_all();
+  std::thread([&] { bytes += reclaim_all(); }).join();
+  return bytes;
+}
+
+/// Asks all pools at its end.
+struct asker {
+  explicit asker(std::size_t& found) : bytes(&found) {}
+  ~asker() { *bytes += ask_all(); }
+  std::size_t* bytes;
+  std::size_t canary = 4711;
+};
+
+template <class Locking>
+using askers = object_pool<asker, Locking, fixed_growth<10>, resource_store, reclaim_and_retry<>>;
+using walked = std::tuple<no_locking, mutex_locking<>, thread_cached<>, grouped_locking<struct walkers, tarn::mutex>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_pool_is_not_asked_while_its_objects_are_visited, locking, walked) {
+  budget memory(1 << 20);
+  std::size_t bytes = 0;
+  {
+    askers<locking> pool{resource_store{&memory}};
+    for (int i = 0; i < 25; ++i) (void)pool.construct(bytes);
+    std::size_t seen = 0;
+    pool.for_each([&](asker& one) {
+      if (++seen == 3) BOOST_TEST(ask_all() == 0u);
+      BOOST_TEST(one.canary == 4711u);
+    });
+    BOOST_TEST(seen == 25u);
+    BOOST_TEST(pool.blocks().capacity() == 30u);
+    pool.blocks().reserve(100);
+    BOOST_TEST(ask_all() > 0u);  // afterwards it is asked as before, at least by this thread
+    pool.clear();
+    BOOST_TEST(bytes == 0u);
+    BOOST_TEST(ask_all() > 0u);
+    for (int i = 0; i < 25; ++i) (void)pool.construct(bytes);
+  }
+  BOOST_TEST(bytes == 0u);  // nor when it ends
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_that_visits_its_objects_may_trim) {
+  budget memory(1 << 20);
+  using numbers = object_pool<std::size_t, fixed_growth<10>, resource_store>;
+  numbers pool{resource_store{&memory}};
+  std::vector<std::size_t*> all;
+  for (std::size_t i = 0; i != 100; ++i) all.push_back(pool.construct(i));
+  for (std::size_t i = 0; i < 100; i += 3) pool.destroy(all[i]);
+  std::size_t sum = 0;
+  pool.for_each([&](std::size_t& number) {
+    pool.blocks().trim();
+    sum += number;
+  });
+  BOOST_TEST(sum == 3267u);  // 1 + 2 + 4 + 5 + 7 ...
+}
+
+std::size_t asked_in_report = 0;
+
+BOOST_AUTO_TEST_CASE(a_pool_that_ends_is_not_asked_while_it_looks_for_leaks) {
+  budget memory(1 << 20);
+  asked_in_report = 0;
+  const auto before = set_misuse_handler([](const misuse& what) noexcept {
+    if (what.kind == misuse_kind::leak) asked_in_report = 1 + ask_all();
+  });
+  {
+    using pool_type = pool<static_size<64>, mutex_locking<>, fixed_growth<10>, resource_store, reclaim_and_retry<>, hardened>;
+    pool_type pool{resource_store{&memory}};
+    pool.reserve(20);
+    BOOST_TEST(pool.allocate() != nullptr);
+  }
+  set_misuse_handler(before);
+  BOOST_TEST(asked_in_report == 1u);
+}
 
 BOOST_AUTO_TEST_CASE(pools_come_and_go_while_they_are_asked) {
   constexpr int lives = 200;

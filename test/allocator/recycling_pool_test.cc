@@ -406,6 +406,38 @@ BOOST_AUTO_TEST_CASE(memory_that_is_not_zero_at_first) {  // nobody may take old
   }
 }
 
+/// A heap whose memory was used before.
+struct used_store {
+  using axis = tarn::axis::store;
+  static constexpr store_traits traits{};
+  using implies = geometric_growth<>;
+  template <class Traits>
+  struct source {
+    constexpr explicit source(const used_store&) noexcept {}
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      void* const start = ::operator new(bytes, std::align_val_t{alignment});
+      std::memset(start, 2, bytes);
+      return {start, bytes};
+    }
+    void release(detail::memory region, std::size_t alignment) noexcept {
+      ::operator delete(region.start, std::align_val_t{alignment});
+    }
+  };
+};
+
+BOOST_AUTO_TEST_CASE(memory_of_a_second_store_that_is_not_zero_at_first) {
+  struct tag;
+  using T = tool<tag>;
+  {
+    recycling_pool<T, static_array_store<2>, fall_back_to<used_store>> pool;
+    for (long n = 1; n <= 40; ++n) {
+      BOOST_REQUIRE(pool.acquire() != nullptr);
+      BOOST_TEST(T::made == n);
+    }
+  }
+  BOOST_TEST(T::destroyed == 40);
+}
+
 BOOST_AUTO_TEST_CASE(reserve_is_room_and_makes_nothing) {
   struct tag;
   using T = tool<tag>;

@@ -134,3 +134,19 @@ tarn::object_pool<loud> wrong;
 void use() { wrong.destroy(wrong.construct()); }
 #endif
 }  // namespace o5_destructor_that_throws
+
+// expect: tarn: [O6] recycling_pool was combined with reclaim_and_retry
+namespace o6_recycling_pool_that_others_ask {
+struct Grid {
+  void reset() { used = 0; }
+  int used = 0;
+};
+
+#ifdef TARN_TWIN
+tarn::recycling_pool<Grid, tarn::fall_back_to<tarn::heap_store>, tarn::static_array_store<4>> right;
+void use() { right.release(right.acquire()); }
+#else
+tarn::recycling_pool<Grid, tarn::reclaim_and_retry<>> wrong;
+void use() { wrong.release(wrong.acquire()); }
+#endif
+}  // namespace o6_recycling_pool_that_others_ask

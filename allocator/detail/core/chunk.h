@@ -27,6 +27,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   std::size_t carved = 0;        // blocks from this one on were never handed out
   std::size_t idle = 0;          // free blocks, counted while trim() runs
   free_link* free = nullptr;     // those blocks, while trim() runs
+  std::size_t walked = 0;        // blocks that a walk visits: those carved before it began
   chunk* left = nullptr;         // in the map
   chunk* right = nullptr;
   chunk* next = nullptr;         // in a list of chunks: those to carve, or those to give back

@@ -1,16 +1,13 @@
-// Free blocks that were taken out of the list, for walks that must know which blocks are free: linked into a list of their own,
-// or counted per chunk.
+// Free blocks that were taken out of the list: linked into a list of their own, or counted per chunk.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_DRAINED_BLOCKS_H_
 
 #include <cstddef>
 #include <new>
-#include <utility>
 
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/sorted_links.h"
 #include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn::detail {
@@ -54,6 +51,10 @@ struct linked_counter {
   std::size_t& number;
 };
 
+struct block_dropper {
+  void operator()(void*) const noexcept {}
+};
+
 /// Puts a list of drained blocks back. Its first block is handed out last.
 template <class State>
 void restore(State& s, free_link* links) noexcept {
@@ -64,38 +65,6 @@ void restore(State& s, free_link* links) noexcept {
     links = next;
   }
 }
-
-/// All free blocks, sorted by address. The destructor always puts them back. Meanwhile, each chunk's `idle` says how many of
-/// its blocks were carved before.
-template <class State>
-class blocks_aside {
-  using chunk = typename State::chunk;
-
- public:
-  explicit blocks_aside(State& s) noexcept : s_(s) {
-    s.list.drain(s.chunks, block_linker<decltype(s.chunks)>{s.chunks, first_});
-    first_ = sort_links(first_);
-    if constexpr (!State::traits::in_place)
-      s.chunks.each([&s](chunk& c) {
-        c.idle = c.carved;
-        s.list.adopted(c);  // a drained list is as new
-      });
-  }
-  ~blocks_aside() {
-    if constexpr (!State::traits::in_place) s_.chunks.each([](chunk& c) { c.idle = 0; });
-    free_link* backwards = nullptr;  // so that the lowest block is handed out first
-    while (first_ != nullptr) backwards = std::exchange(first_, std::exchange(first_->next, backwards));
-    restore(s_, backwards);
-  }
-  blocks_aside(const blocks_aside&) = delete;
-  blocks_aside& operator=(const blocks_aside&) = delete;
-
-  const free_link* first() const noexcept { return first_; }
-
- private:
-  State& s_;
-  free_link* first_ = nullptr;
-};
 
 }  // namespace tarn::detail
 

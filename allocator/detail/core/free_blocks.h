@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "tarn/allocator/detail/core/blocks_aside.h"
 #include "tarn/allocator/detail/core/drained_blocks.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/memory_tools.h"
@@ -85,25 +86,36 @@ void mend(State& s) noexcept {
   }
 }
 
-/// Calls visit(block) for every block in use, by ascending address. visit() may give that block back and take others, which may
-/// or may not be visited; it may give no other block back, and no chunk. Meanwhile the free blocks are set aside, sorted by
-/// address, so any block not among them is in use: O(free blocks × log free blocks + blocks), and no memory.
+/// Makes every block as new, as if none had ever been handed out; checking columns stay. Precondition: the list is as new.
+template <class State>
+void start_over(State& s) noexcept {
+  if constexpr (State::traits::in_place) {
+    s.chunks.forget();
+  } else {
+    for (typename State::chunk *c = s.chunks.take_all(), *next; c != nullptr; c = next) {
+      next = c->next;
+      c->carved = 0;
+      memory_tools::poison(c->first, s.chunks.geometry().extent(c->blocks));
+      s.chunks.insert(*c);
+      s.list.adopted(*c);
+    }
+  }
+}
+
+/// Forgets which blocks are in use. O(chunks), and a bit for each block where a bitmap says which are free.
+template <class State>
+void forget_use(State& s) noexcept {
+  s.locking.drain_all(s);
+  if constexpr (State::traits::reuse::traits.sees_empty_chunks) s.list.drain(s.chunks, block_dropper());
+  else s.list.forget();
+  start_over(s);
+}
+
+/// Calls visit(block) for every block in use, by ascending address. visit() may give that block back and take others, which
+/// aren't visited; it may give no other block back. Meanwhile the free blocks are set aside: O(blocks), and no memory.
 template <class State, class Visit>
 void each_live(State& s, Visit visit) {
-  const blocks_aside<State> free(s);
-  const free_link* next_free = free.first();
-  const auto visit_if_live = [&](void* block) {
-    if (s.chunks.geometry().links(block) == next_free) next_free = next_free->next;
-    else visit(block);
-  };
-  if constexpr (State::traits::in_place) {
-    for (std::size_t i = 0, n = s.chunks.carved(); i != n; ++i) visit_if_live(s.chunks.block_at(i));
-  } else {
-    s.chunks.each([&](typename State::chunk& c) {
-      std::byte* const first = c.first;
-      for (std::size_t i = 0, n = c.idle; i != n; ++i) visit_if_live(s.chunks.block_at(first, i));  // carved before the walk
-    });
-  }
+  blocks_aside<State, passed::wait>(s).walk(visit);
 }
 
 /// If the blocks are an array: makes the pool as new if all of them are free, and returns the bytes of the array; else 0.

@@ -57,6 +57,19 @@ struct checked_path : admission<State> {
     }
     return refuse(s, block);
   }
+  /// As put(), but the block goes nowhere. Returns whether it may.
+  static bool retire(State& s, void* block) noexcept {
+    {
+      [[maybe_unused]] const auto guard = hit_guard(s);
+      if (may_go(s, block)) [[likely]] {
+        s.statistics.on_deallocate(1);
+        poison_block(s, block);
+        return true;
+      }
+    }
+    refuse(s, block);
+    return false;
+  }
   static status put_slow(State& s, void* block) noexcept {
     [[maybe_unused]] const auto guard = hit_guard(s);
     return make_room_if(s, s.locking.push_slow(s, block));

@@ -109,11 +109,15 @@ trimmed trim_if_idle(State& s) noexcept {
     return {return_empty(s)};
   }
 }
+/// Whether other pools may ask this one: it can be trimmed without waiting.
+template <class State>
+inline constexpr bool can_be_asked = State::traits::reclaims && State::traits::may_return_chunks &&
+                                     (State::is_confined || State::traits::locking::traits.can_try);
+
 /// Called before the pool's store is. From now on other pools may ask this one, if the exhaustion policy says so.
 template <class State>
 TARN_STEP void be_asked(State& s) noexcept {
-  using traits = typename State::traits;
-  if constexpr (traits::reclaims && traits::may_return_chunks && (State::is_confined || traits::locking::traits.can_try)) {
+  if constexpr (can_be_asked<State>) {
     static_cast<void>(&fork_handlers<State>);  // instantiates it
     const auto trim = [](void* its) noexcept { return trim_if_idle(*static_cast<State*>(its)); };
     s.supply.asked_through().enter(&s, trim, State::is_confined);
@@ -124,6 +128,23 @@ template <class State>
 TARN_STEP void be_left_alone(State& s) noexcept {
   if constexpr (State::traits::reclaims) s.supply.asked_through().leave();
 }
+
+/// While this lives, nobody asks the pool, not even the thread that looks through its blocks.
+template <class State>
+class unasked {
+ public:
+  explicit unasked(State& s) noexcept : s_(s) {
+    if constexpr (can_be_asked<State>) s_.supply.asked_through().pause();
+  }
+  ~unasked() {
+    if constexpr (can_be_asked<State>) s_.supply.asked_through().resume();
+  }
+  unasked(const unasked&) = delete;
+  unasked& operator=(const unasked&) = delete;
+
+ private:
+  State& s_;
+};
 
 }  // namespace tarn::detail
 

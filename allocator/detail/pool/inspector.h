@@ -8,9 +8,16 @@
 
 #include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/core/free_blocks.h"
+#include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/members.h"
 
 namespace tarn::detail {
+
+/// For a pool that was refused.
+struct no_clearing {
+  static void run() noexcept {}
+  static bool ends(void*) noexcept { return true; }
+};
 
 struct inspector {
   /// Returns the state, once all that lay in front of the list is back in it. Precondition: no other thread uses the pool.
@@ -21,13 +28,30 @@ struct inspector {
   }
 
   /// Calls visit(block) for every block in use, as detail::each_live() does. Precondition: no other thread uses the pool.
+  /// Meanwhile no pool asks this one to trim.
   template <class Traits, class Visit>
   static void each_live(pool_members<Traits>& pool, Visit visit) {
+    [[maybe_unused]] const unasked<pool_state<Traits>> alone(pool.state_);
     detail::each_live(drained(pool), visit);
     if constexpr (Traits::samples) pool.state_.checking.each_sampled(visit);
   }
   template <class Visit>
   static void each_live(rejected&, Visit) noexcept {}
+
+  /// See clearing.h. Precondition: no other thread uses the pool while what is returned lives.
+  template <class Ender, class Traits>
+  static clearing<Traits, Ender> clear(pool_members<Traits>& pool) noexcept {
+    return clearing<Traits, Ender>(pool.state_);
+  }
+  template <class Ender>
+  static no_clearing clear(rejected&) noexcept {
+    return {};
+  }
+  template <class Traits>
+  static bool forget_blocks_in_use(pool_members<Traits>& pool) noexcept {
+    return detail::forget_blocks_in_use(pool.state_);
+  }
+  static constexpr bool forget_blocks_in_use(rejected&) noexcept { return true; }
 
   /// Called after release(): the pool ends, though it is never destroyed.
   template <class Traits>

@@ -46,6 +46,14 @@ struct plain_path {
     const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : make_room_if(s, answer);
   }
+  /// As put(), but the block goes nowhere. Returns whether it may.
+  static bool retire(State& s, void* block) noexcept {
+    memory_tools::take_back(block);
+    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    s.statistics.on_deallocate(1);
+    poison_block(s, block);
+    return true;
+  }
   static status put_slow(State& s, void* block) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     return make_room_if(s, s.locking.push_slow(s, block));

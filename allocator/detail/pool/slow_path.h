@@ -155,6 +155,7 @@ struct slow_path {
   }
   /// The pool ends: everything goes back.
   static void close(state& s) noexcept {
+    [[maybe_unused]] const unasked<state> alone(s);
     path::end(s);
     if constexpr (Traits::samples) sampled_path<state>::drop(s);
     if constexpr (Traits::checks_leaving)

@@ -1,0 +1,62 @@
+// What a pool of objects knows while it ends all of its objects (clearing.h): whom destroy() need not destroy.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_ENDINGS_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_ENDINGS_H_
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/policies/detail/arithmetic.h"
+
+namespace tarn::detail {
+
+template <class T>
+struct object_ender {
+  void operator()(void* block) const noexcept { std::destroy_at(std::launder(static_cast<T*>(block))); }
+};
+
+/// \tparam Pool  of the blocks
+template <class T, class Pool>
+class endings {
+  using clearing = decltype(inspector::clear<object_ender<T>>(std::declval<Pool&>()));
+
+ public:
+  /// Whether it is null, or all objects are being ended: one comparison, as a test for null alone.
+  bool looks_at(const volatile T* object) const noexcept {
+    return address_of(const_cast<const std::remove_cv_t<T>*>(object)) <= special_;
+  }
+  /// Whether there is nothing left to do for an object that looks_at() named.
+  bool done(void* block) const noexcept { return block == nullptr || now_->ends(block); }
+  bool running() const noexcept { return now_ != nullptr; }
+
+  /// While this lives, every object is ended once, whoever does it.
+  class all {
+   public:
+    all(endings& of, Pool& pool) noexcept : of_(of), clearing_(inspector::clear<object_ender<T>>(pool)) {
+      of_.now_ = &clearing_;
+      of_.special_ = static_cast<std::uintptr_t>(-1);
+    }
+    ~all() {
+      of_.now_ = nullptr;
+      of_.special_ = 0;
+    }
+    all(const all&) = delete;
+    all& operator=(const all&) = delete;
+    void run() noexcept { clearing_.run(); }
+
+   private:
+    endings& of_;
+    clearing clearing_;
+  };
+
+ private:
+  std::uintptr_t special_ = 0;  // looks_at() is true up to this address
+  clearing* now_ = nullptr;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_ENDINGS_H_

@@ -1,0 +1,221 @@
+// clear() and the ends of pools of objects: each object is destroyed once, whoever owns it, and the pool is as new.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "tarn/allocator/multipool.h"
+#include "tarn/allocator/object_pool.h"
+#include "tarn/policies/platform/memory_tools.h"
+#include "tarn/test/support/check.h"
+
+namespace tarn::test {
+namespace {
+
+/// A node that owns up to two others, and destroys them.
+template <class Owner>
+struct node {
+  node() { ++alive; }
+  ~node() {
+    if (canary != 4711) ++twice;
+    canary = 0;
+    --alive;
+    for (node* child : children)
+      if (child != nullptr) Owner::end(child);
+  }
+  std::array<node*, 2> children = {};
+  int canary = 4711;
+  static inline long alive = 0;
+  static inline long twice = 0;
+};
+
+template <class... Policies>
+struct forest {
+  using T = node<forest>;
+  using pool_type = object_pool<T, Policies...>;
+  static inline pool_type* pool = nullptr;
+  static void end(T* one) { pool->destroy(one); }
+
+  /// So many nodes, of which each is owned by another or by nobody, at addresses in any order; and holes between them.
+  static void grow(std::size_t nodes, std::mt19937& random) {
+    std::vector<T*> all;
+    while (all.size() != nodes) all.push_back(pool->construct());
+    std::shuffle(all.begin(), all.end(), random);
+    for (std::size_t holes = nodes / 4; holes != 0; --holes, all.pop_back()) pool->destroy(all.back());
+    for (std::size_t i = 0; i != all.size() / 2; ++i) {  // two trees: those of even and of odd places
+      if (2 * i + 2 < all.size()) all[i]->children[0] = all[2 * i + 2];
+      if (2 * i + 3 < all.size()) all[i]->children[1] = all[2 * i + 3];
+    }
+  }
+  static void expect_none(called_from = {}) {
+    CHECK(T::alive == 0);
+    CHECK(T::twice == 0);
+    std::size_t seen = 0;
+    pool->for_each([&](T&) { ++seen; });
+    CHECK(seen == 0);
+  }
+};
+
+using forests =
+    std::tuple<forest<>, forest<lifo_reuse<>, fixed_growth<10>>, forest<page_local_reuse<>, fixed_growth<50>>,
+               forest<return_empty_chunks<>, fixed_growth<20>>, forest<mutex_locking<>, counting_statistics>,
+               forest<thread_cached<>>, forest<lock_free>, forest<checked>, forest<hardened, page_local_reuse<>>,
+               forest<static_array_store<400>>, forest<static_array_store<400>, wait_for_block<1>, mutex_locking<>>,
+               forest<sampled_guard_pages<3, checked>>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(objects_that_own_others_are_destroyed_once, trees, forests) {
+  std::mt19937 random(5);
+  {
+    typename trees::pool_type pool;
+    trees::pool = &pool;
+    for (const std::size_t nodes : std::array<std::size_t, 4>{1, 2, 40, 400}) {
+      trees::grow(nodes, random);
+      pool.clear();
+      trees::expect_none();
+    }
+    std::set<void*> places;  // the pool hands out every block once
+    for (int i = 0; i != 400; ++i) places.insert(pool.construct());
+    CHECK(places.size() == 400);
+    pool.clear();
+    trees::expect_none();
+    trees::grow(300, random);
+  }
+  CHECK(trees::T::alive == 0);  // its destructor does the same
+  CHECK(trees::T::twice == 0);
+}
+
+/// At its end, it makes another, which stays; or makes and destroys some.
+struct heir {
+  using pool_type = object_pool<heir, fixed_growth<40>, counting_statistics>;
+  explicit heir(int its) : left(its) { ++alive; }
+  ~heir() {
+    --alive;
+    if (left > 0) (void)pool->construct(left - 1);
+    if (left == 0) pool->destroy(pool->construct(-1));
+  }
+  int left;
+  static inline pool_type* pool = nullptr;
+  static inline int alive = 0;
+};
+
+BOOST_AUTO_TEST_CASE(what_destructors_construct_meanwhile_is_left) {
+  heir::pool_type pool;
+  heir::pool = &pool;
+  std::vector<heir*> some;
+  for (int i = 0; i != 100; ++i) some.push_back(pool.construct(i % 3 - 1));
+  for (std::size_t i = 0; i < 100; i += 4) pool.destroy(some[i]);
+  const int alive = heir::alive;
+  BOOST_TEST(pool.blocks().statistics().in_use == static_cast<std::size_t>(alive));
+  pool.clear();
+  BOOST_TEST(heir::alive > 0);
+  BOOST_TEST(heir::alive < alive);
+  BOOST_TEST(pool.blocks().statistics().in_use == static_cast<std::size_t>(heir::alive));
+  int seen = 0;
+  pool.for_each([&](const heir& one) {
+    ++seen;
+    BOOST_TEST(one.left == 0);
+  });
+  BOOST_TEST(seen == heir::alive);
+  BOOST_TEST(pool.blocks().capacity() <= 320u);  // those destructors took few blocks
+  pool.clear();
+  BOOST_TEST(heir::alive == 0);
+  std::set<heir*> places;
+  while (places.size() != pool.blocks().capacity()) places.insert(pool.construct(-1));
+}
+
+BOOST_AUTO_TEST_CASE(clear_of_objects_without_a_destructor_touches_none) {
+  struct record {
+    std::uint64_t number, seven, same, complement;
+  };
+  object_pool<record, counting_statistics> pool;
+  std::vector<record*> all;
+  for (std::uint64_t i = 0; i != 2000; ++i) all.push_back(pool.construct(i, std::uint64_t{7}, i, ~i));
+  const std::size_t capacity = pool.blocks().capacity();
+  pool.clear();
+  if (!detail::memory_tools::active)
+    for (std::uint64_t i = 0; i != 2000; ++i) {
+      const volatile record& was = *all[i];
+      CHECK(was.number == i && was.seven == 7 && was.same == i && was.complement == ~i);
+    }
+  BOOST_TEST(pool.blocks().statistics().in_use == 0u);
+  BOOST_TEST(pool.blocks().capacity() == capacity);
+  std::set<record*> again;
+  for (std::uint64_t i = 0; i != 2000; ++i) again.insert(pool.construct(i, i, i, i));
+  BOOST_TEST(again.size() == 2000u);
+  BOOST_TEST(pool.blocks().capacity() == capacity);
+}
+
+/// As smart pointers of some libraries are.
+struct hides_its_address {
+  hides_its_address() { ++alive; }
+  ~hides_its_address() { --alive; }
+  hides_its_address* operator&() { return nullptr; }
+  static inline int alive = 0;
+};
+
+BOOST_AUTO_TEST_CASE(an_object_may_hide_its_address) {
+  object_pool<hides_its_address> pool;
+  for (int i = 0; i != 10; ++i) (void)pool.construct();
+  pool.clear();
+  BOOST_TEST(hides_its_address::alive == 0);
+}
+
+struct house;
+struct room {
+  explicit room(house* its) : owned(its) { ++alive; }
+  ~room();
+  house* owned;
+  static inline int alive = 0;
+};
+struct house {
+  explicit house(room* its) : owned(its) { ++alive; }
+  ~house();
+  room* owned;
+  static inline int alive = 0;
+};
+void (*end_house)(house*) = nullptr;
+void (*end_room)(room*) = nullptr;
+room::~room() {
+  --alive;
+  if (owned != nullptr) end_house(owned);
+}
+house::~house() {
+  --alive;
+  if (owned != nullptr) end_room(owned);
+}
+
+template <class... Policies>
+void build_and_end() {
+  using pool_type = multipool<room, house, Policies...>;
+  static pool_type* pool;
+  end_house = [](house* one) { pool->destroy(one); };
+  end_room = [](room* one) { pool->destroy(one); };
+  for (const bool by_clear : {true, false}) {
+    std::optional<pool_type> things;
+    pool = &things.emplace();
+    for (int i = 0; i != 20; ++i) {
+      (void)things->template construct<house>(things->template construct<room>(nullptr));
+      (void)things->template construct<room>(things->template construct<house>(things->template construct<room>(nullptr)));
+    }
+    if (by_clear) things->clear();
+    else things.reset();
+    CHECK(house::alive == 0);
+    CHECK(room::alive == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(objects_that_own_others_in_other_pools_are_destroyed_once) {
+  build_and_end<>();
+  build_and_end<checked>();
+}
+
+}  // namespace
+}  // namespace tarn::test
