@@ -39,7 +39,7 @@ class size_class_pool : public detail::class_body_of<Policies...> {
 
   size_class_pool(const size_class_pool&) = delete;
   size_class_pool& operator=(const size_class_pool&) = delete;
-  ~size_class_pool() { this->close(); }
+  ~size_class_pool() { this->end(); }
 };
 
 }  // namespace tarn

@@ -180,6 +180,10 @@ class fork_mutex : fork_member {
     enter(act);
     mutex_.lock();
   }
+  bool try_lock() {
+    enter(act);
+    return mutex_.try_lock();
+  }
   void unlock() { mutex_.unlock(); }
   using fork_member::leave;
 

@@ -323,7 +323,7 @@ tarn::pool<tarn::static_size<64>> wrong{tarn::buffer_store{bytes}};
 #endif
 }  // namespace c6_policy_of_another_pool
 
-// expect: tarn: [C7] static_pool was given a policy whose destructor would run at exit
+// expect: tarn: [C7] a static pool was given a policy whose destructor would run at exit
 namespace c7_static_pool_with_destructor {
 class registered_mutex {
  public:
@@ -345,7 +345,7 @@ void* use() { return wrong::instance().allocate(); }
 #endif
 }  // namespace c7_static_pool_with_destructor
 
-// expect: tarn: [C8] static_pool was given a policy whose object it would have to be given
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_class_pool_over_buffer {
 struct Node {
   Node* next = nullptr;
@@ -359,7 +359,7 @@ struct Node {
 void use() { delete new Node; }
 }  // namespace c8_class_pool_over_buffer
 
-// expect: tarn: [C8] static_pool was given a policy whose object it would have to be given
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_static_pool_of_dynamic_size {
 #ifdef TARN_TWIN
 void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); }
@@ -368,7 +368,7 @@ void* wrong() { return tarn::static_pool<struct orders, tarn::dynamic_size>::ins
 #endif
 }  // namespace c8_static_pool_of_dynamic_size
 
-// expect: tarn: [C8] static_pool was given a policy whose object it would have to be given
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_static_pool_over_buffer {
 #ifdef TARN_TWIN
 using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<64>>;
@@ -379,7 +379,7 @@ void use() { wrong::instance().deallocate(wrong::instance().allocate()); }
 #endif
 }  // namespace c8_static_pool_over_buffer
 
-// expect: tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts
+// expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
 namespace c9_class_pool_made_at_run_time {
 class spin_mutex {
  public:
@@ -403,7 +403,7 @@ struct Node {
 void use() { delete new Node; }
 }  // namespace c9_class_pool_made_at_run_time
 
-// expect: tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts
+// expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
 namespace c9_static_pool_made_at_run_time {
 class spin_mutex {
  public:
