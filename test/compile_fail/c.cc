@@ -13,6 +13,7 @@
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
+#include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/store/resource_store.h"
 
 // expect: tarn: [C1] no policy was given for the axis size
@@ -465,3 +466,51 @@ tarn::size_class_pool<tarn::static_size<64>> wrong;
 void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); }
 #endif
 }  // namespace c11_one_size_for_classes
+
+// expect: tarn: [C3] an argument of pool<...> is no policy
+// A refused heap is used, too: that is no second mistake.
+namespace c3_heap_of_no_policy {
+struct messages;
+#ifdef TARN_TWIN
+using heap = tarn::xallocator<messages, tarn::mutex_locking<std::mutex>>;
+#else
+using heap = tarn::xallocator<messages, std::mutex>;
+#endif
+void use() {
+  void* const block = heap::reallocate(heap::allocate(10), 20);
+  heap::deallocate_sized(block, heap::usable_size(block));
+  (void)heap::trim();
+}
+}  // namespace c3_heap_of_no_policy
+
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
+namespace c8_heap_over_a_resource {
+struct messages;
+#ifdef TARN_TWIN
+using heap = tarn::xallocator<messages, tarn::page_store<>>;
+#else
+using heap = tarn::xallocator<messages, tarn::resource_store>;
+#endif
+void use() { heap::deallocate(heap::allocate(10)); }
+}  // namespace c8_heap_over_a_resource
+
+// expect: tarn: [C12] sampled_guard_pages was combined with blocks that are freed by address alone
+namespace c12_sampled_heap {
+struct messages;
+#ifdef TARN_TWIN
+using heap = tarn::xallocator<messages, tarn::hardened>;
+#else
+using heap = tarn::xallocator<messages, tarn::sampled_guard_pages<5000>>;
+#endif
+void use() { heap::deallocate(heap::allocate(10)); }
+}  // namespace c12_sampled_heap
+
+// expect: tarn: [C12] sampled_guard_pages was combined with blocks that are freed by address alone
+namespace c12_sampled_array_of_classes {
+#ifdef TARN_TWIN
+tarn::size_class_pool<tarn::sampled_guard_pages<5000>> pool;
+#else
+tarn::size_class_pool<tarn::sampled_guard_pages<5000>, tarn::static_array_store<4>> pool;
+#endif
+void use() { pool.deallocate(pool.allocate(10), 10); }
+}  // namespace c12_sampled_array_of_classes
