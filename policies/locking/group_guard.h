@@ -17,20 +17,25 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
  public:
   group_guard() {
     if (mutexes::held == 0) {
-      mutexes::member.enter(mutexes::act);
+      mutexes::admits();
       mutexes::growth.lock();
-      mutexes::hot.lock();
+      hot().lock();
     }
     ++mutexes::held;
   }
   ~group_guard() {
     if (--mutexes::held == 0) {
-      mutexes::hot.unlock();
+      hot().unlock();
       mutexes::growth.unlock();
     }
   }
   group_guard(const group_guard&) = delete;
   group_guard& operator=(const group_guard&) = delete;
+
+ private:
+  static Mutex& hot() noexcept {
+    return detail::process_forks.holds_all() ? detail::mutex_of_forker<Mutex> : mutexes::hot;
+  }
 };
 
 }  // namespace tarn

@@ -14,6 +14,7 @@
 
 #include "tarn/allocator/detail/classes/class_exhaustion.h"
 #include "tarn/allocator/detail/classes/known_spans.h"
+#include "tarn/allocator/detail/classes/owner_policies.h"
 #include "tarn/allocator/detail/classes/owner_stores.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/pool.h"

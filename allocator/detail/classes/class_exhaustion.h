@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "tarn/allocator/detail/classes/owner_policies.h"
 #include "tarn/allocator/detail/classes/owner_stores.h"
 #include "tarn/allocator/detail/pool/supply.h"
 #include "tarn/policies/exhaustion.h"

@@ -1,10 +1,7 @@
 // What all pools of a size_class_pool share: its stores. They are called by one thread at a time.
 //
-//   owner_stores     calls the store, and the second store of an exhaustion policy that has one
-//   store_of_owner   the store policy of a pool whose chunks come from its owner
-//   second_of_owner  the exhaustion policy of a pool whose second store is its owner's
-//
-// A pool that lies in its owner is told later whom it belongs to, with belong_to().
+//   owner_stores       calls the store, and the second store of an exhaustion policy that has one
+//   regions_to_return  what goes back while a thread is at the store
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_OWNER_STORES_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_OWNER_STORES_H_
 
@@ -14,8 +11,8 @@
 #include <type_traits>
 
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/store_mutex.h"
 #include "tarn/policies/exhaustion.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
@@ -39,9 +36,11 @@ class no_mutex {
   bool held_ = false;
 };
 
-/// The mutex for what all classes share. A fork waits for it; it leaves the fork list when everything is released.
+/// The mutexes for what all classes share; a store is called under the second. A fork knows them, until everything is released.
 template <class Locking>
 using owner_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_mutex>;
+template <class Locking>
+using owner_store_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_store_mutex>;
 
 /// A store that has nothing.
 struct refusing_store {
@@ -143,7 +142,10 @@ class owner_stores {
 
   /// The owner ends.
   void release_all() noexcept {
-    return_all();
+    {
+      const held lock(mutex_);
+      give_back();
+    }
     mutex_.leave();
     if constexpr (Store::traits.has_end) source_.end();
     if constexpr (has_second && Exhaustion::traits.has_end) second_.end();
@@ -161,6 +163,7 @@ class owner_stores {
     const auto got = [&] {
       const held lock(mutex_);
       give_back();
+      [[maybe_unused]] const store_call_under<Locking> now;
       return call();
     }();
     return_all();
@@ -174,6 +177,7 @@ class owner_stores {
     }
   }
   void give_back() noexcept {
+    [[maybe_unused]] const store_call_under<Locking> now;
     returned_.take_each([this](const owned& what, std::size_t alignment) {
       if constexpr (has_second)
         if (what.from_second) return second_.release(what.region, aligned(alignment));
@@ -183,65 +187,8 @@ class owner_stores {
 
   TARN_NO_UNIQUE_ADDRESS typename Store::template source<owner_traits> source_;
   TARN_NO_UNIQUE_ADDRESS typename second_store_of<Exhaustion>::type second_;
-  TARN_NO_UNIQUE_ADDRESS owner_mutex<Locking> mutex_;
+  TARN_NO_UNIQUE_ADDRESS owner_store_mutex<Locking> mutex_;
   regions_to_return returned_;
-};
-
-template <class Owner>
-class store_of_owner {
- public:
-  using axis = tarn::axis::store;
-  static constexpr store_traits traits{};
-
-  constexpr store_of_owner() noexcept : owner_(nullptr), index_(0) {}
-  constexpr store_of_owner(Owner* owner, std::size_t index) noexcept : owner_(owner), index_(index) {}
-
-  template <class Traits>
-  class source {
-   public:
-    constexpr explicit source(const store_of_owner& store) noexcept : store_(store) {}
-    void belong_to(Owner* owner) noexcept { store_.owner_ = owner; }
-    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      return store_.owner_->acquire(bytes, alignment, store_.index_);
-    }
-    void release(memory region, std::size_t alignment) noexcept { store_.owner_->release(region, alignment); }
-
-   private:
-    store_of_owner store_;
-  };
-
- private:
-  Owner* owner_;
-  std::size_t index_;
-};
-
-/// It asks nobody again: a policy with a second store has no more to say.
-template <class Owner, class Exhaustion>
-class second_of_owner {
- public:
-  using axis = tarn::axis::exhaustion;
-  static constexpr exhaustion_traits traits{.extra_chunks = Exhaustion::traits.extra_chunks};
-
-  constexpr explicit second_of_owner(Owner* owner = nullptr) noexcept : owner_(owner) {}
-
-  template <class Traits>
-  class state {
-   public:
-    constexpr explicit state(const second_of_owner& policy) noexcept : owner_(policy.owner_) {}
-    void belong_to(Owner* owner) noexcept { owner_ = owner; }
-    constexpr bool retry(std::size_t) noexcept { return false; }
-    chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) noexcept {
-      return owner_->next_chunk(last, total, stride);
-    }
-    memory acquire(std::size_t bytes, std::size_t alignment) noexcept { return owner_->acquire_second(bytes, alignment); }
-    void release(memory region, std::size_t alignment) noexcept { owner_->release(owned{region, true}, alignment); }
-
-   private:
-    Owner* owner_;
-  };
-
- private:
-  Owner* owner_;
 };
 
 }  // namespace tarn::detail

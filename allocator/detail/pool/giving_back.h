@@ -95,32 +95,28 @@ TARN_COLD void give_surplus_back(State& s) noexcept {
   }
 }
 
-/// Whether another pool's thread can ask for what the pool doesn't use.
-template <class State>
-inline constexpr bool can_be_asked =
-    State::traits::may_return_chunks && (State::is_confined || State::traits::locking::traits.can_try);
-
 /// As trim(), called by another pool's thread, which must not wait.
 template <class State>
 trimmed trim_if_idle(State& s) noexcept {
-  const auto trim = [&s]() -> trimmed {
-    if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
-    s.locking.drain(s);
-    return {return_empty(s)};
-  };
   if constexpr (State::is_confined) {
+    s.locking.drain(s);
     [[maybe_unused]] const auto growing = growth_guard(s);
-    return trim();
+    if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
+    return {return_empty(s)};
   } else {
     const auto growing = try_growth_guard(s);
     if (!growing) return {0, true};
-    return trim();
+    if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
+    s.locking.drain(s);
+    return {return_empty(s)};
   }
 }
 /// Called before the pool's store is. From now on other pools may ask this one, if the exhaustion policy says so.
 template <class State>
 TARN_STEP void be_asked(State& s) noexcept {
-  if constexpr (State::traits::reclaims && can_be_asked<State>) {
+  using traits = typename State::traits;
+  if constexpr (traits::reclaims && traits::may_return_chunks && (State::is_confined || traits::locking::traits.can_try)) {
+    static_cast<void>(&install_fork_handlers_early<State>);  // instantiates it
     const auto trim = [](void* its) noexcept { return trim_if_idle(*static_cast<State*>(its)); };
     s.supply.asked_through().enter(&s, trim, State::is_confined);
   }
