@@ -47,8 +47,8 @@ struct static_complaint {
       "tarn: [C7] a static pool was given a policy whose destructor would run at exit, while others still allocate; use "
       "a mutex or policy that needs none");
   static_assert(Verdict != static_fitness::no_constant,
-                "tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts, after "
-                "others allocate; use one with a constexpr constructor, as tarn::mutex");
+                "tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts, "
+                "after others allocate; use one with a constexpr constructor, as tarn::mutex");
 };
 
 /// The body that a static pool of the same policies as the pool that is an object has.

@@ -93,8 +93,8 @@ class tagged_chunks {
   constexpr explicit tagged_chunks(const Values& values) noexcept
       : stores_(values), granules_(granule_values<Values>{values}) {}
 
-  /// Called before anything else, and again for each class, by one thread at a time. Not in the constructor: an array that holds
-  /// a constant other than zero would be in the executable.
+  /// Called before anything else, and again for each class, by one thread at a time. Not in the constructor: an array that
+  /// holds a constant other than zero would be in the executable.
   void belong_to(class_pools classes) noexcept {
     if (belongs_) return;
     inspector::belong_to(granules_, &stores_);

@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(a_size_or_an_alignment_that_the_block_does_not_have_is_refu
     const std::size_t more = heap::usable_size(block) + 1;
     BOOST_TEST(is(told_by([&] { heap::deallocate_sized(block, more); }), misuse_kind::wrong_size));
     BOOST_TEST(recorder::seen().front().what.size == more);
-    BOOST_TEST(is(told_by([&] { heap::deallocate_aligned_sized(block, std::size_t{1} << 40, bytes); }), misuse_kind::wrong_size));
+    BOOST_TEST(
+        is(told_by([&] { heap::deallocate_aligned_sized(block, std::size_t{1} << 40, bytes); }), misuse_kind::wrong_size));
     BOOST_TEST(told_by([&] { heap::deallocate_aligned_sized(block, 64, bytes); }).empty());
   }
 }
@@ -96,7 +97,8 @@ void refuse_sizes(Source& source, called_from = {}) {
   void* const small = source.allocate(100, 16);
   CHECK(is(told_by([&] { source.deallocate(hidden(small), 100'000, 16); }), misuse_kind::wrong_size));
   CHECK(recorder::seen().front().what.block_size == 112u);
-  CHECK(is(told_by([&] { source.deallocate(hidden(large), 4000, 16); }), misuse_kind::wrong_size));  // of a class without blocks
+  CHECK(
+      is(told_by([&] { source.deallocate(hidden(large), 4000, 16); }), misuse_kind::wrong_size));  // of a class without blocks
   CHECK(is(told_by([&] { source.deallocate(hidden(large), 100, 16); }), misuse_kind::foreign_pointer));
   CHECK(is(told_by([&] { source.deallocate(outside.bytes, 100'000, 16); }), misuse_kind::foreign_pointer));
   CHECK(told_by([&] { source.deallocate(large, 100'000, 16); }).empty());

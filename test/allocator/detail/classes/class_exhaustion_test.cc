@@ -18,14 +18,14 @@
 namespace tarn::test {
 namespace {
 
-// ---- stores that count, with a limit ----------------------------------------------------------------------------------------
+// ---- stores that count, with a limit ---------------------------------------------------------------------------------------
 
 template <class Tag>
 struct limited_store {
   using axis = tarn::axis::store;
   static constexpr tarn::store_traits traits{};
   static inline std::size_t limit = static_cast<std::size_t>(-1);  // bytes
-  static inline std::size_t bytes = 0;                             // outstanding
+  static inline std::size_t bytes = 0;  // outstanding
 
   template <class Traits>
   struct source : heap_store::source<Traits> {
@@ -52,7 +52,7 @@ struct as_pool {
   void trim() { Allocator::trim(); }
 };
 
-// ---- a second store -----------------------------------------------------------------------------------------------------------
+// ---- a second store --------------------------------------------------------------------------------------------------------
 
 constexpr std::size_t sizes[] = {16, 100, 1000, 4000};
 
@@ -68,7 +68,8 @@ std::size_t fill(Pool& pool, std::size_t most) {
     all.emplace_back(block, bytes);
   }
   for (std::size_t i = 0; i != all.size(); ++i) {
-    const auto& [block, bytes] = all[i];
+    unsigned char* const block = all[i].first;
+    const std::size_t bytes = all[i].second;
     REQUIRE((block[0] == i % 251 && block[bytes - 1] == i % 251));
     if constexpr (requires { pool.usable_size(block); }) REQUIRE(pool.usable_size(block) >= bytes);
     if constexpr (requires { pool.deallocate(block); }) {
@@ -158,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_bounded_second_store_is_a_reserve_for_all_classes) {
   BOOST_TEST(fill(*pool, 400) == 400u);
 }
 
-// ---- policy objects reach the classes -----------------------------------------------------------------------------------------
+// ---- policy objects reach the classes --------------------------------------------------------------------------------------
 
 int asked = 0;
 bool count_asks(std::size_t) { return ++asked < 3; }
@@ -175,8 +176,7 @@ BOOST_AUTO_TEST_CASE(a_second_store_given_to_the_owner_is_the_one_that_is_used) 
   test::upstream upstream;
   {
     using second = fall_back_to<resource_store>;
-    const auto pool =
-        std::make_unique<size_class_pool<static_array_store<1>, second>>(second(resource_store{&upstream}));
+    const auto pool = std::make_unique<size_class_pool<static_array_store<1>, second>>(second(resource_store{&upstream}));
     BOOST_TEST(fill(*pool, 400) == 400u);
     BOOST_TEST(upstream.bytes() > 0u);
   }
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_second_store_given_to_the_owner_is_the_one_that_is_used) 
   BOOST_TEST(upstream.faults() == 0u);
 }
 
-// ---- pools that are asked to trim ---------------------------------------------------------------------------------------------
+// ---- pools that are asked to trim ------------------------------------------------------------------------------------------
 
 struct shared_with_all;
 struct reclaiming;

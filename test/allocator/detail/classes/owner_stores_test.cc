@@ -18,7 +18,7 @@ struct visited_store {
   using axis = tarn::axis::store;
   static constexpr tarn::store_traits traits{};
   static inline void (*visit)() noexcept = nullptr;  // once
-  static inline std::size_t bytes = 0;               // outstanding
+  static inline std::size_t bytes = 0;  // outstanding
   static inline bool inside = false;
   static inline int overlaps = 0;
 
