@@ -64,6 +64,7 @@ inline constexpr bool second_store_holds<P, Traits> = serving_store<typename P::
 ///                                   after the store refused, not growth
 ///   asked()                         if `hears_asks` is true: another pool asked this one to trim, which it does next
 ///   next_chunk, acquire, release    the second growth and store, called under the growth guard like the first
+///   second_store                    optional: the store policy behind these, whose members are then asked for, too
 template <class P>
 concept exhaustion_policy = policy_on<P, axis::exhaustion> && detail::says<P, exhaustion_traits> && requires {
   typename detail::template_name<P::template state>;
