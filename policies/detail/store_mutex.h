@@ -14,6 +14,7 @@
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
 
@@ -22,47 +23,44 @@ concept try_lockable = requires(M& m) {
   { m.try_lock() } -> std::convertible_to<bool>;
 };
 
+struct only_try {};
+
 /// A stay inside the gate. One within another, in a store that is a pool itself, ends the outer one's time at the store.
-class gate_stay {
- public:
-  /// Waits while a fork is in progress.
-  void begin() noexcept {
-    if (process_forks.holds_all()) how_ = how::uncounted;
-    else if (me().depth == 0) process_forks.gate.enter(me()), how_ = how::outermost;
-    else if (me().at_store) process_forks.gate.come_back(me()), how_ = how::from_store;
-    else how_ = how::uncounted;
-    if (how_ != how::outermost) ++me().depth;
-  }
-  /// Doesn't wait for a fork if this is the outermost stay. Returns whether it began.
-  bool try_begin() noexcept {
-    if (me().depth == 0 && !process_forks.holds_all())
-      return how_ = how::outermost, process_forks.gate.try_enter(me());
-    return begin(), true;
-  }
-  void end() noexcept {
-    if (how_ == how::outermost) return process_forks.gate.leave(me());
-    --me().depth;
-    if (how_ == how::from_store) process_forks.gate.go_to_store(me());
-  }
-
- private:
-  enum class how : unsigned char { uncounted, outermost, from_store };
-
-  static fork_position& me() noexcept { return fork_position_of_thread; }
-
-  how how_ = how::uncounted;
-};
-
-/// Held for a whole stay.
 class [[nodiscard]] inside_gate {
  public:
-  inside_gate() noexcept { stay_.begin(); }
-  ~inside_gate() { stay_.end(); }
+  /// Waits while a fork is in progress.
+  inside_gate() noexcept {
+    if (is_outermost()) process_forks.gate.enter(me()), how_ = how::outermost;
+    else begin_inner();
+  }
+  /// Doesn't wait, if this is the outermost stay.
+  explicit inside_gate(only_try) noexcept {
+    if (!is_outermost()) begin_inner();
+    else if (process_forks.gate.try_enter(me())) how_ = how::outermost;
+  }
+  ~inside_gate() {
+    if (how_ == how::outermost) process_forks.gate.leave(me());
+    else if (how_ != how::outside) --me().depth;
+    if (how_ == how::from_store) process_forks.gate.go_to_store(me());
+  }
   inside_gate(const inside_gate&) = delete;
   inside_gate& operator=(const inside_gate&) = delete;
 
+  explicit operator bool() const noexcept { return how_ != how::outside; }
+
  private:
-  gate_stay stay_;
+  enum class how : unsigned char { outside, outermost, inner, from_store };
+
+  static fork_position& me() noexcept { return fork_position_of_thread; }
+  /// The thread that forks passes in and out, in a handler of the program.
+  static bool is_outermost() noexcept { return me().depth == 0 && !process_forks.holds_all(); }
+  void begin_inner() noexcept {
+    how_ = how::inner;
+    if (me().at_store && !process_forks.holds_all()) process_forks.gate.come_back(me()), how_ = how::from_store;
+    ++me().depth;
+  }
+
+  how how_ = how::outside;
 };
 
 /// Held while a store is called, or while a thread waits for who may be at one.
@@ -87,7 +85,8 @@ class [[nodiscard]] store_call {
 template <class Locking>
 using store_call_under = std::conditional_t<Locking::traits.one_thread, no_guard, store_call>;
 
-/// Makes a mutex anew, in the child of a fork: unlock() is for the thread that locked it, and that may be gone.
+/// Makes a mutex anew, in the child of a fork: the thread that locked it may be gone, or be this one, which the system knows by
+/// another number than in the parent. So unlock() may do nothing.
 template <class Mutex>
 void renew(Mutex& mutex) {
   ::new (static_cast<void*>(&mutex)) Mutex;
@@ -96,77 +95,85 @@ void renew(Mutex& mutex) {
 /// What a fork does with a leaf mutex.
 template <class Mutex>
 void act_on_leaf(Mutex& mutex, fork_step step) {
-  if (step == fork_step::lock) mutex.lock();
-  else if (step == fork_step::unlock) mutex.unlock();
-  else renew(mutex);
+  if (step == fork_step::lock) {
+#if defined(TARN_TSAN)
+    // Members come and go, so each fork has an order of its own. Only one holds several, so no two wait for each other, but
+    // ThreadSanitizer doesn't see that. It doesn't ask in which order mutexes were tried.
+    if constexpr (try_lockable<Mutex>) {
+      while (!mutex.try_lock()) yield_thread();
+      return;
+    }
+#endif
+    mutex.lock();
+  } else {
+    mutex.unlock();
+    if (step == fork_step::renew) renew(mutex);
+  }
 }
 
-/// A mutex under which stores are called. Its holder is inside the gate.
+/// A mutex under which stores are called, held through a guard.
 template <class Mutex>
 class store_mutex {
  public:
-  void lock() {
-    stay_holder stay;
-    stay.now.begin();
-    if (!lock_at_once()) {
-      const store_call wait;  // its holder may be at a store
-      mutex_.lock();
-      holder_.store(this_thread_number(), memory_order_relaxed);
+  /// Holds the mutex, inside the gate.
+  class [[nodiscard]] guard {
+   public:
+    /// `is_held`: another guard of this thread holds it.
+    explicit guard(store_mutex& m, bool is_held = false) {
+      if (!is_held) holder_before_ = m.lock(), mutex_ = &m;
     }
-    stay_ = stay.keep();
-  }
-  /// Waits for nothing, not even a fork.
-  bool try_lock()
-    requires try_lockable<Mutex>
-  {
-    stay_holder stay;
-    if (!stay.now.try_begin()) return stay.keep(), false;
-    if (!lock_at_once()) return false;
-    stay_ = stay.keep();
-    return true;
-  }
-  void unlock() {
-    gate_stay stay = stay_;
-    holder_.store(0, memory_order_relaxed);
-    mutex_.unlock();
-    stay.end();
-  }
+    /// Waits for nothing, not even a fork.
+    guard(store_mutex& m, only_try what, bool is_held = false)
+      requires try_lockable<Mutex>
+        : inside_(what) {
+      holds_ = is_held || (inside_ && m.mutex_.try_lock());
+      if (holds_ && !is_held) holder_before_ = m.note(), mutex_ = &m;
+    }
+    ~guard() {
+      if (mutex_ != nullptr) mutex_->unlock(holder_before_);
+    }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    explicit operator bool() const noexcept { return holds_; }
 
+   private:
+    inside_gate inside_;
+    store_mutex* mutex_ = nullptr;      // to unlock
+    std::uint64_t holder_before_ = 0;  // this thread, if the mutex is recursive
+    bool holds_ = true;
+  };
+
+  /// If its holder is this thread, it is locked again.
   void renew_in_child() {
     const std::uint64_t holder = holder_.load(memory_order_relaxed);
-    if (holder == 0 || holder == this_thread_number()) return;
+    if (holder == 0) return;
+    const bool is_mine = holder == this_thread_number();
+    if (is_mine) mutex_.unlock();
     renew(mutex_);
-    holder_.store(0, memory_order_relaxed);
+    if (is_mine) mutex_.lock();
+    else holder_.store(0, memory_order_relaxed);
   }
 
  private:
-  /// Ends the stay if locking fails.
-  struct stay_holder {
-    stay_holder() = default;
-    ~stay_holder() {
-      if (ends) now.end();
-    }
-    stay_holder(const stay_holder&) = delete;
-    stay_holder& operator=(const stay_holder&) = delete;
-    gate_stay keep() noexcept { return ends = false, now; }
-
-    gate_stay now;
-    bool ends = true;
-  };
-
-  bool lock_at_once() {
-    if constexpr (try_lockable<Mutex>) {
-      if (!mutex_.try_lock()) return false;
-      holder_.store(this_thread_number(), memory_order_relaxed);
-      return true;
-    } else {
-      return false;
-    }
+  std::uint64_t lock() {
+    if constexpr (try_lockable<Mutex>)
+      if (mutex_.try_lock()) return note();
+    const store_call wait;  // its holder may be at a store
+    mutex_.lock();
+    return note();
+  }
+  void unlock(std::uint64_t holder_before) {
+    holder_.store(holder_before, memory_order_relaxed);
+    mutex_.unlock();
+  }
+  std::uint64_t note() noexcept {
+    const std::uint64_t before = holder_.load(memory_order_relaxed);
+    holder_.store(this_thread_number(), memory_order_relaxed);
+    return before;
   }
 
   Mutex mutex_;
-  gate_stay stay_;                         // of the holder
-  atomic_word<std::uint64_t> holder_ = 0;  // its number
+  atomic_word<std::uint64_t> holder_ = 0;  // its thread's number
 };
 
 /// In the place of a leaf mutex, for the thread that forks: it holds that already.
@@ -186,18 +193,15 @@ class fork_mutex : fork_member {
   tarn::mutex mutex_;
 };
 
-/// As fork_mutex, but stores are called under it.
+/// As fork_mutex, but stores are called under it, and it is held through a guard.
 class fork_store_mutex : fork_member {
  public:
-  void lock() {
-    admits(act);
-    mutex_.lock();
-  }
-  bool try_lock() {
-    admits(act);
-    return mutex_.try_lock();
-  }
-  void unlock() { mutex_.unlock(); }
+  class [[nodiscard]] guard : store_mutex<tarn::mutex>::guard {
+   public:
+    explicit guard(fork_store_mutex& m) : store_mutex<tarn::mutex>::guard((m.admits(act), m.mutex_)) {}
+    guard(fork_store_mutex& m, only_try what) : store_mutex<tarn::mutex>::guard((m.admits(act), m.mutex_), what) {}
+    using store_mutex<tarn::mutex>::guard::operator bool;
+  };
   using fork_member::leave;
 
  private:

@@ -15,27 +15,20 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
   using mutexes = detail::group_mutexes<Group, Mutex>;
 
  public:
-  group_guard() {
-    if (mutexes::held == 0) {
-      mutexes::admits();
-      mutexes::growth.lock();
-      hot().lock();
-    }
+  group_guard() : growth_(mutexes::growth, mutexes::held != 0) {
+    if (mutexes::held == 0) (mutexes::admits() ? mutexes::hot : of_forker).lock();
     ++mutexes::held;
   }
   ~group_guard() {
-    if (--mutexes::held == 0) {
-      hot().unlock();
-      mutexes::growth.unlock();
-    }
+    if (--mutexes::held == 0) (detail::process_forks.holds_all() ? of_forker : mutexes::hot).unlock();
   }
   group_guard(const group_guard&) = delete;
   group_guard& operator=(const group_guard&) = delete;
 
  private:
-  static Mutex& hot() noexcept {
-    return detail::process_forks.holds_all() ? detail::mutex_of_forker<Mutex> : mutexes::hot;
-  }
+  static constexpr Mutex& of_forker = detail::mutex_of_forker<Mutex>;
+
+  typename detail::store_mutex<Mutex>::guard growth_;
 };
 
 }  // namespace tarn

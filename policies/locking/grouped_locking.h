@@ -40,30 +40,28 @@ struct group_mutexes {
   }
   /// A thread that forks while it holds both still holds them afterwards, in the child as well.
   static void act(fork_member&, fork_step step) noexcept {
-    if (held != 0) return;
+    if (held == 0) act_on_leaf(hot, step);
+    if (step != fork_step::renew) return;
+    growth.renew_in_child();
+    if (held == 0) return;
     act_on_leaf(hot, step);
-    if (step == fork_step::renew) growth.renew_in_child();
+    hot.lock();
   }
 
-  struct only_try {};
-  /// Locks one of the two, unless a group_guard of this thread holds both.
-  template <class Held>
-  class guard {
+  /// Locks the leaf mutex, unless a group_guard of this thread holds both.
+  class hot_guard {
    public:
-    explicit guard(Held& mutex) : mutex_(held == 0 ? &mutex : nullptr) {
+    TARN_STEP explicit hot_guard(Mutex& mutex) : mutex_(held == 0 ? &mutex : nullptr) {
       if (mutex_ != nullptr) mutex_->lock();
     }
-    guard(Held& mutex, only_try) : mutex_(held == 0 ? &mutex : nullptr), holds_(held != 0 || mutex.try_lock()) {}
-    ~guard() {
-      if (mutex_ != nullptr && holds_) mutex_->unlock();
+    TARN_STEP ~hot_guard() {
+      if (mutex_ != nullptr) mutex_->unlock();
     }
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-    explicit operator bool() const noexcept { return holds_; }
+    hot_guard(const hot_guard&) = delete;
+    hot_guard& operator=(const hot_guard&) = delete;
 
    private:
-    Held* mutex_;
-    bool holds_ = true;
+    Mutex* mutex_;
   };
 };
 
@@ -71,19 +69,19 @@ template <class Group, class Mutex>
 struct group_guards {
   static constexpr bool can_try = try_lockable<Mutex>;
   using mutexes = group_mutexes<Group, Mutex>;
-  using hot_guard = typename mutexes::template guard<Mutex>;
-  using growth_guard = typename mutexes::template guard<store_mutex<Mutex>>;
+  using hot_guard = typename mutexes::hot_guard;
+  using growth_guard = typename store_mutex<Mutex>::guard;
 
-  hot_guard hot() const { return hot_guard(mutexes::admits() ? mutexes::hot : mutex_of_forker<Mutex>); }
+  TARN_STEP hot_guard hot() const { return hot_guard(mutexes::admits() ? mutexes::hot : mutex_of_forker<Mutex>); }
   growth_guard growth() const {
     mutexes::admits();
-    return growth_guard(mutexes::growth);
+    return growth_guard(mutexes::growth, mutexes::held != 0);
   }
   growth_guard try_growth() const
     requires try_lockable<Mutex>
   {
     mutexes::admits();
-    return growth_guard(mutexes::growth, typename mutexes::only_try{});
+    return growth_guard(mutexes::growth, only_try(), mutexes::held != 0);
   }
   static void end() noexcept {}
 };

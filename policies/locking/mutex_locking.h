@@ -46,16 +46,16 @@ class mutex_pair : fork_member {
   static constexpr bool can_try = try_lockable<Mutex>;
 
   TARN_STEP guard hot() const { return guard(self().admits(act) ? hot_ : mutex_of_forker<Mutex>); }
-  held<store_mutex<Mutex>> growth() const {
+  typename store_mutex<Mutex>::guard growth() const {
     self().admits(act);
-    return held(growth_);
+    return typename store_mutex<Mutex>::guard(growth_);
   }
   /// For work that isn't worth waiting for a store.
-  tried<store_mutex<Mutex>> try_growth() const
+  typename store_mutex<Mutex>::guard try_growth() const
     requires try_lockable<Mutex>
   {
     self().admits(act);
-    return tried(growth_);
+    return typename store_mutex<Mutex>::guard(growth_, only_try());
   }
   void end() noexcept { leave(); }
 

@@ -27,6 +27,21 @@ struct owner_traits {};
 /// Tells only whether this thread is inside.
 class no_mutex {
  public:
+  class guard {
+   public:
+    explicit guard(no_mutex& m) noexcept : mutex_(&m) { m.lock(); }
+    guard(no_mutex& m, only_try) noexcept : mutex_(m.try_lock() ? &m : nullptr) {}
+    ~guard() {
+      if (mutex_ != nullptr) mutex_->unlock();
+    }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    explicit operator bool() const noexcept { return mutex_ != nullptr; }
+
+   private:
+    no_mutex* mutex_;
+  };
+
   constexpr void lock() noexcept { held_ = true; }
   constexpr bool try_lock() noexcept { return held_ ? false : (held_ = true); }
   constexpr void unlock() noexcept { held_ = false; }
@@ -133,7 +148,7 @@ class owner_stores {
 
   // What second_of_owner calls.
   chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) noexcept {
-    const held lock(mutex_);
+    const at_stores held(mutex_);
     return second_.next_chunk(last, total, stride);
   }
   memory acquire_second(std::size_t bytes, std::size_t alignment) noexcept {
@@ -143,7 +158,7 @@ class owner_stores {
   /// The owner ends.
   void release_all() noexcept {
     {
-      const held lock(mutex_);
+      const at_stores held(mutex_);
       give_back();
     }
     mutex_.leave();
@@ -152,6 +167,8 @@ class owner_stores {
   }
 
  private:
+  using at_stores = typename owner_store_mutex<Locking>::guard;
+
   // Every region has room for its place in the list of those to return.
   static constexpr std::size_t size(std::size_t bytes) noexcept { return larger(bytes, sizeof(regions_to_return::node)); }
   static constexpr std::size_t aligned(std::size_t alignment) noexcept {
@@ -161,7 +178,7 @@ class owner_stores {
   template <class Call>
   auto at_store(Call call) noexcept {
     const auto got = [&] {
-      const held lock(mutex_);
+      const at_stores held(mutex_);
       give_back();
       [[maybe_unused]] const store_call_under<Locking> now;
       return call();
@@ -171,8 +188,8 @@ class owner_stores {
   }
   void return_all() noexcept {
     while (returned_.any()) {
-      const tried lock(mutex_);
-      if (!lock) return;
+      const at_stores held(mutex_, only_try{});
+      if (!held) return;
       give_back();
     }
   }
