@@ -65,7 +65,10 @@ class pool_resource : public std::pmr::memory_resource {
 
   pool_resource(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   pool_resource& operator=(const pool_resource&) = delete;
-  ~pool_resource() override { release(); }
+  ~pool_resource() override {
+    release();
+    blocks_.end();
+  }
 
   /// Gives all memory back to upstream, including blocks in use. Precondition: no other thread uses the resource.
   void release() noexcept { blocks_.release(); }

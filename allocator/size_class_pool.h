@@ -40,7 +40,7 @@ class size_class_pool : public detail::class_body_of<Policies...> {
 
   size_class_pool(const size_class_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   size_class_pool& operator=(const size_class_pool&) = delete;
-  ~size_class_pool() { this->close(); }
+  ~size_class_pool() { this->end(); }
 };
 
 }  // namespace tarn

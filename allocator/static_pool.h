@@ -40,15 +40,15 @@ template <static_fitness Verdict>
 struct static_complaint {
   static_assert(
       Verdict != static_fitness::needs_value,
-      "tarn: [C8] static_pool was given a policy whose object it would have to be given before the program starts "
+      "tarn: [C8] a static pool was given a policy whose object it would have to be given before the program starts "
       "(dynamic_size, buffer_store, resource_store, retry_with a function); use another, or a pool that is an object");
   static_assert(
       Verdict != static_fitness::has_destructor,
-      "tarn: [C7] static_pool was given a policy whose destructor would run at exit, while others still allocate; use "
+      "tarn: [C7] a static pool was given a policy whose destructor would run at exit, while others still allocate; use "
       "a mutex or policy that needs none");
   static_assert(Verdict != static_fitness::no_constant,
-                "tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts, after "
-                "others allocate; use one with a constexpr constructor, as tarn::mutex");
+                "tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts, "
+                "after others allocate; use one with a constexpr constructor, as tarn::mutex");
 };
 
 /// The body that a static pool of the same policies as the pool that is an object has.

@@ -15,6 +15,7 @@
 #define TARN_ALLOCATOR_XMALLOC_H_
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 
@@ -29,7 +30,8 @@
 namespace tarn {
 
 /// malloc's functions over the static pools of a tag. xmalloc is one of these; another tag makes another that has nothing to do
-/// with it. None of the functions throws.
+/// with it. None of the functions throws. Where one returns null, errno says why: ENOMEM, or EINVAL for an alignment that is
+/// none.
 /// \tparam Policies  as for size_class_pool; mutex_locking<thread_aware_mutex> and counting_statistics unless others
 ///                   are named
 template <class Tag, class... Policies>
@@ -51,21 +53,36 @@ class xallocator {
 
   /// As allocate(), aligned to `alignment` bytes; null also where that is no power of two.
   [[nodiscard]] static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
-    if (!detail::is_power_of_two(alignment)) return nullptr;
+    if (!detail::is_power_of_two(alignment)) {
+      errno = EINVAL;
+      return nullptr;
+    }
     return pools::instance().try_allocate(bytes, alignment < 16 ? 16 : alignment);
+  }
+
+  /// As posix_memalign(): puts such a block into `block` and returns 0. Otherwise it returns ENOMEM, or EINVAL where the
+  /// alignment is no power of two or smaller than a pointer, and leaves `block` and errno as they were.
+  [[nodiscard]] static int allocate_aligned(void** block, std::size_t alignment, std::size_t bytes) noexcept {
+    if (alignment < sizeof(void*) || !detail::is_power_of_two(alignment)) return EINVAL;
+    const int before = errno;
+    void* const got = allocate_aligned(alignment, bytes);
+    errno = before;
+    if (got == nullptr) return ENOMEM;
+    *block = got;
+    return 0;
   }
 
   /// As allocate(), for `count` elements of `bytes` bytes, all zero; null also where so many can't be.
   [[nodiscard]] static void* allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
     const std::size_t all = detail::multiply(count, bytes);
-    void* const block = all > detail::size_limit ? nullptr : allocate(all);
+    void* const block = allocate(all);
     return block == nullptr ? nullptr : std::memset(block, 0, all);
   }
 
   /// Returns a block of at least `bytes` bytes with the content of `block`, which ends, unless it is itself returned: it stays
-  /// where it is as long as `bytes` fit into its class, or are more than half of a large block. Null where there is no memory:
-  /// `block` is as it was then. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block), and null is
-  /// returned.
+  /// where it is as long as `bytes` fit into its class, or are more than half of a large block. A large block that grows gets a
+  /// quarter more than it had, so that growing in steps costs O(bytes) in all. Null where there is no memory: `block` is as it
+  /// was then. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block), and null is returned.
   [[nodiscard]] static void* reallocate(void* block, std::size_t bytes) noexcept {
     if (block == nullptr) return allocate(bytes);
     if (bytes == 0) {
@@ -75,7 +92,9 @@ class xallocator {
     const std::size_t has = usable_size(block);
     const bool stays = bytes <= has && (has <= classes::largest || bytes > has / 2);
     if (stays) return block;
-    void* const other = allocate(bytes);
+    const std::size_t wanted = bytes > has && bytes > classes::largest ? detail::larger(bytes, has + has / 4) : bytes;
+    void* other = allocate(wanted);
+    if (other == nullptr && wanted != bytes) other = allocate(bytes);
     if (other == nullptr) return nullptr;
     std::memcpy(other, block, has < bytes ? has : bytes);
     deallocate(block);
@@ -85,6 +104,13 @@ class xallocator {
   /// Frees a block. Null is ignored. Precondition: it came from here and was not freed since.
   static void deallocate(void* block) noexcept {
     if (block != nullptr) pools::instance().deallocate(block);
+  }
+
+  /// The same with the size that was asked for last, and the alignment. They aren't needed, and not looked at unless a checking
+  /// policy is named: a block that reallocate() left in place belongs to another class than its new size.
+  static void deallocate_sized(void* block, std::size_t bytes) noexcept { deallocate_aligned_sized(block, 1, bytes); }
+  static void deallocate_aligned_sized(void* block, std::size_t alignment, std::size_t bytes) noexcept {
+    if (block != nullptr) pools::instance().deallocate_sized(block, bytes, alignment);
   }
 
   /// Returns the bytes that a block has: what was asked for, or more. 0 for null.
@@ -121,16 +147,16 @@ static_assert(
     TARN_XMALLOC_STATIC_BYTES >= 16 * 1024,
     "tarn: [X1] TARN_XMALLOC_STATIC_BYTES is under 16384, which is what one size class takes at once; give 16384 for each "
     "class that the program uses, and more");
-using xmalloc_heap = xallocator<
-    struct xmalloc_tag,
-    static_array_store<(TARN_XMALLOC_STATIC_BYTES < 16 * 1024 ? 1 : TARN_XMALLOC_STATIC_BYTES / (16 * 1024))>>;
+using xmalloc_heap =
+    xallocator<struct xmalloc_tag,
+               static_array_store<(TARN_XMALLOC_STATIC_BYTES < 16 * 1024 ? 1 : TARN_XMALLOC_STATIC_BYTES / (16 * 1024))>>;
 #else
 inline namespace xmalloc_dynamic {
 using xmalloc_heap = xallocator<struct xmalloc_tag, heap_store>;
 #endif
 
 /// As xallocator::allocate() and the others; the names and arguments are those of malloc, free, realloc, calloc,
-/// aligned_alloc(alignment, bytes), free_sized and malloc_usable_size.
+/// aligned_alloc(alignment, bytes), posix_memalign, free_sized, free_aligned_sized and malloc_usable_size.
 [[nodiscard]] inline void* xmalloc(std::size_t bytes) noexcept { return xmalloc_heap::allocate(bytes); }
 inline void xfree(void* block) noexcept { xmalloc_heap::deallocate(block); }
 [[nodiscard]] inline void* xrealloc(void* block, std::size_t bytes) noexcept { return xmalloc_heap::reallocate(block, bytes); }
@@ -140,8 +166,13 @@ inline void xfree(void* block) noexcept { xmalloc_heap::deallocate(block); }
 [[nodiscard]] inline void* xaligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   return xmalloc_heap::allocate_aligned(alignment, bytes);
 }
-/// The size is not needed, and not looked at: a block that xrealloc left in place belongs to another class than its new size.
-inline void xfree_sized(void* block, std::size_t) noexcept { xfree(block); }
+[[nodiscard]] inline int xposix_memalign(void** block, std::size_t alignment, std::size_t bytes) noexcept {
+  return xmalloc_heap::allocate_aligned(block, alignment, bytes);
+}
+inline void xfree_sized(void* block, std::size_t bytes) noexcept { xmalloc_heap::deallocate_sized(block, bytes); }
+inline void xfree_aligned_sized(void* block, std::size_t alignment, std::size_t bytes) noexcept {
+  xmalloc_heap::deallocate_aligned_sized(block, alignment, bytes);
+}
 [[nodiscard]] inline std::size_t xmalloc_usable_size(const void* block) noexcept { return xmalloc_heap::usable_size(block); }
 inline xmalloc_heap::statistics_type xmalloc_statistics() noexcept { return xmalloc_heap::statistics(); }
 inline std::size_t xmalloc_trim() noexcept { return xmalloc_heap::trim(); }

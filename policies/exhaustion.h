@@ -14,6 +14,7 @@
 #include "tarn/policies/exhaustion/retry_with.h"
 #include "tarn/policies/exhaustion/traits.h"
 #include "tarn/policies/exhaustion/wait_for_block.h"
+#include "tarn/policies/store.h"
 
 namespace tarn {
 
@@ -39,9 +40,18 @@ concept exhaustion_members =
       { state.freed(blocks) } noexcept -> std::same_as<void>;
     }> && as_promised<P::traits.reclaims, requires(typename P::template state<Traits>& state) {
       { state.member() } noexcept -> std::same_as<reclaim_member&>;
+    }> && as_promised<P::traits.hears_asks, requires(typename P::template state<Traits>& state) {
+      { state.asked() } noexcept -> std::same_as<void>;
     }> && as_promised<P::traits.has_end, requires(typename P::template state<Traits>& state) {
       { state.end() } noexcept -> std::same_as<void>;
     }> && std::constructible_from<typename P::template state<Traits>, const P&>;
+
+/// Whether the second store of an exhaustion policy that has one, `second_store`, has what a store needs.
+template <class P, class Traits>
+inline constexpr bool second_store_holds = true;
+template <class P, class Traits>
+  requires requires { typename P::second_store; }
+inline constexpr bool second_store_holds<P, Traits> = serving_store<typename P::second_store, Traits>;
 }  // namespace detail
 
 /// Everything that the pool uses of an exhaustion policy besides its traits.
@@ -52,7 +62,9 @@ concept exhaustion_members =
 ///   freed(blocks)                   if `hears_frees` is true: that many blocks were freed
 ///   member()                        if `reclaims` is true: through which other pools ask this one. retry() is then called only
 ///                                   after the store refused, not growth
+///   asked()                         if `hears_asks` is true: another pool asked this one to trim, which it does next
 ///   next_chunk, acquire, release    the second growth and store, called under the growth guard like the first
+///   second_store                    optional: the store policy behind these, whose members are then asked for, too
 template <class P>
 concept exhaustion_policy = policy_on<P, axis::exhaustion> && detail::says<P, exhaustion_traits> && requires {
   typename detail::template_name<P::template state>;

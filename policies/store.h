@@ -63,6 +63,12 @@ concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits
   typename detail::template_name<P::template source>;
 } && (!P::traits.in_place || requires { typename detail::template_name<P::template array>; });
 
+namespace detail {
+/// A store that isn't the pool's own, but an exhaustion policy's, or shared by several pools.
+template <class P, class Traits>
+concept serving_store = store_policy<P> && store_members<P, Traits>;
+}  // namespace detail
+
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_STORE_H_

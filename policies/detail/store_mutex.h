@@ -199,6 +199,8 @@ class fork_store_mutex : fork_member {
   class [[nodiscard]] guard : store_mutex<tarn::mutex>::guard {
    public:
     explicit guard(fork_store_mutex& m) : store_mutex<tarn::mutex>::guard((m.admits(act), m.mutex_)) {}
+    guard(fork_store_mutex& m, only_try what) : store_mutex<tarn::mutex>::guard((m.admits(act), m.mutex_), what) {}
+    using store_mutex<tarn::mutex>::guard::operator bool;
   };
   using fork_member::leave;
 

@@ -37,6 +37,7 @@ class fall_back_to {
 
  public:
   using axis = tarn::axis::exhaustion;
+  using second_store = known_store;
   static constexpr bool arguments_hold =
       detail::defined<Store> && policy_on<Store, tarn::axis::store> && policy_on<Growth, tarn::axis::growth>;
   struct complaint : detail::home<Store> {
@@ -47,7 +48,8 @@ class fall_back_to {
   };
   static constexpr exhaustion_traits traits = [] {
     exhaustion_traits t{.extra_chunks = 1, .has_end = true};
-    if constexpr (arguments_hold) {
+    if constexpr (arguments_hold && detail::says<Store, store_traits>) {
+      t.store_is_bounded = Store::traits.bounded;
       t.store_is_sized_by_geometry = Store::traits.sized_by_geometry;
       if (!Store::traits.bounded) t.extra_chunks = Growth::traits.max_chunks;
     }

@@ -13,11 +13,13 @@ namespace tarn {
 struct exhaustion_traits {
   std::size_t extra_chunks = 0;             // the most chunks from the policy's own second store
   bool store_is_sized_by_geometry = false;  // that store's region is computed when the pool is compiled
+  bool store_is_bounded = false;            // that store has only one region
   bool retries = true;                      // retry() may ask the pool to try again; false: an allocation that finds nothing
                                             // fails at once
   bool has_end = false;                     // end(): called when the pool ends
   bool keeps_attempt = false;               // a type `attempt`: state for one allocation, which retry() is given
   bool hears_frees = false;                 // freed(blocks): that many blocks were freed
+  bool hears_asks = false;                  // asked(): another pool asked this one to trim, which it does next
   bool reclaims = false;  // member(): through which other pools ask this one. retry() is called only after the store refused
 };
 

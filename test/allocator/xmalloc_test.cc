@@ -35,6 +35,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -240,6 +241,27 @@ BOOST_AUTO_TEST_CASE(xrealloc_takes_the_content_along) {
   BOOST_TEST(in_use() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(an_array_that_grows_in_small_steps_is_moved_seldom) {
+  constexpr std::size_t last = 200'000;
+  int moves = 0;
+  std::size_t copied = 0;
+  void* block = xmalloc(1);
+  for (std::size_t bytes = 17; bytes <= last; bytes += 16) {
+    const std::size_t had = xmalloc_usable_size(block);
+    void* const other = xrealloc(block, bytes);
+    BOOST_REQUIRE(other != nullptr);
+    if (bytes > had) {
+      ++moves;
+      copied += had;
+    }
+    block = other;
+  }
+  BOOST_TEST(moves < 60);  // 27 classes, and a quarter more each time
+  BOOST_TEST(copied < 6 * last);
+  BOOST_TEST(xmalloc_usable_size(block) < last + last / 4 + 64);
+  xfree(block);
+  BOOST_TEST(in_use() == 0u);
+}
 BOOST_AUTO_TEST_CASE(xrealloc_that_fails_keeps_the_block) {
   void* const block = xmalloc(100);
   std::memset(block, 0x77, 100);
@@ -342,6 +364,27 @@ BOOST_AUTO_TEST_CASE(xaligned_alloc_refuses_what_is_no_alignment) {
   BOOST_TEST(in_use() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(xposix_memalign_is_posix_memalign) {
+  int anything = 0;
+  void* const before = &anything;
+  void* block = before;
+  errno = 0;
+  for (const std::size_t alignment : {0u, 1u, 4u, 24u}) BOOST_TEST(xposix_memalign(&block, alignment, 100) == EINVAL);
+  BOOST_TEST(xposix_memalign(&block, 64, static_cast<std::size_t>(-1) / 2) == ENOMEM);
+  BOOST_TEST(block == before);
+  BOOST_TEST(errno == 0);
+  for (const std::size_t alignment : {8u, 64u, 4096u}) {
+    BOOST_REQUIRE(xposix_memalign(&block, alignment, 100) == 0);
+    BOOST_TEST(aligned(block, alignment));
+    BOOST_TEST(xmalloc_usable_size(block) >= 100u);
+    xfree_aligned_sized(block, alignment, 100);
+  }
+  BOOST_TEST(xposix_memalign(&block, 8, 0) == 0);
+  xfree_sized(block, 0);
+  xfree_sized(nullptr, 8);
+  xfree_aligned_sized(nullptr, 8, 8);
+  BOOST_TEST(in_use() == 0u);
+}
 BOOST_AUTO_TEST_CASE(xfree_sized_after_xrealloc_in_place) {  // the block is of another class than its new size
   const auto counts = [](std::size_t size) {
     for (const auto& row : xmalloc_statistics().by_class)
@@ -455,6 +498,36 @@ BOOST_AUTO_TEST_CASE(defect_8_xmalloc_recovers_after_failed_growth) {
   }
 }
 
+/// What errno says after a call that must return null.
+template <class Call>
+int error_of(Call call) {
+  errno = 0;
+  BOOST_TEST(call() == nullptr);
+  return errno;
+}
+struct without_memory;
+BOOST_AUTO_TEST_CASE(errno_says_why_there_is_none) {
+  constexpr std::size_t too_many = static_cast<std::size_t>(-1) / 2;
+  BOOST_TEST(error_of([] { return xmalloc(too_many); }) == ENOMEM);
+  BOOST_TEST(error_of([] { return xcalloc(too_many, 3); }) == ENOMEM);
+  BOOST_TEST(error_of([] { return xaligned_alloc(64, too_many); }) == ENOMEM);
+  BOOST_TEST(error_of([] { return xaligned_alloc(24, 100); }) == EINVAL);
+  void* const block = xmalloc(10);
+  BOOST_TEST(error_of([block] { return xrealloc(block, too_many); }) == ENOMEM);
+  errno = 0;
+  xfree(block);
+  BOOST_TEST(errno == 0);
+
+  using store = failing_store<without_memory>;
+  using heap = xallocator<without_memory, store>;
+  store::calls_left = 0;
+  for (const std::size_t bytes : {0u, 100u, 4096u, 5000u})
+    BOOST_TEST(error_of([bytes] { return heap::allocate(bytes); }) == ENOMEM);
+  store::calls_left = static_cast<std::size_t>(-1);
+  errno = 0;
+  heap::deallocate(heap::allocate(100));
+  BOOST_TEST(errno == 0);
+}
 BOOST_AUTO_TEST_CASE(defect_9_no_memory_and_a_handler_that_returns) {
   static int calls = 0;
   const std::new_handler before = std::set_new_handler([] {

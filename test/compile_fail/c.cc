@@ -15,6 +15,7 @@
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
+#include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/store/resource_store.h"
 
 // expect: tarn: [C1] no policy was given for the axis size
@@ -281,7 +282,7 @@ tarn::pool<tarn::static_size<64>> wrong{tarn::buffer_store{bytes}};
 #endif
 }  // namespace c6_policy_of_another_pool
 
-// expect: tarn: [C7] static_pool was given a policy whose destructor would run at exit
+// expect: tarn: [C7] a static pool was given a policy whose destructor would run at exit
 namespace c7_static_pool_with_destructor {
 class registered_mutex {
  public:
@@ -303,7 +304,7 @@ void* use() { return wrong::instance().allocate(); }
 #endif
 }  // namespace c7_static_pool_with_destructor
 
-// expect: tarn: [C8] static_pool was given a policy whose object it would have to be given
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_class_pool_over_buffer {
 struct Node {
   Node* next = nullptr;
@@ -317,7 +318,7 @@ struct Node {
 void use() { delete new Node; }
 }  // namespace c8_class_pool_over_buffer
 
-// expect: tarn: [C8] static_pool was given a policy whose object it would have to be given
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_static_pool_of_dynamic_size {
 #ifdef TARN_TWIN
 void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); }
@@ -326,7 +327,7 @@ void* wrong() { return tarn::static_pool<struct orders, tarn::dynamic_size>::ins
 #endif
 }  // namespace c8_static_pool_of_dynamic_size
 
-// expect: tarn: [C8] static_pool was given a policy whose object it would have to be given
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_static_pool_over_buffer {
 #ifdef TARN_TWIN
 using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<64>>;
@@ -337,7 +338,7 @@ void use() { wrong::instance().deallocate(wrong::instance().allocate()); }
 #endif
 }  // namespace c8_static_pool_over_buffer
 
-// expect: tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts
+// expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
 namespace c9_class_pool_made_at_run_time {
 class spin_mutex {
  public:
@@ -361,7 +362,7 @@ struct Node {
 void use() { delete new Node; }
 }  // namespace c9_class_pool_made_at_run_time
 
-// expect: tarn: [C9] static_pool was given a policy or mutex whose constructor would run when the program starts
+// expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
 namespace c9_static_pool_made_at_run_time {
 class spin_mutex {
  public:
@@ -602,3 +603,51 @@ void right(tarn::pool<tarn::static_size<64>>& pool) { pool.deallocate(pool.alloc
 void wrong(const tarn::pool<tarn::static_size<64>>& pool) { static_cast<void>(pool.allocate()); }
 #endif
 }  // namespace const_pool
+
+// expect: tarn: [C3] an argument of pool<...> is no policy
+// A refused heap is used, too: that is no second mistake.
+namespace c3_heap_of_no_policy {
+struct messages;
+#ifdef TARN_TWIN
+using heap = tarn::xallocator<messages, tarn::mutex_locking<std::mutex>>;
+#else
+using heap = tarn::xallocator<messages, std::mutex>;
+#endif
+void use() {
+  void* const block = heap::reallocate(heap::allocate(10), 20);
+  heap::deallocate_sized(block, heap::usable_size(block));
+  (void)heap::trim();
+}
+}  // namespace c3_heap_of_no_policy
+
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
+namespace c8_heap_over_a_resource {
+struct messages;
+#ifdef TARN_TWIN
+using heap = tarn::xallocator<messages, tarn::page_store<>>;
+#else
+using heap = tarn::xallocator<messages, tarn::resource_store>;
+#endif
+void use() { heap::deallocate(heap::allocate(10)); }
+}  // namespace c8_heap_over_a_resource
+
+// expect: tarn: [C15] sampled_guard_pages was combined with blocks that are freed by address alone
+namespace c15_sampled_heap {
+struct messages;
+#ifdef TARN_TWIN
+using heap = tarn::xallocator<messages, tarn::hardened>;
+#else
+using heap = tarn::xallocator<messages, tarn::sampled_guard_pages<5000>>;
+#endif
+void use() { heap::deallocate(heap::allocate(10)); }
+}  // namespace c15_sampled_heap
+
+// expect: tarn: [C15] sampled_guard_pages was combined with blocks that are freed by address alone
+namespace c15_sampled_array_of_classes {
+#ifdef TARN_TWIN
+tarn::size_class_pool<tarn::sampled_guard_pages<5000>> pool;
+#else
+tarn::size_class_pool<tarn::sampled_guard_pages<5000>, tarn::static_array_store<4>> pool;
+#endif
+void use() { pool.deallocate(pool.allocate(10), 10); }
+}  // namespace c15_sampled_array_of_classes

@@ -3,6 +3,8 @@
 #include <cstdlib>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/detail/protocol.h"
 
 // expect: tarn: [P1] this size policy lacks something that the pool uses
@@ -196,6 +198,92 @@ tarn::pool<tarn::static_size<64>, hollow_store<false>> right;
 tarn::pool<tarn::static_size<64>, hollow_store<true>> wrong;
 #endif
 }  // namespace p4_store_in_place_of_nothing
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+// mentions: acquire
+// The second store is asked, too.
+namespace p4_second_store_that_may_throw {
+template <bool Throws>
+struct some_store : tarn::heap_store {
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using base = tarn::heap_store::source<Traits>;
+    using base::base;
+    tarn::detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept(!Throws) {
+      return base::acquire(bytes, alignment);
+    }
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<false>>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<true>>> wrong;
+#endif
+}  // namespace p4_second_store_that_may_throw
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+namespace p4_second_store_without_traits {
+struct unknown_store {
+  using axis = tarn::axis::store;
+  template <class Traits>
+  using source = tarn::heap_store::source<Traits>;
+};
+struct known_store : tarn::heap_store {};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::fall_back_to<known_store>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::fall_back_to<unknown_store>> wrong;
+#endif
+}  // namespace p4_second_store_without_traits
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+// mentions: release
+// The store that size classes share.
+namespace p4_store_of_classes_without_release {
+struct takes_nothing_back {
+  using axis = tarn::axis::store;
+  static constexpr tarn::store_traits traits{};
+  template <class Traits>
+  struct source {
+    constexpr explicit source(const takes_nothing_back&) noexcept {}
+    tarn::detail::memory acquire(std::size_t bytes, std::size_t) noexcept { return {std::malloc(bytes), bytes}; }
+  };
+};
+
+#ifdef TARN_TWIN
+using store = tarn::heap_store;
+#else
+using store = takes_nothing_back;
+#endif
+tarn::size_class_pool<store> pool;
+void use() { pool.deallocate(pool.allocate(100, 8), 100, 8); }
+}  // namespace p4_store_of_classes_without_release
+
+// expect: tarn: [P4] this store policy lacks something that the pool uses
+// mentions: acquire
+namespace p4_store_of_a_heap_that_may_throw {
+struct messages;
+template <bool Throws>
+struct some_store : tarn::heap_store {
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using base = tarn::heap_store::source<Traits>;
+    using base::base;
+    tarn::detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept(!Throws) {
+      return base::acquire(bytes, alignment);
+    }
+  };
+};
+
+#ifdef TARN_TWIN
+using heap = tarn::xallocator<messages, some_store<false>>;
+#else
+using heap = tarn::xallocator<messages, some_store<true>>;
+#endif
+void use() { heap::deallocate(heap::allocate(10)); }
+}  // namespace p4_store_of_a_heap_that_may_throw
 
 // expect: tarn: [P5] this reuse policy lacks something that the pool uses
 // Its column has no size. The pool would otherwise be an array.

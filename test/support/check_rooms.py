@@ -24,7 +24,7 @@ ROOMS = {
     "core": (r"allocator/detail/core/\w+\.h", ("policies", "policies/detail", "policies/platform")),
     "pool": (r"allocator/detail/pool/\w+\.h", ("compose", "core", "policies", "policies/detail", "policies/platform")),
     "classes": (r"allocator/detail/classes/\w+\.h",
-                ("products", "product parts", "pool", "compose", "policies", "policies/detail", "policies/platform")),
+                ("products", "product parts", "pool", "core", "compose", "policies", "policies/detail", "policies/platform")),
     "product parts": (r"allocator/detail/\w+\.h", ("policies/platform",)),
     "products": (r"allocator/\w+\.h",
                  ("product parts", "classes", "pool", "compose", "policies", "policies/detail", "policies/platform")),

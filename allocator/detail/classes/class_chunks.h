@@ -2,15 +2,20 @@
 //
 //   direct_chunks   straight from the store, each as large as the pool's growth policy says
 //   tagged_chunks   granules of one size and alignment, cut from the store by a pool of their own. The first cache line of each
-//                   names the class, so a block's address alone identifies it. A bounded store serves all classes
+//                   names the class, so a block's address alone identifies it. A bounded store serves all classes. What else a
+//                   pool can have blocks from, here is the granules': a second store, other pools that are asked to trim
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_CLASS_CHUNKS_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_CLASS_CHUNKS_H_
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
+#include "tarn/allocator/detail/classes/class_exhaustion.h"
+#include "tarn/allocator/detail/classes/known_spans.h"
+#include "tarn/allocator/detail/classes/owner_policies.h"
+#include "tarn/allocator/detail/classes/owner_stores.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
@@ -18,157 +23,157 @@
 #include "tarn/policies/locking.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 
 namespace tarn::detail {
 
-/// The traits that a store shared by several pools is given: none, since each pool has its own geometry.
-struct owner_traits {};
+/// Whether granules lie a multiple of their size apart, wherever the first is: the only region is the array or the buffer.
+template <class Store, class Exhaustion>
+inline constexpr bool in_one_region = Store::traits.bounded && !has_second<Exhaustion>;
 
-struct no_mutex {
-  using guard = held<no_mutex>;
-  constexpr void lock() noexcept {}
-  constexpr void unlock() noexcept {}
-  constexpr void leave() noexcept {}
-};
-
-/// The mutexes for what all classes share; a store is called under the second. A fork knows them, until everything is released.
-template <class Locking>
-using owner_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_mutex>;
-template <class Locking>
-using owner_store_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_store_mutex>;
-
-/// The store policy of a class's pool: its chunks come from the owner.
-template <class Chunks>
-class class_store {
- public:
-  using axis = tarn::axis::store;
-  static constexpr store_traits traits{};
-
-  constexpr class_store(Chunks* chunks, std::size_t index) noexcept : chunks_(chunks), index_(index) {}
-
-  template <class Traits>
-  class source {
-   public:
-    constexpr explicit source(const class_store& store) noexcept : store_(store) {}
-    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      return store_.chunks_->acquire(bytes, alignment, store_.index_);
-    }
-    void release(memory region, std::size_t alignment) noexcept { store_.chunks_->release(region, alignment); }
-
-   private:
-    class_store store_;
-  };
-
- private:
-  Chunks* chunks_;
-  std::size_t index_;
-};
-
-template <class Store, class Locking>
-class direct_chunks {
-  using lock = typename owner_store_mutex<Locking>::guard;
-
+template <class Store, class Exhaustion, class Locking>
+class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
  public:
   static constexpr bool tagged = false;
   static constexpr std::size_t large_prefix = 0;
+  using exhaustion = std::conditional_t<has_second<Exhaustion>,
+                                        second_of_owner<owner_stores<Store, Exhaustion, Locking>, Exhaustion>, Exhaustion>;
 
   template <class Values>
-  constexpr explicit direct_chunks(const Values& values) noexcept : source_(values.template get<Store>()) {}
+  constexpr explicit direct_chunks(const Values& values) noexcept : owner_stores<Store, Exhaustion, Locking>(values) {}
 
-  memory acquire(std::size_t bytes, std::size_t alignment, std::size_t = 0) noexcept {
-    [[maybe_unused]] const lock held(mutex_);
-    [[maybe_unused]] const store_call_under<Locking> call;
-    return source_.acquire(bytes, alignment);
+  static void belong_to(class_pools) noexcept {}
+
+  /// The exhaustion policy of a class.
+  constexpr exhaustion exhaustion_of(const Exhaustion& own, class_pools) noexcept {
+    if constexpr (has_second<Exhaustion>) return exhaustion(this);
+    else return own;
   }
-  void release(memory region, std::size_t alignment) noexcept {
-    [[maybe_unused]] const lock held(mutex_);
-    [[maybe_unused]] const store_call_under<Locking> call;
-    source_.release(region, alignment);
-  }
-  memory acquire_large(std::size_t bytes, std::size_t alignment) noexcept { return acquire(bytes, alignment); }
-  void release_large(memory region, std::size_t alignment) noexcept { release(region, alignment); }
+
+  owned acquire_large(std::size_t bytes, std::size_t alignment) noexcept { return this->acquire_any(bytes, alignment); }
+  void release_large(owned region, std::size_t alignment) noexcept { this->release(region, alignment); }
 
   std::size_t trim() noexcept { return 0; }
-  /// The owner ends.
-  void release_all() noexcept {
-    mutex_.leave();
-    if constexpr (Store::traits.has_end) source_.end();
-  }
-
- private:
-  TARN_NO_UNIQUE_ADDRESS typename Store::template source<owner_traits> source_;
-  TARN_NO_UNIQUE_ADDRESS owner_store_mutex<Locking> mutex_;
+  static void be_left_alone() noexcept {}
 };
 
 /// \tparam Growth   in granules
 /// \tparam Granule  bytes, a power of two
-template <class Store, class Locking, class Growth, std::size_t Granule>
+/// \tparam Checks   an address that lies in no granule may be looked up, too
+template <class Store, class Exhaustion, class Locking, class Growth, std::size_t Granule, bool Checks>
 class tagged_chunks {
-  // The granules of one region are a multiple of their size apart, wherever it starts. So each must be aligned to that size
-  // only where there can be more than one region. Otherwise more than a cache line, so that the pool doesn't colour them.
-  static constexpr std::size_t granule_alignment = Store::traits.bounded ? 2 * cache_line : Granule;
+  static constexpr bool bounded = Store::traits.bounded;
+  static constexpr bool one_region = in_one_region<Store, Exhaustion>;
+  // The stores without an end. A bounded one is the granules' own.
+  using stores = owner_stores<std::conditional_t<bounded, refusing_store, Store>,
+                              std::conditional_t<has_endless_second<Exhaustion>, Exhaustion, report_exhaustion>, Locking>;
+  using granule_store = std::conditional_t<bounded, Store, store_of_owner<stores>>;
+  using granule_exhaustion = exhaustion_of_granules<Store, Exhaustion, stores>;
+
+  // Where there can be more than one region, granules are aligned to their size. Otherwise to more than a cache line, so that
+  // the pool doesn't colour them.
+  static constexpr std::size_t granule_alignment = one_region ? 2 * cache_line : Granule;
   using granules = pool<static_size<Granule, granule_alignment>,
                         std::conditional_t<Locking::traits.one_thread, no_locking, mutex_locking<thread_aware_mutex>>, Growth,
-                        Store, lifo_reuse<>>;
-  struct alignas(cache_line) tag {
-    std::size_t index;
+                        granule_store, lifo_reuse<>, granule_exhaustion>;
+
+  struct unknown_span {};
+  struct alignas(cache_line) tag : std::conditional_t<Checks, known_span<tag>, unknown_span> {
+    std::size_t index;  // first, if there is nothing to look up
   };
 
  public:
   static constexpr bool tagged = true;
-  static constexpr bool serves_large = !Store::traits.bounded;
+  static constexpr bool serves_large = !bounded || has_endless_second<Exhaustion>;
   static constexpr std::size_t large_prefix = sizeof(std::size_t);
   static constexpr std::size_t large = size_max;  // the index of blocks without a class
   static constexpr std::size_t room = Granule - sizeof(tag);
+  using exhaustion = exhaustion_of_class<Exhaustion>;
 
   template <class Values>
-  constexpr explicit tagged_chunks(const Values& values) noexcept : granules_(values), large_(values) {}
+  constexpr explicit tagged_chunks(const Values& values) noexcept
+      : stores_(values), granules_(granule_values<Values>{values}) {}
+
+  /// Called before anything else, and again for each class, by one thread at a time. Not in the constructor: an array that
+  /// holds a constant other than zero would be in the executable.
+  void belong_to(class_pools classes) noexcept {
+    if (belongs_) return;
+    inspector::belong_to(granules_, &stores_);
+    inspector::belong_to(granules_, classes);
+    belongs_ = true;
+  }
+
+  /// The exhaustion policy of a class.
+  constexpr exhaustion exhaustion_of([[maybe_unused]] const Exhaustion& own, [[maybe_unused]] class_pools classes) noexcept {
+    if constexpr (Exhaustion::traits.reclaims) return exhaustion{own, classes};
+    else if constexpr (has_second<Exhaustion>) return exhaustion{};
+    else return own;
+  }
 
   memory acquire(std::size_t bytes, std::size_t, std::size_t index) noexcept {
     void* const granule = bytes <= room ? granules_.try_allocate() : nullptr;
     if (granule == nullptr) return {};
-    if constexpr (Store::traits.bounded) phase_.store(address_of(granule) % Granule, memory_order_relaxed);  // always the same
-    return {::new (granule) tag{index} + 1, room};
+    if constexpr (one_region) phase_.store(address_of(granule) % Granule, memory_order_relaxed);  // always the same
+    auto* const t = ::new (granule) tag;
+    t->index = index;
+    if constexpr (Checks) used_.insert(*t, t + 1, room);
+    return {t + 1, room};
   }
-  void release(memory region, std::size_t) noexcept { granules_.deallocate(static_cast<tag*>(region.start) - 1); }
+  void release(memory region, std::size_t) noexcept {
+    tag* const t = static_cast<tag*>(region.start) - 1;
+    if constexpr (Checks) used_.erase(*t);
+    granules_.deallocate(t);
+  }
 
-  memory acquire_large(std::size_t bytes, std::size_t alignment) noexcept {
-    if constexpr (serves_large) {
-      const memory region = large_.acquire(bytes, alignment > Granule ? alignment : Granule);
-      if (region) ::new (region.start) std::size_t{large};
-      return region;
-    }
-    return {};
+  owned acquire_large(std::size_t bytes, std::size_t alignment) noexcept {
+    if constexpr (!serves_large) return {};
+    const owned got = stores_.acquire_any(bytes, larger(alignment, Granule));
+    if (got) ::new (got.region.start) std::size_t{large};
+    return got;
   }
-  void release_large(memory region, std::size_t alignment) noexcept {
-    if constexpr (serves_large) large_.release(region, alignment > Granule ? alignment : Granule);
-  }
+  void release_large(owned region, std::size_t alignment) noexcept { stores_.release(region, larger(alignment, Granule)); }
 
   /// The class of the block at that address, or `large`. Blocks of a class never start where a granule does.
   std::size_t index_of(const void* block) const noexcept {
+    if constexpr (Checks) {
+      std::size_t index = large;
+      used_.find(block, [&](const tag& t) { index = t.index; });
+      return index;
+    }
     std::size_t offset = address_of(block) % Granule;
-    if constexpr (Store::traits.bounded) offset = (offset - phase_.load(memory_order_relaxed)) % Granule;
+    if constexpr (one_region) offset = (offset - phase_.load(memory_order_relaxed)) % Granule;
     if (offset == 0) return large;
     return *std::launder(reinterpret_cast<const std::size_t*>(static_cast<const std::byte*>(block) - offset));
   }
 
   std::size_t trim() noexcept { return granules_.trim(); }
+  /// No other pool asks this one any more.
+  void be_left_alone() noexcept { inspector::be_left_alone(granules_); }
   void release_all() noexcept {
     granules_.release();
     inspector::end_stores(granules_);
-    if constexpr (serves_large) large_.release_all();
+    if constexpr (Checks) used_.leave();
+    stores_.release_all();
   }
 
  private:
-  struct no_large {
-    template <class Values>
-    constexpr explicit no_large(const Values&) noexcept {}
+  /// The values given to the owner, and those of its own policies.
+  template <class Values>
+  struct granule_values {
+    const Values& given;
+    template <class P>
+    constexpr P get() const noexcept {
+      if constexpr (one_of<P, store_of_owner<stores>, second_of_owner<stores, Exhaustion>>) return P();
+      else if constexpr (std::is_same_v<P, granules_reclaim<Exhaustion>>) return P{given.template get<Exhaustion>()};
+      else return given.template get<P>();
+    }
   };
+  struct no_map {};
 
+  stores stores_;
   typename body_without_end<granules>::type granules_;
+  bool belongs_ = false;
   atomic_word<std::size_t> phase_ = 0;  // where granules start, modulo their size
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Store::traits.bounded, no_large, direct_chunks<Store, Locking>> large_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<tag, Locking>, no_map> used_;
 };
 
 /// Every region from tagged_chunks has the same size, and all of it becomes the chunk.

@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 #include <utility>
 
-#include "tarn/allocator/detail/classes/class_chunks.h"
+#include "tarn/allocator/detail/classes/known_spans.h"
+#include "tarn/allocator/detail/classes/owner_stores.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -25,14 +27,15 @@ struct large_counts {
 
 namespace detail {
 
-template <class Chunks, class Locking>
+/// \tparam Checks  any address may be given back: one at which no block starts is refused
+template <class Chunks, class Locking, bool Checks>
 class large_blocks {
-  struct alignas(std::max_align_t) record {
+  struct unknown_span {};
+  struct alignas(std::max_align_t) record : std::conditional_t<Checks, known_span<record>, unknown_span> {
     record* next;
     record* previous;
-    memory region;
+    owned from;
     std::size_t alignment;
-    std::size_t bytes;
   };
 
  public:
@@ -42,41 +45,68 @@ class large_blocks {
     bytes = detail::larger(bytes, 1);
     alignment = detail::larger(alignment, alignof(record));
     const std::size_t offset = round_up(Chunks::large_prefix + sizeof(record), alignment);
-    const memory region = chunks.acquire_large(offset + bytes, alignment);
-    if (!region) return nullptr;
-    std::byte* const block = static_cast<std::byte*>(region.start) + offset;
-    const held lock(mutex_);
-    record* const r = ::new (block - sizeof(record)) record{first_, nullptr, region, alignment, bytes};
-    if (first_ != nullptr) first_->previous = r;
-    first_ = r;
-    held_.blocks += 1;
-    held_.bytes += region.bytes;
+    const owned got = chunks.acquire_large(offset + bytes, alignment);
+    if (!got) return nullptr;
+    std::byte* const block = static_cast<std::byte*>(got.region.start) + offset;
+    record* const r = ::new (block - sizeof(record)) record;
+    r->from = got;
+    r->alignment = alignment;
+    link(*r);
+    if constexpr (Checks) known_.insert(*r, block, size_of(*r));
     return block;
   }
 
-  void deallocate(Chunks& chunks, void* block) noexcept {
-    record* const r = record_of(block);
-    {
-      const held lock(mutex_);
-      (r->previous != nullptr ? r->previous->next : first_) = r->next;
-      if (r->next != nullptr) r->next->previous = r->previous;
-      held_.blocks -= 1;
-      held_.bytes -= r->region.bytes;
+  /// Null is left alone. Returns whether a block starts there; always true unless it checks.
+  bool deallocate(Chunks& chunks, void* block) noexcept {
+    if (block == nullptr) return true;
+    record* r = nullptr;
+    if constexpr (Checks) {
+      r = known_.take(block);
+      if (r == nullptr) return false;
+    } else {
+      r = record_of(block);
     }
-    chunks.release_large(r->region, r->alignment);
+    unlink(*r);
+    const std::size_t alignment = r->alignment;
+    chunks.release_large(r->from, alignment);
+    return true;
   }
 
-  static std::size_t usable_size(const void* block) noexcept { return record_of(const_cast<void*>(block))->bytes; }
+  /// In bytes. If it checks: 0 for an address at which no block starts.
+  std::size_t usable_size(const void* block) const noexcept {
+    if constexpr (Checks) {
+      std::size_t bytes = 0;
+      known_.find(block, [&](const record& r) { bytes = r.first == block ? size_of(r) : 0; });
+      return bytes;
+    } else {
+      return size_of(*record_of(const_cast<void*>(block)));
+    }
+  }
+
+  /// The block that the address lies in, or null.
+  const void* around(const void* address) const noexcept
+    requires(Checks)
+  {
+    const void* block = nullptr;
+    known_.find(address, [&](const record& r) { block = r.first; });
+    return block;
+  }
+  /// Calls visit(block, bytes) for each. Precondition: no other thread uses the pool.
+  template <class Visit>
+  void each(Visit visit) const noexcept {
+    for (const record* r = first_; r != nullptr; r = r->next) visit(r + 1, size_of(*r));
+  }
 
   /// Precondition: no other thread uses the pool.
   void release_all(Chunks& chunks) noexcept {
     for (record* r = std::exchange(first_, nullptr); r != nullptr;) {
-      const memory region = r->region;
+      const owned from = r->from;
       const std::size_t alignment = r->alignment;
       r = r->next;  // the record lies in the region
-      chunks.release_large(region, alignment);
+      chunks.release_large(from, alignment);
     }
     held_ = {};
+    if constexpr (Checks) known_.leave();
     mutex_.leave();
   }
 
@@ -86,11 +116,34 @@ class large_blocks {
   }
 
  private:
+  struct no_map {};
+
   static record* record_of(void* block) noexcept { return std::launder(static_cast<record*>(block) - 1); }
+  static std::size_t size_of(const record& r) noexcept {
+    return r.from.region.bytes - (address_of(&r + 1) - address_of(r.from.region.start));
+  }
+
+  void link(record& r) noexcept {
+    const held lock(mutex_);
+    r.previous = nullptr;
+    r.next = first_;
+    if (first_ != nullptr) first_->previous = &r;
+    first_ = &r;
+    held_.blocks += 1;
+    held_.bytes += r.from.region.bytes;
+  }
+  void unlink(record& r) noexcept {
+    const held lock(mutex_);
+    (r.previous != nullptr ? r.previous->next : first_) = r.next;
+    if (r.next != nullptr) r.next->previous = r.previous;
+    held_.blocks -= 1;
+    held_.bytes -= r.from.region.bytes;
+  }
 
   record* first_ = nullptr;
   large_counts held_;
   TARN_NO_UNIQUE_ADDRESS mutable owner_mutex<Locking> mutex_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<record, Locking>, no_map> known_;
 };
 
 }  // namespace detail

@@ -6,8 +6,11 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/classes/class_chunks.h"
+#include "tarn/allocator/detail/classes/kept_policies.h"
+#include "tarn/allocator/detail/classes/large_blocks.h"
 #include "tarn/allocator/detail/classes/size_class_body.h"
 #include "tarn/allocator/detail/compose/rejected.h"
+#include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/compose/values.h"
 #include "tarn/allocator/pool.h"
@@ -17,7 +20,7 @@ namespace tarn::detail {
 
 inline constexpr std::size_t granule_bytes = 16 * 1024;
 
-enum class class_verdict { good, one_size, two_sizes, wrong_classes };
+enum class class_verdict { good, one_size, two_sizes, wrong_classes, sampled };
 
 template <class... Ps>
 constexpr class_verdict judge_classes() noexcept {
@@ -34,6 +37,11 @@ struct class_complaint {
       Verdict != class_verdict::one_size,
       "tarn: [C11] a policy of one block size was given to something that serves many sizes; write geometric_classes<>, "
       "listed_classes<...> or nothing, or use pool<...>");
+  static_assert(
+      Verdict != class_verdict::sampled,
+      "tarn: [C15] sampled_guard_pages was combined with blocks that are freed by address alone (xallocator, or a bounded "
+      "store), "
+      "but a sampled block doesn't lie where its address tells its class; use hardened, or size_class_pool over heap_store");
 };
 
 /// The policies without those of the size axis.
@@ -45,28 +53,89 @@ template <class... Kept, class P, class... Ps>
 struct sizeless<policy_types<Kept...>, P, Ps...>
     : sizeless<std::conditional_t<policy_on<P, axis::size>, policy_types<Kept...>, policy_types<Kept..., P>>, Ps...> {};
 
+/// \tparam Granule  bytes of a granule if chunks are tagged, as for malloc's functions; 0: chunks are tagged only if a store is
+///                  bounded, so that all classes share it
+template <std::size_t Granule, class Store, class Exhaustion>
+inline constexpr bool is_tagged = Granule != 0 || Store::traits.bounded || Exhaustion::traits.store_is_bounded;
+
 /// \tparam Nine     as for basic_pool, with dynamic_size as the size
-/// \tparam Granule  bytes of a granule if chunks are tagged; 0: chunks are tagged only if the store is bounded
 template <class Classes, std::size_t Granule, class Nine>
 struct class_composition;
 template <class Classes, std::size_t Granule, class Size, class Locking, class Growth, class Store, class Reuse,
           class Retention, class Exhaustion, class Checking, class Statistics>
 struct class_composition<Classes, Granule,
                          basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>> {
-  static constexpr bool tagged = Store::traits.bounded || Granule != 0;
-  using chunks = std::conditional_t<tagged, tagged_chunks<Store, Locking, Growth, Granule != 0 ? Granule : granule_bytes>,
-                                    direct_chunks<Store, Locking>>;
+  static constexpr bool for_malloc = Granule != 0;
+  static constexpr bool tagged = is_tagged<Granule, Store, Exhaustion>;
+  template <bool Tagged>
+  static constexpr auto chunks_of() noexcept {
+    if constexpr (!Tagged) return std::type_identity<direct_chunks<Store, Exhaustion, Locking>>{};
+    else
+      return std::type_identity<
+          tagged_chunks<Store, Exhaustion, Locking, Growth, for_malloc ? Granule : granule_bytes, Checking::traits.refuses>>{};
+  }
+  using chunks = typename decltype(chunks_of<tagged>())::type;
   using growth = std::conditional_t<tagged, whole_region, Growth>;
-  using class_pool =
-      basic_pool<dynamic_size, Locking, growth, class_store<chunks>, Reuse, Retention, Exhaustion, Checking, Statistics>;
-  using body = size_class_body<Classes, class_pool, growth, chunks, Locking>;
+  using kept = kept_policies<Exhaustion, chunks, for_malloc, Checking, Locking, growth, Reuse, Retention, Statistics>;
+  using class_pool = basic_pool<dynamic_size, Locking, growth, store_of_owner<chunks>, Reuse, Retention,
+                                typename kept::exhaustion, Checking, Statistics>;
+  using body = size_class_body<Classes, class_pool, chunks, Locking, kept>;
   using values = policy_types<Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
 };
 
+/// What is left of a refused composition.
+struct rejected_body : rejected {
+  using classes = geometric_classes<>;
+  template <class... Anything>
+  constexpr explicit(false) rejected_body(const Anything&...) noexcept {}
+  static std::size_t usable_size(const void*) noexcept { return 0; }
+  static void deallocate_sized(void*, std::size_t, std::size_t) noexcept {}
+  template <class Visit>
+  void each_pool(Visit) noexcept {}
+  static large_counts large() noexcept { return {}; }
+  static constexpr std::size_t class_size(std::size_t, std::size_t = 1) noexcept { return 0; }
+  void end() noexcept {}
+};
 struct rejected_classes {
-  using body = rejected;
+  using body = rejected_body;
   using values = policy_types<>;
 };
+
+/// Whether the owner can call the stores. A bounded one is the granules' own, which ask it themselves.
+template <class Store>
+constexpr bool store_serves_owner() noexcept {
+  if constexpr (Store::traits.bounded) return true;
+  else return serving_store<Store, owner_traits>;
+}
+template <class Exhaustion>
+constexpr bool second_serves_owner() noexcept {
+  if constexpr (!has_endless_second<Exhaustion>) return true;
+  else return second_store_holds<Exhaustion, owner_traits>;
+}
+
+/// Called by its qualified name: the argument would have the pool instantiated.
+/// Nine policies as classes, or what is left of them after their one error.
+template <class Classes, std::size_t Granule, class Size, class Locking, class Growth, class Store, class Reuse,
+          class Retention, class Exhaustion, class Checking, class Statistics>
+constexpr auto compose_classes(
+    std::type_identity<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>
+        nine) noexcept {
+  if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>) {
+    [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> c;
+    return std::type_identity<rejected_classes>{};
+  } else if constexpr (Checking::traits.samples && is_tagged<Granule, Store, Exhaustion>) {
+    [[maybe_unused]] class_complaint<Checking::traits.samples ? class_verdict::sampled : class_verdict::good> c;
+    return std::type_identity<rejected_classes>{};
+  } else if constexpr (!store_serves_owner<Store>()) {
+    [[maybe_unused]] store_complaint<Store, owner_traits> c;
+    return std::type_identity<rejected_classes>{};
+  } else if constexpr (!second_serves_owner<Exhaustion>()) {
+    [[maybe_unused]] second_store_complaint<Exhaustion, owner_traits> c;
+    return std::type_identity<rejected_classes>{};
+  } else {
+    return std::type_identity<class_composition<Classes, Granule, typename decltype(nine)::type>>{};
+  }
+}
 
 template <class DefaultClasses, std::size_t Granule, class... Ps>
 constexpr auto select_classes() noexcept {
@@ -76,7 +145,7 @@ constexpr auto select_classes() noexcept {
       using classes = typename first_of<if_on<axis::size, Ps>..., DefaultClasses>::type;
       using nine = typename decltype(compose<dynamic_size, Rest...>())::type;
       if constexpr (std::is_same_v<nine, rejected>) return std::type_identity<rejected_classes>{};
-      else return std::type_identity<class_composition<classes, Granule, nine>>{};
+      else return detail::compose_classes<classes, Granule>(std::type_identity<nine>{});
     }(typename sizeless<policy_types<>, Ps...>::type{});
   } else if constexpr (verdict == class_verdict::wrong_classes) {
     [[maybe_unused]] argument_complaint<typename first_of<if_on<axis::size, Ps>...>::type> c;

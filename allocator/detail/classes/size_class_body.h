@@ -7,12 +7,14 @@
 #define TARN_ALLOCATOR_DETAIL_CLASSES_SIZE_CLASS_BODY_H_
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <new>
-#include <utility>
 
 #include "tarn/allocator/detail/classes/class_chunks.h"
 #include "tarn/allocator/detail/classes/class_lookup.h"
+#include "tarn/allocator/detail/classes/class_places.h"
+#include "tarn/allocator/detail/classes/class_reports.h"
 #include "tarn/allocator/detail/classes/large_blocks.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
@@ -21,13 +23,17 @@
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
+#include "tarn/policies/size/dynamic_size.h"
 
 namespace tarn::detail {
 
-template <class Classes, class Pool, class Growth, class Chunks, class Locking>
+/// \tparam Kept  the policies of the classes' pools that are made from values: kept_policies
+template <class Classes, class Pool, class Chunks, class Locking, class Kept>
 class size_class_body {
   using lookup = class_lookup<Classes>;
   static constexpr std::size_t none = lookup::none;
+  using member = class_member<Pool>;
+  static constexpr bool checks = inspector::can_refuse<Pool>();
 
  public:
   using classes = Classes;
@@ -36,7 +42,7 @@ class size_class_body {
   static constexpr std::size_t default_alignment = smaller(alignof(std::max_align_t), lookup::common_alignment);
 
   template <class Values>
-  constexpr explicit size_class_body(const Values& values) noexcept : chunks_(values), growth_(values.template get<Growth>()) {}
+  constexpr explicit size_class_body(const Values& values) noexcept : chunks_(values), kept_(values) {}
   size_class_body(const size_class_body&) = delete;
   size_class_body& operator=(const size_class_body&) = delete;
 
@@ -62,18 +68,19 @@ class size_class_body {
   /// Frees a block. Precondition: allocate() returned it for the same size and alignment; it is not null, unless the size is 0.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     const std::size_t i = lookup::at_once(bytes, alignment);
-    if (i == none) [[unlikely]]
-      return deallocate_slow(block, bytes, alignment);
+    if (i == none) [[unlikely]] return deallocate_slow(block, bytes, alignment);
     give(i, block, bytes);
   }
 
   // ---- blocks with a region of their own, whatever their size: as try_allocate() and deallocate() -----------------------
 
   [[nodiscard]] TARN_NOINLINE void* try_allocate_large(std::size_t bytes, std::size_t alignment) noexcept {
-    return large_.allocate(chunks_, bytes, alignment);
+    void* const block = large_.allocate(chunks_, bytes, alignment);
+    if (Kept::for_malloc && block == nullptr) errno = ENOMEM;
+    return block;
   }
   TARN_NOINLINE void deallocate_large(void* block) noexcept {
-    if (block != nullptr) large_.deallocate(chunks_, block);
+    if (!large_.deallocate(chunks_, block)) refuse({block, 0, 0});
   }
 
   // ---- by address alone --------------------------------------------------------------------------------------------------
@@ -87,20 +94,40 @@ class size_class_body {
       return deallocate_large(block);
     members_[i].load(memory_order_acquire)->pool.deallocate(block);
   }
+  /// The same. A checking policy refuses a size or an alignment that the block doesn't have.
+  void deallocate_sized(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept
+    requires(Chunks::tagged)
+  {
+    if constexpr (checks) {
+      const std::size_t has = usable_size(block);
+      if (has != 0 && (bytes > has || address_of(block) % alignment != 0)) return refuse({block, bytes, alignment});
+    }
+    deallocate(block);
+  }
   /// Returns the size of a block in bytes. Precondition: as for deallocate().
   std::size_t usable_size(const void* block) const noexcept
     requires(Chunks::tagged)
   {
     const std::size_t i = chunks_.index_of(block);
-    return i == Chunks::large ? large_type::usable_size(block) : Classes::size(i);
+    return i == Chunks::large ? large_.usable_size(block) : Classes::size(i);
   }
 
   // ---- all of it -----------------------------------------------------------------------------------------------------------
 
   /// Gives everything back to the store, including blocks in use. Precondition: no other thread uses the pool.
   void release() noexcept {
-    each_pool([](std::size_t, Pool& p) { p.release(); });  // so that close() finds no block in use
-    close();
+    chunks_.be_left_alone();
+    each_pool([](std::size_t, Pool& p) { p.release(); });  // so that they end without a block in use
+    drop_all();
+  }
+  /// What the destructor of an owner does: the same, but checking policies are told of blocks that are still in use, and that
+  /// the pool has ended.
+  void end() noexcept {
+    chunks_.be_left_alone();
+    if constexpr (checks) report_leaks(class_owner{this, kept_.name(), false}, large_);
+    drop_all();
+    ended_ = true;
+    if constexpr (checks) keep_stores(this);  // so that a later call finds that it has ended
   }
   /// Gives the wholly free chunks of every class back to the store. Returns how many bytes.
   std::size_t trim() noexcept {
@@ -125,31 +152,27 @@ class size_class_body {
     return i == none ? 0 : Classes::size(i);
   }
 
- protected:
-  /// What the destructor of a pool object does. Checking policies are told of blocks that are still in use.
-  void close() noexcept {
+ private:
+  using large_type = large_blocks<Chunks, Locking, checks>;
+
+  void drop_all() noexcept {
     large_.release_all(chunks_);
     for (std::size_t i = 0; i != Classes::count; ++i) {
       member* const m = members_[i].exchange(nullptr, memory_order_relaxed);
       if (m == nullptr) continue;
-      const memory place = m->place;
+      const owned place = m->place;
       m->~member();
-      unplace(place);
+      places_.give(chunks_, place);
     }
     making_.leave();
     chunks_.release_all();
   }
 
- private:
-  using large_type = large_blocks<Chunks, Locking>;
-
-  /// The pool of a class, and the memory in which it lies.
-  struct member {
-    member(dynamic_size size, class_store<Chunks> store, const Growth& growth, memory where) noexcept
-        : pool(size, store, growth), place(where) {}
-    Pool pool;  // first: the hot path reaches it at offset 0
-    memory place;
-  };
+  static std::size_t trim_idle(void* owner) noexcept {
+    std::size_t bytes = 0;
+    static_cast<size_class_body*>(owner)->each_pool([&](std::size_t, Pool& p) { bytes += inspector::trim_if_idle(p); });
+    return bytes;
+  }
 
   member* ready(std::size_t bytes, std::size_t alignment) const noexcept {
     const std::size_t i = lookup::at_once(bytes, alignment);
@@ -166,25 +189,24 @@ class size_class_body {
   TARN_NOINLINE void deallocate_slow(void* block, std::size_t bytes, std::size_t alignment) noexcept {
     if (block == nullptr) return;  // 0 bytes always come here
     const std::size_t i = lookup::find(bytes, alignment);
-    if (i == none) return deallocate_large(block);
-    give(i, block, bytes);
+    if (i != none) give(i, block, bytes);
+    else if (!large_.deallocate(chunks_, block)) refuse({block, bytes, 0});
   }
   void give(std::size_t i, void* block, [[maybe_unused]] std::size_t bytes) noexcept {
     member* const m = members_[i].load(memory_order_acquire);
-    if constexpr (inspector::can_refuse<Pool>()) {
-      if (m == nullptr) [[unlikely]] return refuse_size(i, block, bytes);
+    if constexpr (checks) {
+      if (m == nullptr) [[unlikely]]
+        return refuse({block, bytes, 0});  // the class never had a block
     }
     m->pool.deallocate(block);
   }
-  /// The class never had a block.
-  TARN_COLD void refuse_size(std::size_t i, void* block, std::size_t bytes) noexcept {
-    misuse what;
-    what.kind = misuse_kind::wrong_size;
-    what.pool = this;
-    what.block_size = Classes::size(i);
-    what.address = block;
-    what.size = bytes;
-    report_misuse(what);
+  TARN_COLD void refuse([[maybe_unused]] const refused_free& call) noexcept {
+    if constexpr (checks) {
+      std::size_t size = 0;
+      if (call.block == nullptr) return;
+      each_pool([&](std::size_t i, Pool& p) { size = p.owns(call.block) ? Classes::size(i) : size; });
+      report_refused(class_owner{this, kept_.name(), ended_}, call, large_, size);
+    }
   }
 #if TARN_EXCEPTIONS
   TARN_NOINLINE void* allocate_slow_or_throw(std::size_t bytes, std::size_t alignment) {
@@ -194,7 +216,7 @@ class size_class_body {
 
   /// Calls the store before it locks anything. If another thread was faster, returns that thread's pool.
   member* make_member(std::size_t i) noexcept {
-    const memory place = place_for(i);
+    const owned place = places_.take(chunks_, i);
     if (!place) return nullptr;
     member* made = nullptr;
     member* found;
@@ -202,39 +224,26 @@ class size_class_body {
       const held lock(making_);
       found = members_[i].load(memory_order_relaxed);
       if (found == nullptr) {
-        made = ::new (place.start)
-            member(dynamic_size{Classes::size(i), lookup::alignment(i)}, class_store<Chunks>(&chunks_, i), growth_, place);
+        const class_pools all{this, trim_idle};
+        chunks_.belong_to(all);
+        made = kept_.give_to(chunks_, all, [&](const auto&... kept) {
+          return ::new (place.region.start)
+              member(place, dynamic_size{Classes::size(i), lookup::alignment(i)}, store_of_owner<Chunks>(&chunks_, i), kept...);
+        });
         members_[i].store(made, memory_order_release);
       }
     }
-    if (made == nullptr) unplace(place);
+    if (made == nullptr) places_.give(chunks_, place);
     return made != nullptr ? made : found;
-  }
-
-  // Where the pools themselves lie: in the store's memory, so that the owner stays small, or in the owner if the store's memory
-  // comes in granules.
-  struct inside {
-    union room_for_all {
-      std::byte none = {};  // the initial member: a constant that takes no space in the executable
-      alignas(member) std::byte members[Classes::count * sizeof(member)];
-    } room;
-  };
-  struct outside {};
-
-  memory place_for(std::size_t i) noexcept {
-    if constexpr (Chunks::tagged) return {places_.room.members + i * sizeof(member), sizeof(member)};
-    else return chunks_.acquire(sizeof(member), alignof(member));
-  }
-  void unplace(memory place) noexcept {
-    if constexpr (!Chunks::tagged) chunks_.release(place, alignof(member));
   }
 
   std::array<atomic_word<member*>, Classes::count> members_{};
   Chunks chunks_;
-  TARN_NO_UNIQUE_ADDRESS Growth growth_;
+  Kept kept_;
   TARN_NO_UNIQUE_ADDRESS owner_mutex<Locking> making_;
   large_type large_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Chunks::tagged, inside, outside> places_;
+  TARN_NO_UNIQUE_ADDRESS class_places<member, Classes::count, Chunks::tagged> places_;
+  bool ended_ = false;
 };
 
 }  // namespace tarn::detail

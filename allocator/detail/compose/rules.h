@@ -41,8 +41,9 @@ inline constexpr bool columns_hold = column<typename Traits::locking::template p
 template <class Traits>
 inline constexpr bool members_hold =
     locking_members<typename Traits::locking, Traits> && store_members<typename Traits::store, Traits> &&
-    reuse_members<typename Traits::reuse, Traits> && exhaustion_members<typename Traits::exhaustion, Traits> &&
-    checking_members<typename Traits::checking, Traits> && statistics_members<typename Traits::statistics, Traits>;
+    reuse_members<typename Traits::reuse, Traits> && second_store_holds<typename Traits::exhaustion, Traits> &&
+    exhaustion_members<typename Traits::exhaustion, Traits> && checking_members<typename Traits::checking, Traits> &&
+    statistics_members<typename Traits::statistics, Traits>;
 
 #define TARN_P1 \
   "tarn: [P1] this size policy lacks something that the pool uses; the notes name it, policies/size.h lists all"
@@ -82,8 +83,17 @@ struct columns_complaint {
   static_assert(column<typename Traits::reuse::template per_chunk<Traits>, typename Traits::geometry>, TARN_P5);
   static_assert(column<typename Traits::checking::template per_chunk<Traits>, typename Traits::geometry>, TARN_P8);
 };
+template <class Store, class Traits>
+struct store_complaint {
+  static_assert(serving_store<Store, Traits>, TARN_P4);
+};
+template <class Exhaustion, class Traits>
+struct second_store_complaint {};
+template <class Exhaustion, class Traits>
+  requires(!second_store_holds<Exhaustion, Traits>)
+struct second_store_complaint<Exhaustion, Traits> : store_complaint<typename Exhaustion::second_store, Traits> {};
 template <class Traits>
-struct members_complaint {
+struct members_complaint : second_store_complaint<typename Traits::exhaustion, Traits> {
   static_assert(locking_members<typename Traits::locking, Traits>, TARN_P2);
   static_assert(store_members<typename Traits::store, Traits>, TARN_P4);
   static_assert(reuse_members<typename Traits::reuse, Traits>, TARN_P5);

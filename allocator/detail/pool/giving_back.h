@@ -101,10 +101,12 @@ trimmed trim_if_idle(State& s) noexcept {
   if constexpr (State::is_confined) {
     s.locking.drain(s);
     [[maybe_unused]] const auto growing = growth_guard(s);
+    if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
     return {return_empty(s)};
   } else {
     const auto growing = try_growth_guard(s);
     if (!growing) return {0, true};
+    if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
     s.locking.drain(s);
     return {return_empty(s)};
   }

@@ -61,6 +61,29 @@ struct inspector {
   }
   static constexpr void end_stores(rejected&) noexcept {}
 
+  /// The pool lies in that owner. Precondition: its store was not called yet.
+  template <class Traits, class Owner>
+  static void belong_to(pool_members<Traits>& pool, Owner owner) noexcept {
+    pool.state_.supply.belong_to(owner);
+  }
+  template <class Owner>
+  static constexpr void belong_to(rejected&, Owner) noexcept {}
+
+  /// Gives empty chunks back, unless another thread is at the pool. Returns their bytes. Never waits.
+  template <class Traits>
+  static std::size_t trim_if_idle([[maybe_unused]] pool_members<Traits>& pool) noexcept {
+    constexpr bool never_waits = pool_state<Traits>::is_confined || Traits::locking::traits.can_try;
+    if constexpr (Traits::may_return_chunks && never_waits) return detail::trim_if_idle(pool.state_).bytes;
+    else return 0;
+  }
+  static constexpr std::size_t trim_if_idle(rejected&) noexcept { return 0; }
+  /// Called before the pool ends, though it is never destroyed. Waits for those who ask it to trim.
+  template <class Traits>
+  static void be_left_alone(pool_members<Traits>& pool) noexcept {
+    detail::be_left_alone(pool.state_);
+  }
+  static constexpr void be_left_alone(rejected&) noexcept {}
+
   /// A number that is unique to one use of a block; 0: none. Any address is valid. Other threads may use the pool.
   template <class Traits>
   static std::uint64_t generation_of(pool_members<Traits>& pool, const void* block) noexcept {

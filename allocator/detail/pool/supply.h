@@ -141,11 +141,19 @@ class supply {
     else return exhaustion_.retry(bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
+  /// Another pool asked this one to trim. Called under the growth guard, before it does.
+  void asked() noexcept { exhaustion_.asked(); }
   /// Through which other pools ask this one.
   auto& asked_through() noexcept
     requires(Traits::reclaims)
   {
     return exhaustion_.member();
+  }
+  /// For policies that need to know whose the pool is.
+  template <class Owner>
+  void belong_to(Owner owner) noexcept {
+    if constexpr (requires { source_.belong_to(owner); }) source_.belong_to(owner);
+    if constexpr (requires { exhaustion_.belong_to(owner); }) exhaustion_.belong_to(owner);
   }
   auto pages() const noexcept { return source_.report(); }
   const source& store() const noexcept { return source_; }

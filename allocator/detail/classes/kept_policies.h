@@ -1,0 +1,55 @@
+// The policy objects that the pools of a size_class_pool are made from, besides size and store. They were given to the owner's
+// constructor, or are the defaults.
+#ifndef TARN_ALLOCATOR_DETAIL_CLASSES_KEPT_POLICIES_H_
+#define TARN_ALLOCATOR_DETAIL_CLASSES_KEPT_POLICIES_H_
+
+#include "tarn/allocator/detail/classes/class_exhaustion.h"
+
+namespace tarn::detail {
+
+/// A byte for one that is empty: with [[no_unique_address]], g++ 12 loses the constants of those that aren't.
+template <class P>
+struct kept_policy {
+  P value;
+};
+
+/// \tparam Exhaustion    of the owner
+/// \tparam Chunks        make of it what a class needs
+/// \tparam ForMalloc     where a class gives up, errno says so
+/// \tparam Checking, Ps  of the owner and of each class
+template <class Exhaustion, class Chunks, bool ForMalloc, class Checking, class... Ps>
+class kept_policies : kept_policy<Exhaustion>, kept_policy<Checking>, kept_policy<Ps>... {
+  using of_chunks = typename Chunks::exhaustion;
+
+ public:
+  static constexpr bool for_malloc = ForMalloc;
+  using exhaustion = std::conditional_t<ForMalloc, tells_errno<of_chunks>, of_chunks>;
+
+  template <class Values>
+  constexpr explicit kept_policies(const Values& values) noexcept
+      : kept_policy<Exhaustion>{values.template get<Exhaustion>()},
+        kept_policy<Checking>{values.template get<Checking>()},
+        kept_policy<Ps>{values.template get<Ps>()}... {}
+
+  /// Calls use(policy...) with those of a class.
+  template <class Use>
+  auto give_to(Chunks& chunks, class_pools classes, Use use) const noexcept {
+    return use(of_class(chunks.exhaustion_of(kept_policy<Exhaustion>::value, classes)), kept_policy<Checking>::value,
+               kept_policy<Ps>::value...);
+  }
+  /// The owner's name in reports.
+  constexpr const char* name() const noexcept {
+    if constexpr (Checking::traits.has_name) return kept_policy<Checking>::value.name;
+    else return "";
+  }
+
+ private:
+  static constexpr exhaustion of_class(const of_chunks& own) noexcept {
+    if constexpr (ForMalloc) return exhaustion{own};
+    else return own;
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CLASSES_KEPT_POLICIES_H_

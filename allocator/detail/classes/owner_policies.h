@@ -1,0 +1,78 @@
+// The policies of a pool whose stores are its owner's.
+//
+//   store_of_owner   the store policy: chunks come from the owner
+//   second_of_owner  the exhaustion policy, where the owner has a second store
+//
+// A pool that lies in its owner is told later whom it belongs to, with belong_to().
+#ifndef TARN_ALLOCATOR_DETAIL_CLASSES_OWNER_POLICIES_H_
+#define TARN_ALLOCATOR_DETAIL_CLASSES_OWNER_POLICIES_H_
+
+#include <cstddef>
+
+#include "tarn/allocator/detail/classes/owner_stores.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/exhaustion.h"
+#include "tarn/policies/store.h"
+
+namespace tarn::detail {
+
+template <class Owner>
+class store_of_owner {
+ public:
+  using axis = tarn::axis::store;
+  static constexpr store_traits traits{};
+
+  constexpr store_of_owner() noexcept : owner_(nullptr), index_(0) {}
+  constexpr store_of_owner(Owner* owner, std::size_t index) noexcept : owner_(owner), index_(index) {}
+
+  template <class Traits>
+  class source {
+   public:
+    constexpr explicit source(const store_of_owner& store) noexcept : store_(store) {}
+    void belong_to(Owner* owner) noexcept { store_.owner_ = owner; }
+    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      return store_.owner_->acquire(bytes, alignment, store_.index_);
+    }
+    void release(memory region, std::size_t alignment) noexcept { store_.owner_->release(region, alignment); }
+
+   private:
+    store_of_owner store_;
+  };
+
+ private:
+  Owner* owner_;
+  std::size_t index_;
+};
+
+/// It asks nobody again: a policy with a second store has no more to say.
+template <class Owner, class Exhaustion>
+class second_of_owner {
+ public:
+  using axis = tarn::axis::exhaustion;
+  static constexpr exhaustion_traits traits{.extra_chunks = Exhaustion::traits.extra_chunks};
+
+  constexpr explicit second_of_owner(Owner* owner = nullptr) noexcept : owner_(owner) {}
+
+  template <class Traits>
+  class state {
+   public:
+    constexpr explicit state(const second_of_owner& policy) noexcept : owner_(policy.owner_) {}
+    void belong_to(Owner* owner) noexcept { owner_ = owner; }
+    constexpr bool retry(std::size_t) noexcept { return false; }
+    chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) noexcept {
+      return owner_->next_chunk(last, total, stride);
+    }
+    memory acquire(std::size_t bytes, std::size_t alignment) noexcept { return owner_->acquire_second(bytes, alignment); }
+    void release(memory region, std::size_t alignment) noexcept { owner_->release(owned{region, true}, alignment); }
+
+   private:
+    Owner* owner_;
+  };
+
+ private:
+  Owner* owner_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CLASSES_OWNER_POLICIES_H_
