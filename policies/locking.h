@@ -91,4 +91,9 @@ using shared_locking = thread_cached<>;
 
 }  // namespace tarn
 
+// A program that has included <mutex> has paid for it.
+#if defined(_GLIBCXX_MUTEX) || defined(_LIBCPP_MUTEX)
+#include "tarn/policies/locking/group_guard.h"
+#endif
+
 #endif  // TARN_POLICIES_LOCKING_H_

@@ -71,4 +71,9 @@ concept serving_store = store_policy<P> && store_members<P, Traits>;
 
 }  // namespace tarn
 
+// A program that has included <memory_resource> has paid for it.
+#if defined(_GLIBCXX_MEMORY_RESOURCE) || defined(_LIBCPP_MEMORY_RESOURCE)
+#include "tarn/policies/store/resource_store.h"
+#endif
+
 #endif  // TARN_POLICIES_STORE_H_

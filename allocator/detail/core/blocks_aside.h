@@ -15,7 +15,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <new>
 #include <utility>
 
@@ -49,7 +48,7 @@ class blocks_aside {
     const auto stride_bits = static_cast<unsigned>(std::bit_width(s.chunks.geometry().stride())) - 1;
     const std::size_t bytes = s.chunks.geometry().extent(s.chunks.capacity());
     const auto wanted = static_cast<unsigned>(std::bit_width(bytes / most_lists));
-    const std::size_t most = std::numeric_limits<std::size_t>::digits - 1;
+    const std::size_t most = 8 * sizeof(std::size_t) - 1;
     shift_ = static_cast<unsigned>(smaller(clamped(wanted, stride_bits + few, stride_bits + many), most));
     lists_ = smaller(std::bit_ceil((bytes >> shift_) + 1), most_lists);
     for (std::size_t i = 0; i != lists_; ++i) ahead_[i] = nullptr;
