@@ -3,7 +3,8 @@
 //
 //   chunk_tree   many chunks, looked up by owns() and trim(): a treap in the chunks' own records, O(log chunks), without a
 //                table that would need memory
-//   chunk_index  many chunks, looked up by many frees: the same, and a hash table, in memory that the pool gets for it
+//   chunk_index  many chunks, looked up by many frees: the same, and a hash table, in memory that the pool gets for it. What
+//                the table has no room for near its place is found in the tree
 //   only_chunk   never more than one chunk: one range check
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
@@ -17,6 +18,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/secret.h"
 
 namespace tarn::detail {
 
@@ -25,8 +27,8 @@ TARN_STEP bool lies_in(const Chunk& chunk, const void* block, std::size_t extent
   return address_of(block) - address_of(chunk.first) < extent;  // in front of the chunk it wraps to a huge number
 }
 
-/// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address. Its
-/// expected depth is logarithmic, in whatever order chunks come and go.
+/// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address and of the
+/// process's secret. So its expected depth is logarithmic wherever chunks lie, and in whatever order they come and go.
 template <class Chunk, class Geometry>
 class chunk_tree {
  public:
@@ -42,6 +44,9 @@ class chunk_tree {
     }
     return found != nullptr && lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
   }
+
+  Chunk* find_near(const void* block, const Geometry& g) const noexcept { return find(block, g); }
+  TARN_STEP static constexpr bool bring_in_front(const void*, const Geometry&) noexcept { return false; }
 
   /// The first chunk, by address, whose blocks start after `block`.
   Chunk* after(const void* block) const noexcept {
@@ -109,9 +114,7 @@ class chunk_tree {
 
  private:
   TARN_STEP static bool before(const Chunk* a, const Chunk* b) noexcept { return address_of(a->first) < address_of(b->first); }
-  TARN_STEP static std::uint64_t priority(const Chunk* c) noexcept {
-    return static_cast<std::uint64_t>(address_of(c)) * 0x9E3779B97F4A7C15u;  // Fibonacci hashing (Knuth, vol. 3, 6.4)
-  }
+  static std::uint64_t priority(const Chunk* c) noexcept { return scatter(address_of(c->first) ^ secret()); }
 
   Chunk* root_ = nullptr;
 };
@@ -124,7 +127,16 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
   using tree::after;
   using tree::make_record;
 
-  Chunk* find(const void* block, const Geometry& g) const noexcept { return table_.find(block, g); }
+  Chunk* find(const void* block, const Geometry& g) const noexcept {
+    Chunk* const c = table_.find(block, g);
+    return c != nullptr || table_.has_all() ? c : tree::find(block, g);
+  }
+  /// For hits, which nothing may slow down: of the chunks that the table has no room for, it finds the one that is in front.
+  Chunk* find_near(const void* block, const Geometry& g) const noexcept { return table_.find(block, g); }
+  /// The chunk of `block` is in front as long as the result lives. False: there is no such chunk, or the table has it.
+  auto bring_in_front(const void* block, const Geometry& g) noexcept {
+    return typename chunk_table<Chunk, Geometry>::loan(table_, block, table_.has_all() ? nullptr : tree::find(block, g));
+  }
   void insert(Chunk& chunk, const Geometry& g) noexcept {
     table_.insert(chunk, g, each());
     tree::insert(chunk, g);
@@ -167,6 +179,8 @@ class only_chunk {
   const Chunk* find(const void* block, const Geometry& g) const noexcept {
     return const_cast<only_chunk*>(this)->find(block, g);
   }
+  Chunk* find_near(const void* block, const Geometry& g) noexcept { return find(block, g); }
+  TARN_STEP static constexpr bool bring_in_front(const void*, const Geometry&) noexcept { return false; }
   Chunk* after(const void* block) noexcept {
     return bytes_ != 0 && address_of(chunk_.first) > address_of(block) ? &chunk_ : nullptr;
   }

@@ -48,12 +48,7 @@ struct checked_path : admission<State> {
   static status put(State& s, void* block) noexcept {
     {
       [[maybe_unused]] const auto guard = hit_guard(s);
-      if (may_go(s, block)) [[likely]] {
-        s.statistics.on_deallocate(1);
-        poison_block(s, block);
-        const status answer = s.locking.push(s, block);
-        return State::hits_unguarded ? answer : make_room_if(s, answer);
-      }
+      if (may_go(s, block)) [[likely]] return take_back(s, block);
     }
     return refuse(s, block);
   }
@@ -77,6 +72,18 @@ struct checked_path : admission<State> {
     [[maybe_unused]] const auto looking = look_guard(s);
     return s.checking.on_deallocate(s.chunks, block) == status::done;
   }
+  /// The same, if the chunk of the block had to be looked for.
+  static bool may_go_after_all(State& s, void* block) noexcept {
+    [[maybe_unused]] const auto looking = look_guard(s);
+    const auto in_front = s.chunks.bring_in_front(block);
+    return in_front && s.checking.on_deallocate(s.chunks, block) == status::done;
+  }
+  TARN_STEP static status take_back(State& s, void* block) noexcept {
+    s.statistics.on_deallocate(1);
+    poison_block(s, block);
+    const status answer = s.locking.push(s, block);
+    return State::hits_unguarded ? answer : make_room_if(s, answer);
+  }
   static void* handed_out(State& s, void* block) noexcept {
     open_block(s, block);
     s.statistics.on_allocate(1);
@@ -86,6 +93,10 @@ struct checked_path : admission<State> {
   /// Examines the block again to describe what is wrong. Meanwhile another thread may have been handed the block, so that it
   /// looks valid.
   TARN_COLD static status refuse(State& s, void* block) noexcept {
+    if constexpr (State::traits::has_chunk_table) {
+      [[maybe_unused]] const auto guard = hit_guard(s);
+      if (may_go_after_all(s, block)) return take_back(s, block);
+    }
     pending_report one;
     {
       [[maybe_unused]] const auto guard = core_guard(s);
@@ -109,6 +120,7 @@ struct checked_path : admission<State> {
         continue;
       }
       if (block == nullptr) return nullptr;
+      [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
       const status verdict = s.checking.on_allocate(s.chunks, block);
       if (verdict != status::done) s.checking.describe_allocate(s.chunks, block, one);
       if (verdict != status::refused) return handed_out(s, block);
