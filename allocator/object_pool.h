@@ -104,7 +104,9 @@ class object_pool {
 
   /// \param given  policy objects, as for the pool
   template <class... Given>
-  constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept : blocks_(given...) {}
+  constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept(
+      detail::copies_cannot_throw<Given...>)
+      : blocks_(given...) {}
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
   ~object_pool() {

@@ -18,8 +18,9 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
   group_guard() {
     if (mutexes::held == 0) {
       mutexes::member.enter(mutexes::act);
-      mutexes::growth.lock();
+      std::unique_lock<Mutex> first(mutexes::growth);  // unlocked if the second lock() throws
       mutexes::hot.lock();
+      first.release();
     }
     ++mutexes::held;
   }

@@ -30,6 +30,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   chunk* left = nullptr;         // in the map
   chunk* right = nullptr;
   chunk* next = nullptr;         // in a list of chunks: those to carve, or those to give back
+  chunk** link_to_it = nullptr;  // in the list of those to carve: the pointer that points to it
   bool from_second = false;      // it belongs to the exhaustion policy's store
 };
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/allocator/detail/core/carving_list.h"
 #include "tarn/allocator/detail/core/chunk.h"
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/allocator/detail/core/suspicions.h"
@@ -30,7 +31,7 @@ class many_chunks : public suspicions<Traits> {
   static constexpr bool checks_leaving = Traits::checks_leaving;
 
   template <class Values>
-  TARN_STEP constexpr explicit many_chunks(const Values& values) noexcept
+  TARN_STEP constexpr explicit many_chunks(const Values& values) noexcept(Values::nothrow)
       : geometry_(values.template get<typename Traits::size>()),
         growth_(values.template get<typename Traits::growth>()),
         retention_(values.template get<typename Traits::retention>()) {}
@@ -83,13 +84,13 @@ class many_chunks : public suspicions<Traits> {
   /// chunk of a million blocks costs no more than a chunk of one.
   std::size_t carve(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
-    while (got != n && untouched_ != nullptr) {
-      chunk& c = *untouched_;
+    while (got != n && untouched_.first() != nullptr) {
+      chunk& c = *untouched_.first();
       const std::size_t taken = smaller(n - got, c.blocks - c.carved);
       for (std::size_t i = 0; i < taken; ++i) out[got + i] = block_at(c.first, c.carved + i);
       got += taken;
       c.carved += taken;
-      if (c.carved == c.blocks) untouched_ = c.next;
+      if (c.carved == c.blocks) untouched_.remove(c);
     }
     if constexpr (Traits::shuffles) shuffle_(out, got);
     return got;
@@ -116,9 +117,7 @@ class many_chunks : public suspicions<Traits> {
     map_.insert(c, geometry_);
     capacity_ += c.blocks;
     number_.change(1);
-    if (c.carved == c.blocks) return;
-    c.next = untouched_;
-    untouched_ = &c;
+    if (c.carved != c.blocks) untouched_.push(c);
   }
   /// A fresh chunk becomes part of the pool.
   template <class List>
@@ -136,13 +135,9 @@ class many_chunks : public suspicions<Traits> {
   /// How many empty chunks stay when a surplus is given back.
   std::size_t keep() const noexcept { return retention_.keep(); }
 
-  /// Moves a chunk to the front of the list `leaving`. O(log chunks), plus the untouched chunks in front of it.
+  /// Moves a chunk to the front of the list `leaving`. O(log chunks).
   void unlink(chunk& c, chunk*& leaving) noexcept {
-    if (c.carved != c.blocks) {
-      chunk** at = &untouched_;
-      while (*at != &c) at = &(*at)->next;  // near the start: blocks are carved from the first
-      *at = c.next;
-    }
+    if (c.carved != c.blocks) untouched_.remove(c);
     map_.erase(c, geometry_);
     capacity_ -= c.blocks;
     number_.change(-1);
@@ -150,14 +145,14 @@ class many_chunks : public suspicions<Traits> {
   }
   /// Takes out the chunks that were never used.
   void unlink_untouched(chunk*& leaving) noexcept {
-    for (chunk *c = untouched_, *next; c != nullptr; c = next) {
+    for (chunk *c = untouched_.first(), *next; c != nullptr; c = next) {
       next = c->next;
       if (c->carved == 0) unlink(*c, leaving);
     }
   }
   /// Takes every chunk out, as a list linked by `next`. They may be inserted again.
   TARN_STEP chunk* take_all() noexcept {
-    untouched_ = nullptr;
+    untouched_.forget();
     capacity_ = 0;
     number_ = {};
     return map_.take_all();
@@ -179,6 +174,13 @@ class many_chunks : public suspicions<Traits> {
       c = map_.after(first);
     }
   }
+  /// As each(), from the chunk that the address lies in, or from the next one, as long as visit() returns true.
+  template <class Visit>
+  void each_from(const void* address, Visit visit) {
+    chunk* c = find(address);
+    if (c == nullptr) c = map_.after(address);
+    while (c != nullptr && visit(*c)) c = map_.after(c->first);
+  }
   /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
   template <class Visit>
   void each_carved(Visit visit) {
@@ -197,7 +199,7 @@ class many_chunks : public suspicions<Traits> {
   };
   struct no_shuffler {};
 
-  chunk* untouched_ = nullptr;  // chunks with blocks that were never handed out, linked by `next`
+  carving_list<chunk> untouched_;
   chunk_map<Traits> map_;
   std::size_t capacity_ = 0;  // blocks in all chunks
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted, uncounted> number_;

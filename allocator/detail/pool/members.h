@@ -33,7 +33,7 @@ class pool_members {
 
  public:
   template <class Values>
-  TARN_STEP constexpr explicit pool_members(const Values& values) noexcept : state_(values) {}
+  TARN_STEP constexpr explicit pool_members(const Values& values) noexcept(Values::nothrow) : state_(values) {}
 
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS

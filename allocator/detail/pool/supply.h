@@ -61,7 +61,7 @@ class supply {
   static constexpr bool has_second = Traits::exhaustion::traits.extra_chunks != 0;
 
   template <class Values>
-  TARN_STEP constexpr explicit supply(const Values& values) noexcept
+  TARN_STEP constexpr explicit supply(const Values& values) noexcept(Values::nothrow)
       : source_(values.template get<typename Traits::store>()),
         exhaustion_(values.template get<typename Traits::exhaustion>()) {}
 

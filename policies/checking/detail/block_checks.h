@@ -154,14 +154,17 @@ class block_checks {
   bool next_damaged(chunks_type& chunks, const void*& from, pending_report& one) noexcept
     requires(Spec::traits.can_verify)
   {
-    chunks.each([&](chunk& c) {
-      for (place at{&c, 0}; at.slot != at.records().ready() && !one.seen(); ++at.slot) {
+    chunks.each_from(from, [&](chunk& c) {
+      const bool starts_inside = address_of(from) >= address_of(c.first);
+      place at{&c, starts_inside ? chunks.geometry().slot_around(address_of(from) - address_of(c.first)) + 1 : 0};
+      for (; at.slot < at.records().ready() && !one.seen(); ++at.slot) {
+        if (!at.records().get(at.slot).was_handed_out()) continue;
         std::byte* const block = at.block(chunks);
-        if (address_of(block) <= address_of(from) || !at.records().get(at.slot).was_handed_out()) continue;
         from = block;
         note_damage_around(chunks, at, block, kept(), one);
         if (!at.records().in_use(at.slot)) note_damage_inside(chunks, at, block, one);
       }
+      return !one.seen();
     });
     return one.seen();
   }
