@@ -38,7 +38,8 @@ class retry_with {
   constexpr retry_with() noexcept
     requires(std::default_initializable<Handler> && !std::is_pointer_v<Handler>)
   = default;
-  constexpr explicit retry_with(Handler handler) noexcept(std::is_nothrow_move_constructible_v<Handler>) : handler_(std::move(handler)) {}
+  constexpr explicit retry_with(Handler handler) noexcept(std::is_nothrow_move_constructible_v<Handler>)
+      : handler_(std::move(handler)) {}
 
   template <class Traits>
   class state : public detail::no_second_store {

@@ -27,8 +27,8 @@ TARN_STEP bool lies_in(const Chunk& chunk, const void* block, std::size_t extent
   return address_of(block) - address_of(chunk.first) < extent;  // in front of the chunk it wraps to a huge number
 }
 
-/// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address and of the
-/// process's secret. So its expected depth is logarithmic wherever chunks lie, and in whatever order they come and go.
+/// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address and of
+/// the process's secret. So its expected depth is logarithmic wherever chunks lie, and in whatever order they come and go.
 template <class Chunk, class Geometry>
 class chunk_tree {
  public:

@@ -4,8 +4,8 @@
 //   granule = address >> shift          hash
 //   | granule, chunk | - | granule, chunk | ...       a chunk has one entry for each granule that it touches
 //
-// Chunks in the same granule are told apart by their ranges, so no store has to align its regions. An entry that would
-// make a long run of full places isn't made: so a lookup ends after a few, wherever the chunks lie, and the tree finds the rest.
+// Chunks in the same granule are told apart by their ranges, so no store has to align its regions. An entry that would make a
+// long run of full places isn't made: so a lookup ends after a few, wherever the chunks lie, and the tree finds the rest.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_TABLE_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_TABLE_H_
 
@@ -64,7 +64,8 @@ class chunk_table {
     for (std::size_t n = span(c, g, shift_); n != 0; --n) {
       const std::uintptr_t granule = first_granule(c) + n - 1;
       std::size_t i = home(granule);
-      while (size_ != 0 && places_[i].chunk != nullptr && (places_[i].chunk != &c || places_[i].granule != granule)) i = next(i);
+      while (size_ != 0 && places_[i].chunk != nullptr && !(places_[i].chunk == &c && places_[i].granule == granule))
+        i = next(i);
       if (size_ == 0 || places_[i].chunk == nullptr) {
         --left_out_;
         continue;

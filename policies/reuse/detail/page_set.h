@@ -1,5 +1,5 @@
-// A set of numbers from 0 on, of which the lowest is found in O(log): a bit for each, and over every 64 words of bits a word that
-// says which of them aren't 0.
+// A set of numbers from 0 on, of which the lowest is found in O(log): a bit for each, and over every 64 words of bits a word
+// that says which of them aren't 0.
 //
 //   top     | . . 1 1 |
 //   ...
@@ -79,7 +79,9 @@ class page_set {
   }
 
  private:
-  static constexpr std::size_t words_of(unsigned level, std::size_t limit) noexcept { return ((limit - 1) >> 6 * (level + 1)) + 1; }
+  static constexpr std::size_t words_of(unsigned level, std::size_t limit) noexcept {
+    return ((limit - 1) >> 6 * (level + 1)) + 1;
+  }
 
   Word* words_ = nullptr;
   Word* top_ = nullptr;

@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(chunks_of_all_sizes_stand_in_one_table) {
   BOOST_TEST(looked_up > 15'000u);
 }
 
-// ---- the steps of a call, in every pattern of addresses: counted, at n and at 2n chunks ----------------------------------------
+// ---- the steps of a call, in every pattern of addresses: counted, at n and at 2n chunks ------------------------------------
 
 /// Chunks of one block, `stride` bytes apart. No address is ever followed.
 std::vector<chunk> spaced(std::size_t n, std::uint64_t stride) {
