@@ -29,6 +29,7 @@ class many_chunks : public suspicions<Traits> {
   using layout = typename Traits::layout;
   static constexpr bool returns_chunks = Traits::retention::traits.returns_chunks;
   static constexpr bool checks_leaving = Traits::checks_leaving;
+  static constexpr bool may_lose_chunks = Traits::guards_records;  // find() answers null for a block in a chunk that was lost
 
   template <class Values>
   TARN_STEP constexpr explicit many_chunks(const Values& values) noexcept(Values::nothrow)
@@ -78,6 +79,16 @@ class many_chunks : public suspicions<Traits> {
     return static_cast<const typename Traits::checking::template per_chunk<Traits>&>(c);
   }
 
+  /// The chunk whose red line somebody wrote over, since the previous call; or null. Neither it nor what lay behind it in the
+  /// map is part of the pool any more.
+  const chunk* take_overrun() noexcept
+    requires(Traits::guards_records)
+  {
+    return map_.take_overrun();
+  }
+  /// Whether a region overlaps one of the chunks.
+  bool overlaps(memory region) const noexcept { return detail::overlaps(map_, region); }
+
   // ---- carving -----------------------------------------------------------------------------------------------------------
 
   /// Writes up to `n` blocks that were never handed out, in ascending order. Returns how many. Computes only their addresses: a
@@ -86,6 +97,10 @@ class many_chunks : public suspicions<Traits> {
     std::size_t got = 0;
     while (got != n && untouched_.first() != nullptr) {
       chunk& c = *untouched_.first();
+      if (!map_.believes(c)) [[unlikely]] {
+        untouched_.forget();  // those behind it can't be found
+        break;
+      }
       const std::size_t taken = smaller(n - got, c.blocks - c.carved);
       for (std::size_t i = 0; i < taken; ++i) out[got + i] = block_at(c.first, c.carved + i);
       got += taken;
@@ -104,7 +119,9 @@ class many_chunks : public suspicions<Traits> {
   }
   /// Makes the record of a fresh region. Not yet part of the pool; no block is touched.
   chunk* make(memory region, std::size_t blocks) noexcept {
-    chunk* const c = map_.make_record(region.start);
+    auto* const start = static_cast<std::byte*>(region.start);
+    if constexpr (Traits::guards_records) red_line::draw(start);
+    chunk* const c = map_.make_record(start + layout::red_bytes);
     layout::open(*c, region, blocks, geometry_);
     memory_tools::poison(c->first, geometry_.extent(blocks));
     return c;

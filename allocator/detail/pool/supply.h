@@ -109,15 +109,17 @@ class supply {
 
   // ---- memory for the pool itself ------------------------------------------------------------------------------------------
 
-  /// At least `bytes` bytes, valid until drop_own(), or null.
-  memory fetch_own(std::size_t bytes) noexcept {
+  /// At least `bytes` bytes, valid until drop_own(), or null. is_ours(region): whether the store should not have given that.
+  template <class IsOurs>
+  memory fetch_own(std::size_t bytes, IsOurs is_ours) noexcept {
     memory got;
-    const auto sound = [this](memory region, std::size_t alignment) { return is_aligned(region, alignment); };
+    const auto sound = [&](memory region, std::size_t alignment) { return is_aligned(region, alignment) && !is_ours(region); };
     if constexpr (!Traits::store::traits.bounded) got = own_.fetch(source_, bytes, sound);  // it would give all that it has
     if constexpr (has_second)
       if (!got) got = own_.fetch(exhaustion_, bytes, sound, true);
     return got;
   }
+  bool own_overlaps(memory region) const noexcept { return own_.overlaps(region); }
   TARN_STEP void drop_own() noexcept { own_.drop(source_, exhaustion_); }
 
   // ---- what else the policies say ------------------------------------------------------------------------------------------
