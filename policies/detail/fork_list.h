@@ -1,13 +1,28 @@
-// After fork() the child has one thread, and every mutex that another thread held stays locked for ever, with what it guards
-// half changed. So the mutexes of pools are held at the moment of the fork: each pair of them enters a list before its pool
-// grows for the first time, and pthread_atfork handlers lock them all.
+// After fork() the child has one thread, and every mutex that another thread held would stay locked for ever, with what it
+// guards half changed. So a fork first closes the gate (fork_gate.h), then holds every leaf mutex, and the child makes anew
+// what threads held that are gone.
+//
+// Locks, in this order; a thread that holds one takes only what stands below it:
+//
+//   the program's own
+//   forking        one fork at a time
+//   the gate       whoever may call a store is inside
+//   store mutexes  growth guards: the outer pool's before that of the pool that is its store; under them stores are called,
+//                  and may take locks of the program
+//   list           the members
+//   leaf mutexes   under one nothing else is locked, so that a fork can hold them all
+//
+// docs/design.md says why no fork waits for ever.
 #ifndef TARN_POLICIES_DETAIL_FORK_LIST_H_
 #define TARN_POLICIES_DETAIL_FORK_LIST_H_
 
-#include <concepts>
+#include <cstdint>
 #include <cstdlib>
+#include <new>
 #include <type_traits>
 
+#include "tarn/policies/detail/fork_gate.h"
+#include "tarn/policies/detail/this_thread_number.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
@@ -25,173 +40,212 @@ namespace tarn::detail {
 
 class fork_list;
 
+/// A library with pools. Its handlers act for the process while it is the first in the list.
+struct fork_library {
+  fork_list& list;
+  fork_library* next = nullptr;
+  atomic_word<bool> is_installed = false;
+  bool (*const install)() noexcept;  // the library's own function, whichever library calls
+};
+
+enum class fork_step { lock, unlock, renew };  // renew: in the child, where no other thread is left
+
 /// What no other thread may hold at a fork. Constant-initialised, without a destructor, so that static pools have none: an
 /// owner that ends before the process calls leave().
 class fork_member {
  public:
-  enum class action { try_lock, unlock };
-  using handler = bool (*)(fork_member&, action) noexcept;  // returns whether it succeeded
+  using handler = void (*)(fork_member&, fork_step) noexcept;
 
   constexpr fork_member() noexcept;
   fork_member(const fork_member&) = delete;
   fork_member& operator=(const fork_member&) = delete;
 
-  /// Precondition: the calling thread holds none of the member's mutexes.
-  TARN_STEP void enter(handler act) noexcept {
-    if (act_.load(memory_order_acquire) == nullptr) [[unlikely]]
-      enter_now(act);
+  /// Called before the leaf mutex is locked. Waits if a fork is about to take it: with 16 busy threads, a fork then takes a
+  /// tenth of the time that it takes to compete for each mutex (prototype). Returns whether to lock: not if the caller is the
+  /// thread that forks, in a handler of the program, and holds all.
+  TARN_STEP bool admits(handler act) noexcept {
+    if (phase_.load(memory_order_acquire) != phase::listed) [[unlikely]]
+      return admits_slow(act);
+    return true;
   }
   void leave() noexcept;
 
  private:
   friend class fork_list;
-  TARN_ONE_IN_LIBRARY void enter_now(handler act) noexcept;
+  enum class phase : unsigned char { apart, listed, taken };
+  TARN_ONE_IN_LIBRARY bool admits_slow(handler act) noexcept;
 
-  bool ask(action what) noexcept { return act_.load(memory_order_relaxed)(*this, what); }
-
-  // A static object uses the list of the library that it lies in, whichever library's code reaches it first: with -rdynamic, a
-  // library's own functions may be the program's, and the program stays when the library goes. Other objects use the list of
-  // the code that enters them.
-  atomic_word<fork_list*> home_;
+  // A static object is of the library that it lies in, whichever library's code reaches it first: with -rdynamic, a library's
+  // own functions may be the program's, and the program stays when the library goes. Other objects are of the library whose
+  // code enters them.
+  atomic_word<fork_library*> library_;
   fork_member* next_ = nullptr;
   fork_member* previous_ = nullptr;
-  atomic_word<handler> act_ = nullptr;  // null: it isn't in the list
+  handler act_ = nullptr;
+  atomic_word<phase> phase_ = phase::apart;
+  const bool is_static_;
 };
 
-/// One for each shared library, since its code and its static pools end together.
+/// One for the process, if libraries share their variables. Otherwise each has its own, and a fork passes one gate after the
+/// other.
 class fork_list {
  public:
-  /// Without the lock: registering a handler may allocate, and come here again.
-  void install() noexcept {
-    if (!installed_.exchange(true, memory_order_relaxed)) install_handlers_();
-  }
-  void add(fork_member& m, fork_member::handler act) noexcept {
+  static constexpr std::uint64_t patience = 50'000'000;  // nanoseconds that a fork waits for stores
+
+  fork_gate gate;
+
+  void add(fork_member& m, fork_member::handler act, fork_library* library) noexcept {
     const held lock(mutex_);
-    if (m.act_.load(memory_order_relaxed) != nullptr) return;
+    if (m.phase_.load(memory_order_relaxed) != fork_member::phase::apart) return;
+    m.act_ = act;
+    m.library_.store(library, memory_order_relaxed);
     m.previous_ = nullptr;
     m.next_ = first_;
     if (first_ != nullptr) first_->previous_ = &m;
     first_ = &m;
-    m.act_.store(act, memory_order_release);
+    m.phase_.store(fork_member::phase::listed, memory_order_release);
   }
   void remove(fork_member& m) noexcept {
-    const held lock(mutex_);
-    if (m.act_.load(memory_order_relaxed) != nullptr) unlink(m);
+    const bool is_mine = holds_all();
+    if (!is_mine) mutex_.lock();
+    if (m.phase_.load(memory_order_relaxed) != fork_member::phase::apart) unlink(m);
+    if (!m.is_static_) m.library_.store(nullptr, memory_order_relaxed);
+    if (!is_mine) mutex_.unlock();
   }
 
-  /// Before the fork: takes all. While another thread holds one, lets go of the others, since that thread may hold one pool's
-  /// growth mutex and need another pool's, in an order of its own.
-  void take_all() noexcept {
-    mutex_.lock();
-    for (int tries = 0; !try_all(); ++tries) {
-      mutex_.unlock();
-      constexpr int yields = 100;
-      if (tries < yields) yield_thread();
-      else sleep_microseconds(50);
-      mutex_.lock();
-    }
-  }
-  /// After the fork, in parent and child.
-  void leave_all() noexcept {
-    for (fork_member* m = first_; m != nullptr; m = m->next_) m->ask(fork_member::action::unlock);
-    mutex_.unlock();
-  }
-  /// The library is unloaded, or the process ends: nothing of another library may refer to this list any more.
-  void disband() noexcept {
+  void add(fork_library& library) noexcept {
     const held lock(mutex_);
-    while (first_ != nullptr) unlink(*first_);
+    fork_library** at = &libraries_;
+    while (*at != nullptr) at = &(*at)->next;
+    *at = &library;
+  }
+  /// It is unloaded, or the process ends: nothing of another library may refer to it any more.
+  void remove(fork_library& library) noexcept {
+    const held lock(mutex_);
+    for (fork_member *m = first_, *next = nullptr; m != nullptr; m = next) {
+      next = m->next_;
+      if (m->library_.load(memory_order_relaxed) != &library) continue;
+      unlink(*m);
+      m->library_.store(nullptr, memory_order_relaxed);
+    }
+    fork_library** at = &libraries_;
+    while (*at != nullptr && *at != &library) at = &(*at)->next;
+    if (*at != nullptr) *at = library.next;
+  }
+  /// Whether the library's handlers act.
+  bool is_first(const fork_library& library) noexcept {
+    const held lock(mutex_);
+    return libraries_ == &library;
+  }
+
+  /// Whether the calling thread forks and holds everything: then all is its own.
+  bool holds_all() const noexcept {
+    return forker_.load(memory_order_relaxed) != 0 && forker_.load(memory_order_relaxed) == this_thread_number();
+  }
+  void wait_for_fork() noexcept {
+    while (taking_.load(memory_order_acquire) != 0) wait_while(taking_.address(), 1);
+  }
+
+  // ---- the fork ----------------------------------------------------------------------------------------------------------
+
+  void before(fork_position& me) noexcept {
+    forking_.lock();
+    gate.close(me, patience);
+    taking_.store(1, memory_order_relaxed);
+    mutex_.lock();
+    for (fork_member* m = first_; m != nullptr; m = m->next_) m->phase_.store(fork_member::phase::taken, memory_order_release);
+    for (fork_member* m = first_; m != nullptr; m = m->next_) m->act_(*m, fork_step::lock);
+    forker_.store(this_thread_number(), memory_order_relaxed);
+  }
+  void after_in_parent() noexcept {
+    if (!holds_all()) return;
+    forker_.store(0, memory_order_relaxed);
+    give_back_all(fork_step::unlock);
+    mutex_.unlock();
+    taking_.store(0, memory_order_release);
+    wake_all(taking_.address());
+    gate.open();
+    forking_.unlock();
+  }
+  void after_in_child(fork_position& me) noexcept {
+    if (!holds_all()) return;
+    forker_.store(0, memory_order_relaxed);
+    give_back_all(fork_step::renew);
+    ::new (&mutex_) tarn::mutex;
+    taking_.store(0, memory_order_relaxed);
+    gate.open_in_child(me);
+    ::new (&forking_) tarn::mutex;
   }
 
  private:
   void unlink(fork_member& m) noexcept {
     (m.previous_ != nullptr ? m.previous_->next_ : first_) = m.next_;
     if (m.next_ != nullptr) m.next_->previous_ = m.previous_;
-    m.home_.store(nullptr, memory_order_relaxed);
-    m.act_.store(nullptr, memory_order_release);
+    m.phase_.store(fork_member::phase::apart, memory_order_release);
   }
-  bool try_all() noexcept {
-    for (fork_member* m = first_; m != nullptr; m = m->next_) {
-      if (m->ask(fork_member::action::try_lock)) continue;
-      for (fork_member* taken = first_; taken != m; taken = taken->next_) taken->ask(fork_member::action::unlock);
-      return false;
+  void give_back_all(fork_step step) noexcept {
+    for (fork_member *m = first_, *next = nullptr; m != nullptr; m = next) {
+      next = m->next_;  // another thread may end it as soon as it is unlocked
+      m->phase_.store(fork_member::phase::listed, memory_order_relaxed);
+      m->act_(*m, step);
     }
-    return true;
   }
-  // Functions that use the library's list are the library's own, as the list is: another's would install handlers for its list.
-  TARN_ONE_IN_LIBRARY static void before_fork() noexcept;
-  TARN_ONE_IN_LIBRARY static void after_fork() noexcept;
-  TARN_ONE_IN_LIBRARY static void at_end() noexcept;
-  TARN_ONE_IN_LIBRARY static void install_handlers() noexcept;
 
-  tarn::mutex mutex_;
+  tarn::mutex forking_;
+  tarn::mutex mutex_;  // of the members and libraries
   fork_member* first_ = nullptr;
-  atomic_word<bool> installed_ = false;
-  void (*const install_handlers_)() noexcept = install_handlers;  // those of the list's library, whichever calls
+  fork_library* libraries_ = nullptr;
+  atomic_word<unsigned> taking_ = 0;        // 1: the fork takes the leaf mutexes, or holds them
+  atomic_word<std::uint64_t> forker_ = 0;  // the thread that holds all
 };
 
-TARN_ONE_IN_LIBRARY inline constinit fork_list library_forks;
+TARN_ONE_IN_PROCESS inline constinit fork_list process_forks;
+TARN_ONE_IN_PROCESS inline constinit thread_local fork_position fork_position_of_thread;
 
-inline void fork_list::before_fork() noexcept { library_forks.take_all(); }
-inline void fork_list::after_fork() noexcept { library_forks.leave_all(); }
-inline void fork_list::at_end() noexcept { library_forks.disband(); }
-inline void fork_list::install_handlers() noexcept {
+// Functions of a library's own, as its variable is: another's would install handlers that go with that one.
+TARN_ONE_IN_LIBRARY bool install_fork_handlers() noexcept;
+TARN_ONE_IN_LIBRARY inline constinit fork_library library_forks{.list = process_forks, .install = install_fork_handlers};
+TARN_ONE_IN_LIBRARY inline void before_fork() noexcept {
+  if (process_forks.is_first(library_forks)) process_forks.before(fork_position_of_thread);
+}
+TARN_ONE_IN_LIBRARY inline void after_fork_in_parent() noexcept { process_forks.after_in_parent(); }
+TARN_ONE_IN_LIBRARY inline void after_fork_in_child() noexcept { process_forks.after_in_child(fork_position_of_thread); }
+TARN_ONE_IN_LIBRARY inline void at_end_of_library() noexcept { process_forks.remove(library_forks); }
+/// Returns whether it could. Registering may allocate, so nothing is held.
+TARN_ONE_IN_LIBRARY inline bool install_fork_handlers() noexcept {
+  if (library_forks.is_installed.exchange(true, memory_order_relaxed)) return true;
 #if defined(TARN_HAS_FORK)
-  pthread_atfork(before_fork, after_fork, after_fork);
+  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
+    library_forks.is_installed.store(false, memory_order_relaxed);  // there is no memory: the next member tries again
+    return false;
+  }
 #endif
-  std::atexit(at_end);
+  process_forks.add(library_forks);
+  std::atexit(at_end_of_library);
+  return true;
+}
+/// Handlers that are registered first run last before a fork: then those of the program have locked what they need. A template,
+/// so that only programs with such mutexes have it.
+template <class>
+TARN_AT_LOAD static void install_fork_handlers_early() noexcept {
+  install_fork_handlers();
 }
 
-constexpr fork_member::fork_member() noexcept : home_(std::is_constant_evaluated() ? &library_forks : nullptr) {}
-inline void fork_member::enter_now(handler act) noexcept {
-  fork_list* home = nullptr;
-  if (home_.compare_exchange_strong(home, &library_forks, memory_order_relaxed)) home = &library_forks;
-  home->install();
-  home->add(*this, act);
+constexpr fork_member::fork_member() noexcept
+    : library_(std::is_constant_evaluated() ? &library_forks : nullptr), is_static_(std::is_constant_evaluated()) {}
+inline bool fork_member::admits_slow(handler act) noexcept {
+  fork_library* library = library_.load(memory_order_relaxed);
+  if (library == nullptr) library = &library_forks;
+  fork_list& list = library->list;
+  if (list.holds_all()) return false;
+  if (phase_.load(memory_order_acquire) == phase::taken) return list.wait_for_fork(), true;
+  library->install();
+  list.add(*this, act, library);
+  return true;
 }
 inline void fork_member::leave() noexcept {
-  if (fork_list* const home = home_.load(memory_order_acquire)) home->remove(*this);
+  if (fork_library* const library = library_.load(memory_order_acquire)) library->list.remove(*this);
 }
-
-/// Tries the mutex if it has try_lock(); otherwise locks it, and may wait.
-template <class Mutex>
-bool try_lock_for_fork(Mutex& mutex) {
-  if constexpr (requires { { mutex.try_lock() } -> std::same_as<bool>; }) return mutex.try_lock();
-  else return mutex.lock(), true;
-}
-
-/// The action on a pair of mutexes. Wherever both are locked, `first` is locked first.
-template <class Mutex>
-bool act_on_pair(Mutex& first, Mutex& second, fork_member::action what) {
-  if (what == fork_member::action::unlock) {
-    second.unlock();
-    first.unlock();
-    return true;
-  }
-  if (!try_lock_for_fork(first)) return false;
-  if (try_lock_for_fork(second)) return true;
-  first.unlock();
-  return false;
-}
-
-/// A mutex that a fork waits for. Its owner calls leave() before it ends.
-class fork_mutex : fork_member {
- public:
-  void lock() {
-    enter(act);
-    mutex_.lock();
-  }
-  void unlock() { mutex_.unlock(); }
-  using fork_member::leave;
-
- private:
-  static bool act(fork_member& m, action what) noexcept {
-    tarn::mutex& mutex = static_cast<fork_mutex&>(m).mutex_;
-    if (what == action::try_lock) return mutex.try_lock();
-    return mutex.unlock(), true;
-  }
-
-  tarn::mutex mutex_;
-};
 
 }  // namespace tarn::detail
 

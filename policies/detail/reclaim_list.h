@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/reclaim_member.h"
+#include "tarn/policies/detail/store_mutex.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
@@ -27,14 +27,23 @@ struct reclaim_round {
   bool met_busy = false;  // since the last priority that gave something back
 };
 
+/// What a thread asks now.
+struct asking {
+  reclaim_member* pool = nullptr;
+  asking* next = nullptr;
+  const std::uint64_t thread = this_thread_number();
+};
+
 /// One for the process, if libraries share their variables.
 class reclaim_list : fork_member {
  public:
   /// Asks the pools of the next priority. Returns how many bytes they gave back.
   std::size_t ask_next(reclaim_round& round) noexcept {
+    const inside_gate inside;
     std::size_t bytes = 0;
-    for (reclaim_member* m = first_of(round); m != nullptr; m = next_of(*m, round)) {
-      const trimmed answer = m->ask();
+    asking now;
+    for (begin(now, round); now.pool != nullptr; next(now, round)) {
+      const trimmed answer = now.pool->ask();
       bytes += answer.bytes;
       round.met_busy |= answer.busy;
     }
@@ -61,48 +70,55 @@ class reclaim_list : fork_member {
   }
 
  private:
-  held<tarn::mutex> hold() noexcept {
-    enter(act);
-    return held(mutex_);
-  }
-  /// A fork also waits until no pool is being asked: in the child, nothing would ever finish that.
-  static bool act(fork_member& m, action what) noexcept {
+  held<tarn::mutex> hold() noexcept { return held(admits(act) ? mutex_ : mutex_of_forker<tarn::mutex>); }
+  /// In the child, threads that asked are gone.
+  static void act(fork_member& m, fork_step step) noexcept {
     auto& list = static_cast<reclaim_list&>(m);
-    if (what == action::unlock) return list.mutex_.unlock(), true;
-    if (!list.mutex_.try_lock()) return false;
-    if (list.asked_ == 0) return true;
-    return list.mutex_.unlock(), false;
+    act_on_leaf(list.mutex_, step);
+    if (step != fork_step::renew) return;
+    for (asking** at = &list.asking_; *at != nullptr;) {
+      asking& other = **at;
+      if (other.thread == this_thread_number()) {
+        at = &other.next;
+      } else {
+        if (other.pool != nullptr) --other.pool->asked_by_;
+        *at = other.next;
+      }
+    }
   }
 
-  reclaim_member* first_of(reclaim_round& round) noexcept {
+  void begin(asking& now, reclaim_round& round) noexcept {
     const auto lock = hold();
     reclaim_member* m = first_;
     while (m != nullptr && m->priority_ < round.from) m = m->next_;
     round.ended = m == nullptr;
-    if (m != nullptr) round.from = m->priority_;
-    return pinned(m);
+    if (m == nullptr) return;
+    round.from = m->priority_;
+    ++m->asked_by_;
+    now.pool = m;
+    now.next = asking_;
+    asking_ = &now;
   }
-  reclaim_member* next_of(reclaim_member& last, reclaim_round& round) noexcept {
+  void next(asking& now, reclaim_round& round) noexcept {
     const auto lock = hold();
-    --last.asked_by_;
-    --asked_;
-    reclaim_member* const m = last.next_;
-    if (m != nullptr && m->priority_ == round.from) return pinned(m);
+    --now.pool->asked_by_;
+    reclaim_member* const m = now.pool->next_;
+    if (m != nullptr && m->priority_ == round.from) {
+      ++m->asked_by_;
+      now.pool = m;
+      return;
+    }
     round.ended = m == nullptr;
     if (m != nullptr) round.from = m->priority_;
-    return nullptr;
-  }
-  reclaim_member* pinned(reclaim_member* m) noexcept {
-    if (m != nullptr) {
-      ++m->asked_by_;
-      ++asked_;
-    }
-    return m;
+    now.pool = nullptr;
+    asking** at = &asking_;
+    while (*at != &now) at = &(*at)->next;
+    *at = now.next;
   }
 
   template <class Which>
   void remove_where(Which which) noexcept {
-    enter(act);
+    admits(act);
     mutex_.lock();
     for (reclaim_member** at = &first_; *at != nullptr;) {
       reclaim_member& m = **at;
@@ -124,7 +140,7 @@ class reclaim_list : fork_member {
 
   tarn::mutex mutex_;
   reclaim_member* first_ = nullptr;  // by ascending priority, then in the order they came
-  int asked_ = 0;                    // members that are being asked
+  asking* asking_ = nullptr;         // by other threads, and by those at whose stores they are
 };
 
 TARN_ONE_IN_PROCESS inline constinit reclaim_list reclaimable_pools;

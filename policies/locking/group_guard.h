@@ -15,23 +15,20 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
   using mutexes = detail::group_mutexes<Group, Mutex>;
 
  public:
-  group_guard() {
-    if (mutexes::held == 0) {
-      mutexes::member.enter(mutexes::act);
-      std::unique_lock<Mutex> first(mutexes::growth);  // unlocked if the second lock() throws
-      mutexes::hot.lock();
-      first.release();
-    }
+  group_guard() : growth_(mutexes::growth, mutexes::held != 0) {
+    if (mutexes::held == 0) (mutexes::admits() ? mutexes::hot : of_forker).lock();
     ++mutexes::held;
   }
   ~group_guard() {
-    if (--mutexes::held == 0) {
-      mutexes::hot.unlock();
-      mutexes::growth.unlock();
-    }
+    if (--mutexes::held == 0) (detail::process_forks.holds_all() ? of_forker : mutexes::hot).unlock();
   }
   group_guard(const group_guard&) = delete;
   group_guard& operator=(const group_guard&) = delete;
+
+ private:
+  static constexpr Mutex& of_forker = detail::mutex_of_forker<Mutex>;
+
+  typename detail::store_mutex<Mutex>::guard growth_;
 };
 
 }  // namespace tarn

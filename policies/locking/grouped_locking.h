@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/store_mutex.h"
 #include "tarn/policies/locking/detail/direct_calls.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/no_locking.h"
@@ -29,32 +29,39 @@ TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uint64_t> group_owner = 0;
 /// The two mutexes of a group, and how often the calling thread holds both through a group_guard.
 template <class Group, class Mutex>
 struct group_mutexes {
-  static inline Mutex growth;
+  static inline store_mutex<Mutex> growth;
   static inline Mutex hot;
   static inline constinit thread_local unsigned held = 0;
   static inline constinit fork_member member;
 
+  TARN_STEP static bool admits() {
+    static_cast<void>(&install_fork_handlers_early<Mutex>);  // instantiates it
+    return member.admits(act);
+  }
   /// A thread that forks while it holds both still holds them afterwards, in the child as well.
-  static bool act(fork_member&, fork_member::action what) noexcept { return held != 0 || act_on_pair(growth, hot, what); }
+  static void act(fork_member&, fork_step step) noexcept {
+    if (held == 0) act_on_leaf(hot, step);
+    if (step != fork_step::renew) return;
+    growth.renew_in_child();
+    if (held == 0) return;
+    act_on_leaf(hot, step);
+    hot.lock();
+  }
 
-  struct only_try {};
-  /// Locks one of the two, unless a group_guard of this thread holds both.
-  class guard {
+  /// Locks the leaf mutex, unless a group_guard of this thread holds both.
+  class hot_guard {
    public:
-    explicit guard(Mutex& mutex) : mutex_(held == 0 ? &mutex : nullptr) {
+    TARN_STEP explicit hot_guard(Mutex& mutex) : mutex_(held == 0 ? &mutex : nullptr) {
       if (mutex_ != nullptr) mutex_->lock();
     }
-    guard(Mutex& mutex, only_try) : mutex_(held == 0 ? &mutex : nullptr), holds_(held != 0 || mutex.try_lock()) {}
-    ~guard() {
-      if (mutex_ != nullptr && holds_) mutex_->unlock();
+    TARN_STEP ~hot_guard() {
+      if (mutex_ != nullptr) mutex_->unlock();
     }
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-    explicit operator bool() const noexcept { return holds_; }
+    hot_guard(const hot_guard&) = delete;
+    hot_guard& operator=(const hot_guard&) = delete;
 
    private:
     Mutex* mutex_;
-    bool holds_ = true;
   };
 };
 
@@ -62,19 +69,19 @@ template <class Group, class Mutex>
 struct group_guards {
   static constexpr bool can_try = try_lockable<Mutex>;
   using mutexes = group_mutexes<Group, Mutex>;
-  typename mutexes::guard hot() const {
-    mutexes::member.enter(mutexes::act);
-    return typename mutexes::guard(mutexes::hot);
+  using hot_guard = typename mutexes::hot_guard;
+  using growth_guard = typename store_mutex<Mutex>::guard;
+
+  TARN_STEP hot_guard hot() const { return hot_guard(mutexes::admits() ? mutexes::hot : mutex_of_forker<Mutex>); }
+  growth_guard growth() const {
+    mutexes::admits();
+    return growth_guard(mutexes::growth, mutexes::held != 0);
   }
-  typename mutexes::guard growth() const {
-    mutexes::member.enter(mutexes::act);
-    return typename mutexes::guard(mutexes::growth);
-  }
-  typename mutexes::guard try_growth() const
+  growth_guard try_growth() const
     requires try_lockable<Mutex>
   {
-    mutexes::member.enter(mutexes::act);
-    return typename mutexes::guard(mutexes::growth, typename mutexes::only_try{});
+    mutexes::admits();
+    return growth_guard(mutexes::growth, only_try(), mutexes::held != 0);
   }
   static void end() noexcept {}
 };

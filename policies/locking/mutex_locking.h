@@ -9,8 +9,8 @@
 
 #include <concepts>
 
-#include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/store_mutex.h"
 #include "tarn/policies/locking/detail/direct_calls.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/locking/traits.h"
@@ -26,11 +26,6 @@ concept basic_lockable = std::default_initializable<M> && requires(M& m) {
   m.unlock();
 };
 
-template <class M>
-concept try_lockable = requires(M& m) {
-  { m.try_lock() } -> std::convertible_to<bool>;
-};
-
 /// Holds a mutex as long as it lives: the mutex's own guard, if it has one.
 template <class Mutex>
 struct guard_of {
@@ -42,7 +37,7 @@ struct guard_of<Mutex> {
   using type = typename Mutex::guard;
 };
 
-/// The two mutexes of a pool, which a fork waits for.
+/// The two mutexes of a pool.
 template <class Mutex>
 class mutex_pair : fork_member {
   using guard = typename guard_of<Mutex>::type;
@@ -50,32 +45,33 @@ class mutex_pair : fork_member {
  public:
   static constexpr bool can_try = try_lockable<Mutex>;
 
-  TARN_STEP guard hot() const {
-    self().enter(act);
-    return guard(hot_);
-  }
-  guard growth() const {
-    self().enter(act);
-    return guard(growth_);
+  TARN_STEP guard hot() const { return guard(self().admits(act) ? hot_ : mutex_of_forker<Mutex>); }
+  typename store_mutex<Mutex>::guard growth() const {
+    self().admits(act);
+    return typename store_mutex<Mutex>::guard(growth_);
   }
   /// For work that isn't worth waiting for a store.
-  tried<Mutex> try_growth() const
+  typename store_mutex<Mutex>::guard try_growth() const
     requires try_lockable<Mutex>
   {
-    self().enter(act);
-    return tried<Mutex>(growth_);
+    self().admits(act);
+    return typename store_mutex<Mutex>::guard(growth_, only_try());
   }
   void end() noexcept { leave(); }
 
  private:
-  TARN_STEP mutex_pair& self() const noexcept { return const_cast<mutex_pair&>(*this); }
-  static bool act(fork_member& m, action what) noexcept {
+  TARN_STEP mutex_pair& self() const noexcept {
+    static_cast<void>(&install_fork_handlers_early<Mutex>);  // instantiates it
+    return const_cast<mutex_pair&>(*this);
+  }
+  static void act(fork_member& m, fork_step step) noexcept {
     auto& pair = static_cast<mutex_pair&>(m);
-    return act_on_pair(pair.growth_, pair.hot_, what);
+    act_on_leaf(pair.hot_, step);
+    if (step == fork_step::renew) pair.growth_.renew_in_child();
   }
 
   mutable Mutex hot_;
-  mutable Mutex growth_;
+  mutable store_mutex<Mutex> growth_;
 };
 }  // namespace detail
 

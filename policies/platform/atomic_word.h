@@ -85,6 +85,19 @@ class atomic_word {
 
 /// Keeps the compiler from moving this thread's accesses across it, as seen by a signal handler of the same thread.
 TARN_STEP void signal_fence() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+/// Earlier writes are seen before later ones.
+TARN_STEP void release_fence() noexcept {
+#if defined(TARN_TSAN)
+  signal_fence();  // ThreadSanitizer doesn't know fences
+#else
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+#endif
+}
+/// Writes a variable that only one thread changes; who sees the value sees what was written before.
+template <class T>
+TARN_STEP void store_release(T& word, T value) noexcept {
+  __atomic_store_n(&word, value, __ATOMIC_RELEASE);
+}
 
 #else
 
@@ -102,6 +115,12 @@ class atomic_word : public std::atomic<T> {
   T* address() noexcept { return reinterpret_cast<T*>(this); }
 };
 inline void signal_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+inline void release_fence() noexcept { std::atomic_thread_fence(std::memory_order_release); }
+template <class T>
+void store_release(T& word, T value) noexcept {
+  release_fence();
+  word = value;
+}
 
 #endif
 

@@ -42,11 +42,13 @@
 // A thread-local variable of a shared library, reached without a call: 1.3 instead of 3.0 ns a pair (prototype, Sapphire
 // Rapids). It uses some of the few KiB reserved for libraries loaded later, so there is one such variable.
 #define TARN_NEAR_TLS [[gnu::tls_model("initial-exec")]]
+#define TARN_AT_LOAD [[gnu::constructor(101)]]  // called before the library's static objects are made
 #define TARN_AT_UNLOAD [[gnu::destructor]]  // of a shared library: called before its static objects are destroyed
 #else
 #define TARN_ONE_IN_PROCESS
 #define TARN_ONE_IN_LIBRARY
 #define TARN_NEAR_TLS
+#define TARN_AT_LOAD [[maybe_unused]]
 #define TARN_AT_UNLOAD [[maybe_unused]]
 #endif
 

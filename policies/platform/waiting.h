@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <climits>
 #include <cstdint>
 
 #include "tarn/policies/platform/config.h"
@@ -43,13 +44,15 @@ TARN_COLD inline void wait_while(const unsigned* word, unsigned value, std::uint
   sleep_microseconds(nanoseconds != 0 && nanoseconds < 50'000 ? static_cast<unsigned>(nanoseconds / 1000) : 50);
 #endif
 }
-/// Wakes one thread that waits for the word, if there is one.
-TARN_COLD inline void wake_one([[maybe_unused]] const unsigned* word) noexcept {
+TARN_COLD inline void wake([[maybe_unused]] const unsigned* word, [[maybe_unused]] int threads) noexcept {
 #if defined(__linux__)
   constexpr int futex_wake_private = 129;
-  ::syscall(SYS_futex, word, futex_wake_private, 1, nullptr, nullptr, 0);
+  ::syscall(SYS_futex, word, futex_wake_private, threads, nullptr, nullptr, 0);
 #endif
 }
+/// Wakes one thread that waits for the word, if there is one.
+inline void wake_one(const unsigned* word) noexcept { wake(word, 1); }
+inline void wake_all(const unsigned* word) noexcept { wake(word, INT_MAX); }
 
 }  // namespace tarn::detail
 

@@ -26,14 +26,17 @@ namespace tarn::detail {
 struct owner_traits {};
 
 struct no_mutex {
+  using guard = held<no_mutex>;
   constexpr void lock() noexcept {}
   constexpr void unlock() noexcept {}
   constexpr void leave() noexcept {}
 };
 
-/// The mutex for what all classes share. A fork waits for it; it leaves the fork list when everything is released.
+/// The mutexes for what all classes share; a store is called under the second. A fork knows them, until everything is released.
 template <class Locking>
 using owner_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_mutex>;
+template <class Locking>
+using owner_store_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_store_mutex>;
 
 /// The store policy of a class's pool: its chunks come from the owner.
 template <class Chunks>
@@ -64,6 +67,8 @@ class class_store {
 
 template <class Store, class Locking>
 class direct_chunks {
+  using lock = typename owner_store_mutex<Locking>::guard;
+
  public:
   static constexpr bool tagged = false;
   static constexpr std::size_t large_prefix = 0;
@@ -72,11 +77,13 @@ class direct_chunks {
   constexpr explicit direct_chunks(const Values& values) noexcept : source_(values.template get<Store>()) {}
 
   memory acquire(std::size_t bytes, std::size_t alignment, std::size_t = 0) noexcept {
-    const held lock(mutex_);
+    [[maybe_unused]] const lock held(mutex_);
+    [[maybe_unused]] const store_call_under<Locking> call;
     return source_.acquire(bytes, alignment);
   }
   void release(memory region, std::size_t alignment) noexcept {
-    const held lock(mutex_);
+    [[maybe_unused]] const lock held(mutex_);
+    [[maybe_unused]] const store_call_under<Locking> call;
     source_.release(region, alignment);
   }
   memory acquire_large(std::size_t bytes, std::size_t alignment) noexcept { return acquire(bytes, alignment); }
@@ -91,7 +98,7 @@ class direct_chunks {
 
  private:
   TARN_NO_UNIQUE_ADDRESS typename Store::template source<owner_traits> source_;
-  TARN_NO_UNIQUE_ADDRESS owner_mutex<Locking> mutex_;
+  TARN_NO_UNIQUE_ADDRESS owner_store_mutex<Locking> mutex_;
 };
 
 /// \tparam Growth   in granules

@@ -114,6 +114,7 @@ template <class State>
 TARN_STEP void be_asked(State& s) noexcept {
   using traits = typename State::traits;
   if constexpr (traits::reclaims && traits::may_return_chunks && (State::is_confined || traits::locking::traits.can_try)) {
+    static_cast<void>(&install_fork_handlers_early<State>);  // instantiates it
     const auto trim = [](void* its) noexcept { return trim_if_idle(*static_cast<State*>(its)); };
     s.supply.asked_through().enter(&s, trim, State::is_confined);
   }

@@ -12,6 +12,7 @@
 #include "tarn/allocator/detail/pool/metadata_memory.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/store_mutex.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -55,6 +56,7 @@ class supply {
   using layout = typename Traits::layout;
   using source = typename source_of<Traits>::type;
   using exhaustion = typename Traits::exhaustion::template state<Traits>;
+  using call_of_store = store_call_under<typename Traits::locking>;
   static constexpr bool looks = Traits::checking::traits.refuses;
 
  public:
@@ -91,13 +93,15 @@ class supply {
     second_.newest = blocks;
     second_.blocks += blocks;
   }
-  TARN_STEP void give_back(memory region, const geometry_type& g) noexcept {
+  void give_back(memory region, const geometry_type& g) noexcept {
+    [[maybe_unused]] const call_of_store call;
     source_.release(region, Traits::chunk_alignment(g));
   }
   void give_back_second(memory region, std::size_t blocks, const geometry_type& g) noexcept
     requires(has_second)
   {
     if ((second_.blocks -= blocks) == 0) second_.newest = 0;
+    [[maybe_unused]] const call_of_store call;
     exhaustion_.release(region, Traits::chunk_alignment(g));
   }
   /// What the growth of the second store depends on. If fresh chunks go back unadopted, restore_second() restores it.
@@ -114,13 +118,17 @@ class supply {
   memory fetch_own(std::size_t bytes, IsOurs is_ours) noexcept {
     memory got;
     const auto sound = [&](memory region, std::size_t alignment) { return is_aligned(region, alignment) && !is_ours(region); };
+    [[maybe_unused]] const call_of_store call;
     if constexpr (!Traits::store::traits.bounded) got = own_.fetch(source_, bytes, sound);  // it would give all that it has
     if constexpr (has_second)
       if (!got) got = own_.fetch(exhaustion_, bytes, sound, true);
     return got;
   }
   bool own_overlaps(memory region) const noexcept { return own_.overlaps(region); }
-  TARN_STEP void drop_own() noexcept { own_.drop(source_, exhaustion_); }
+  void drop_own() noexcept {
+    [[maybe_unused]] const call_of_store call;
+    own_.drop(source_, exhaustion_);
+  }
 
   // ---- what else the policies say ------------------------------------------------------------------------------------------
 
@@ -171,8 +179,12 @@ class supply {
     while (request.wanted != 0) {
       const std::size_t bytes = layout::bytes(request.wanted, g);
       if (bytes <= size_limit) {
-        if (const memory region = from.acquire(bytes, Traits::chunk_alignment(g)))
-          return is_aligned(region, Traits::chunk_alignment(g)) ? supplied{region, request.at_most} : supplied{};
+        memory region;
+        {
+          [[maybe_unused]] const call_of_store call;
+          region = from.acquire(bytes, Traits::chunk_alignment(g));
+        }
+        if (region) return is_aligned(region, Traits::chunk_alignment(g)) ? supplied{region, request.at_most} : supplied{};
       }
       if (request.wanted <= request.at_least) break;
       request.wanted = larger(request.wanted / 2, request.at_least);

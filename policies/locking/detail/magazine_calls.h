@@ -40,7 +40,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     const thread_record& me = Process::self();
     slot& s = slots_.near(me);
     if (!s.is_of(me) || s.top == s.limit) [[unlikely]] return status::full;
-    *s.top++ = block;
+    s.put(block);
     return status::done;
   }
 
@@ -61,7 +61,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     if constexpr (Pool::traits::retention::traits.returns_chunks)
       if (s->top == s->limit) answer = unload(pool, *s);
     if (s->top == s->limit && !make_space(pool, *s)) return push_locked(pool, block);
-    *s->top++ = block;
+    s->put(block);
     return answer;
   }
   template <class Pool>

@@ -205,10 +205,12 @@ class magazine_exchange {
     bool found = false;
     slots_.each([&](unsigned id, slot& s) {
       if (s.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
-      found |= s.top != s.bottom || s.spare_is_full;
-      empty(pool, s);
-      if (s.is_used()) depot_.give_empty(s.current);
-      if (s.spare != nullptr) depot_.give_empty(s.spare);
+      if (!s.is_changing.load(memory_order_relaxed)) {  // else a fork stopped its thread there, and its blocks are lost
+        found |= s.top != s.bottom || s.spare_is_full;
+        empty(pool, s);
+        if (s.is_used()) depot_.give_empty(s.current);
+        if (s.spare != nullptr) depot_.give_empty(s.spare);
+      }
       slots::renew(s);
       numbers.give_back(id);
     });

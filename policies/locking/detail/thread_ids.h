@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/policies/detail/fork_list.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 
@@ -36,6 +37,12 @@ class thread_ids {
     auto& word = words_[id / 64];
     if ((word.load(memory_order_relaxed) & mask(id)) != 0) return false;  // most are taken: their line stays shared
     return (word.fetch_or(mask(id), memory_order_acquire) & mask(id)) == 0;
+  }
+  /// In the child of a fork: all numbers but 0 and the caller's, which may be 0, are free.
+  void keep_only(unsigned id) noexcept {
+    for (auto& word : words_) word.store(0, memory_order_relaxed);
+    words_[0].fetch_or(mask(0), memory_order_relaxed);
+    words_[id / 64].fetch_or(mask(id), memory_order_release);
   }
   void give_back(unsigned id) noexcept { words_[id / 64].fetch_and(~mask(id), memory_order_release); }
 
@@ -90,6 +97,14 @@ TARN_AT_UNLOAD static void note_end_of_library() noexcept {
   library_ends.store(true, memory_order_relaxed);
 }
 
+/// In the child of a fork the other threads are gone, and what lay in their slots can be taken over.
+struct ids_at_fork : fork_member {
+  static void act(fork_member&, fork_step step) noexcept {
+    if (step == fork_step::renew) process_ids.keep_only(this_thread.id);
+  }
+};
+TARN_ONE_IN_PROCESS inline constinit ids_at_fork process_ids_at_fork;
+
 /// Gives the thread's number back when the thread ends. Resets the record first, so that nothing that the thread runs later,
 /// such as the destructor of a thread_local object, uses a slot that may be another thread's by then.
 class janitor {
@@ -121,6 +136,7 @@ struct process_threads {
     thread_record& me = self();
     if (me.is != thread_record::state::fresh) return me.is == thread_record::state::enrolled;
     if (library_ends.load(memory_order_relaxed)) return false;  // the janitor's code would be gone when the thread ends
+    process_ids_at_fork.admits(ids_at_fork::act);
     me.is = thread_record::state::without;  // registering the janitor may allocate, and come here again
     const unsigned id = process_ids.take();
     if (id == 0) return false;

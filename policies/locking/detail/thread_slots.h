@@ -26,6 +26,7 @@ struct alignas(slot_bytes) thread_slot {
   bool spare_is_full = false;
   unsigned char wanted = 0;     // the size of the next magazine
   unsigned char exchanges = 0;  // since it was raised
+  Atomic<bool> is_changing = false;  // where a fork may copy it half changed
 
   /// Whether this is the thread's own slot: not under another domain's number, nor slot 0, unless it has no number.
   TARN_STEP bool is_of(const thread_record& me) const noexcept { return domain.load(memory_order_relaxed) == me.domain; }
@@ -36,10 +37,19 @@ struct alignas(slot_bytes) thread_slot {
     top = full ? limit : bottom;
   }
   void exchange() noexcept {
+    is_changing.store(true, memory_order_relaxed);
+    release_fence();
     magazine* const old = current;
     use(spare, spare_is_full);
     spare = old;
     spare_is_full = !spare_is_full;
+    is_changing.store(false, memory_order_release);
+  }
+  /// What a fork copies is right at any time: the block is there before the top says so.
+  TARN_STEP void put(void* block) noexcept {
+    void** const place = top;
+    *place = block;
+    store_release(top, place + 1);
   }
   bool is_used() const noexcept { return current != nullptr; }
   /// Magazines grow with use, by one size after every second exchange; not beyond a quarter of the pool.

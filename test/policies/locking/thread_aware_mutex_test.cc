@@ -153,10 +153,9 @@ BOOST_AUTO_TEST_CASE(two_guards_exclude_each_other) {
   BOOST_TEST(together == 0);
 }
 
-// A pool takes the guard, and not lock_guard.
+// A pool's hit takes the guard, and not lock_guard.
 using aware = detail::mutex_pair<thread_aware_mutex>;
 static_assert(std::same_as<decltype(std::declval<const aware&>().hot()), thread_aware_mutex::guard>);
-static_assert(std::same_as<decltype(std::declval<const aware&>().growth()), thread_aware_mutex::guard>);
 using plain = detail::mutex_pair<std::mutex>;
 static_assert(std::same_as<decltype(std::declval<const plain&>().hot()), detail::held<std::mutex>>);
 static_assert(std::same_as<detail::default_sharing<buffer_store>, mutex_locking<thread_aware_mutex>>);

@@ -1,0 +1,215 @@
+// What the gate of forks asks of the code between a pool and its store: to enter it, to say when a store is called, and a mutex
+// that is held meanwhile. And what a mutex asks that isn't.
+#ifndef TARN_POLICIES_DETAIL_STORE_MUTEX_H_
+#define TARN_POLICIES_DETAIL_STORE_MUTEX_H_
+
+#include <concepts>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "tarn/policies/detail/fork_list.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/locking/mutex.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/waiting.h"
+
+namespace tarn::detail {
+
+template <class M>
+concept try_lockable = requires(M& m) {
+  { m.try_lock() } -> std::convertible_to<bool>;
+};
+
+struct only_try {};
+
+/// A stay inside the gate. One within another, in a store that is a pool itself, ends the outer one's time at the store.
+class [[nodiscard]] inside_gate {
+ public:
+  /// Waits while a fork is in progress.
+  inside_gate() noexcept {
+    if (is_outermost()) process_forks.gate.enter(me()), how_ = how::outermost;
+    else begin_inner();
+  }
+  /// Doesn't wait, if this is the outermost stay.
+  explicit inside_gate(only_try) noexcept {
+    if (!is_outermost()) begin_inner();
+    else if (process_forks.gate.try_enter(me())) how_ = how::outermost;
+  }
+  ~inside_gate() {
+    if (how_ == how::outermost) process_forks.gate.leave(me());
+    else if (how_ != how::outside) --me().depth;
+    if (how_ == how::from_store) process_forks.gate.go_to_store(me());
+  }
+  inside_gate(const inside_gate&) = delete;
+  inside_gate& operator=(const inside_gate&) = delete;
+
+  explicit operator bool() const noexcept { return how_ != how::outside; }
+
+ private:
+  enum class how : unsigned char { outside, outermost, inner, from_store };
+
+  static fork_position& me() noexcept { return fork_position_of_thread; }
+  /// The thread that forks passes in and out, in a handler of the program.
+  static bool is_outermost() noexcept { return me().depth == 0 && !process_forks.holds_all(); }
+  void begin_inner() noexcept {
+    how_ = how::inner;
+    if (me().at_store && !process_forks.holds_all()) process_forks.gate.come_back(me()), how_ = how::from_store;
+    ++me().depth;
+  }
+
+  how how_ = how::outside;
+};
+
+/// Held while a store is called, or while a thread waits for who may be at one.
+class [[nodiscard]] store_call {
+ public:
+  store_call() noexcept : counts_(me().depth != 0 && !me().at_store && !process_forks.holds_all()) {
+    if (counts_) process_forks.gate.go_to_store(me());
+  }
+  ~store_call() {
+    if (counts_) process_forks.gate.come_back(me());
+  }
+  store_call(const store_call&) = delete;
+  store_call& operator=(const store_call&) = delete;
+
+ private:
+  static fork_position& me() noexcept { return fork_position_of_thread; }
+
+  bool counts_;
+};
+
+/// The same, where a locking policy keeps threads apart.
+template <class Locking>
+using store_call_under = std::conditional_t<Locking::traits.one_thread, no_guard, store_call>;
+
+/// Makes a mutex anew, in the child of a fork: the thread that locked it may be gone, or be this one, which the system knows by
+/// another number than in the parent. So unlock() may do nothing.
+template <class Mutex>
+void renew(Mutex& mutex) {
+  ::new (static_cast<void*>(&mutex)) Mutex;
+}
+
+/// What a fork does with a leaf mutex.
+template <class Mutex>
+void act_on_leaf(Mutex& mutex, fork_step step) {
+  if (step == fork_step::lock) {
+#if defined(TARN_TSAN)
+    // Members come and go, so each fork has an order of its own. Only one holds several, so no two wait for each other, but
+    // ThreadSanitizer doesn't see that. It doesn't ask in which order mutexes were tried.
+    if constexpr (try_lockable<Mutex>) {
+      while (!mutex.try_lock()) yield_thread();
+      return;
+    }
+#endif
+    mutex.lock();
+  } else {
+    mutex.unlock();
+    if (step == fork_step::renew) renew(mutex);
+  }
+}
+
+/// A mutex under which stores are called, held through a guard.
+template <class Mutex>
+class store_mutex {
+ public:
+  /// Holds the mutex, inside the gate.
+  class [[nodiscard]] guard {
+   public:
+    /// `is_held`: another guard of this thread holds it.
+    explicit guard(store_mutex& m, bool is_held = false) {
+      if (!is_held) holder_before_ = m.lock(), mutex_ = &m;
+    }
+    /// Waits for nothing, not even a fork.
+    guard(store_mutex& m, only_try what, bool is_held = false)
+      requires try_lockable<Mutex>
+        : inside_(what) {
+      holds_ = is_held || (inside_ && m.mutex_.try_lock());
+      if (holds_ && !is_held) holder_before_ = m.note(), mutex_ = &m;
+    }
+    ~guard() {
+      if (mutex_ != nullptr) mutex_->unlock(holder_before_);
+    }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    explicit operator bool() const noexcept { return holds_; }
+
+   private:
+    inside_gate inside_;
+    store_mutex* mutex_ = nullptr;      // to unlock
+    std::uint64_t holder_before_ = 0;  // this thread, if the mutex is recursive
+    bool holds_ = true;
+  };
+
+  /// If its holder is this thread, it is locked again.
+  void renew_in_child() {
+    const std::uint64_t holder = holder_.load(memory_order_relaxed);
+    if (holder == 0) return;
+    const bool is_mine = holder == this_thread_number();
+    if (is_mine) mutex_.unlock();
+    renew(mutex_);
+    if (is_mine) mutex_.lock();
+    else holder_.store(0, memory_order_relaxed);
+  }
+
+ private:
+  std::uint64_t lock() {
+    if constexpr (try_lockable<Mutex>)
+      if (mutex_.try_lock()) return note();
+    const store_call wait;  // its holder may be at a store
+    mutex_.lock();
+    return note();
+  }
+  void unlock(std::uint64_t holder_before) {
+    holder_.store(holder_before, memory_order_relaxed);
+    mutex_.unlock();
+  }
+  std::uint64_t note() noexcept {
+    const std::uint64_t before = holder_.load(memory_order_relaxed);
+    holder_.store(this_thread_number(), memory_order_relaxed);
+    return before;
+  }
+
+  Mutex mutex_;
+  atomic_word<std::uint64_t> holder_ = 0;  // its thread's number
+};
+
+/// In the place of a leaf mutex, for the thread that forks: it holds that already.
+template <class Mutex>
+inline Mutex mutex_of_forker{};
+
+/// A leaf mutex that a fork holds. Its owner calls leave() before it ends.
+class fork_mutex : fork_member {
+ public:
+  void lock() { (admits(act) ? mutex_ : mutex_of_forker<tarn::mutex>).lock(); }
+  void unlock() { (process_forks.holds_all() ? mutex_of_forker<tarn::mutex> : mutex_).unlock(); }
+  using fork_member::leave;
+
+ private:
+  static void act(fork_member& m, fork_step step) noexcept { act_on_leaf(static_cast<fork_mutex&>(m).mutex_, step); }
+
+  tarn::mutex mutex_;
+};
+
+/// As fork_mutex, but stores are called under it, and it is held through a guard.
+class fork_store_mutex : fork_member {
+ public:
+  class [[nodiscard]] guard : store_mutex<tarn::mutex>::guard {
+   public:
+    explicit guard(fork_store_mutex& m) : store_mutex<tarn::mutex>::guard((m.admits(act), m.mutex_)) {}
+  };
+  using fork_member::leave;
+
+ private:
+  static void act(fork_member& m, fork_step step) noexcept {
+    if (step == fork_step::renew) static_cast<fork_store_mutex&>(m).mutex_.renew_in_child();
+  }
+
+  store_mutex<tarn::mutex> mutex_;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_DETAIL_STORE_MUTEX_H_

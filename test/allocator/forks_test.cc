@@ -1,0 +1,394 @@
+// Forks that meet something: handlers of the program that allocate, or lock what threads hold while they allocate; stores that
+// wait for such a lock, or fork; threads that fork at once; what lay in threads that are gone.
+#include <boost/test/unit_test.hpp>
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/registry.h"
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/locking/group_guard.h"
+#include "tarn/policies/store/resource_store.h"
+#include "tarn/test/support/check.h"
+
+namespace {
+
+using namespace tarn;
+
+template <class... Policies>
+using blocks_of_64 = pool<static_size<64>, Policies...>;
+using guarded_pool = blocks_of_64<mutex_locking<>>;
+
+/// Ends the program where something waits for ever.
+class deadline {
+ public:
+  deadline() { alarm(300); }
+  ~deadline() { alarm(0); }
+};
+
+/// Forks; returns whether the child's body was true, and it ended by itself.
+template <class Body>
+bool child_can(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(120);
+    _exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+template <class Pool>
+bool can_use(Pool& p) {
+  void* const block = p.try_allocate();
+  if (block == nullptr) return false;
+  p.deallocate(block);
+  return p.try_reserve(p.capacity() + 1);
+}
+void wait_until(const std::atomic<bool>& that) {
+  while (!that) std::this_thread::yield();
+}
+
+// ---- handlers of the program --------------------------------------------------------------------------------------------------
+
+// Registered before tarn's, and after them, before a pool is used. At a fork, the early ones run while tarn holds everything.
+std::function<void()> early_prepare, early_after, late_prepare, late_after;
+void call(const std::function<void()>& handler) {
+  if (handler) handler();
+}
+void register_early() {
+  pthread_atfork([] { call(early_prepare); }, [] { call(early_after); }, [] { call(early_after); });
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const before_all)() = register_early;
+const bool late_are_registered =
+    pthread_atfork([] { call(late_prepare); }, [] { call(late_after); }, [] { call(late_after); }) == 0;
+
+struct handlers {
+  handlers(std::function<void()> prepare, std::function<void()> after, bool is_early) : is_early_(is_early) {
+    BOOST_TEST(late_are_registered);
+    (is_early ? early_prepare : late_prepare) = std::move(prepare);
+    (is_early ? early_after : late_after) = std::move(after);
+  }
+  ~handlers() { (is_early_ ? early_prepare : late_prepare) = (is_early_ ? early_after : late_after) = nullptr; }
+  handlers(const handlers&) = delete;
+  handlers& operator=(const handlers&) = delete;
+
+ private:
+  bool is_early_;
+};
+
+struct crew;
+
+BOOST_AUTO_TEST_CASE(handlers_may_use_pools_whenever_they_were_registered) {
+  const deadline patience;
+  guarded_pool known;
+  blocks_of_64<thread_cached<>, reclaim_and_retry<>> cached;
+  blocks_of_64<grouped_locking<crew, std::mutex>> grouped;
+  size_class_pool<> classes;
+  known.reserve(1);
+  for (const bool is_early : {false, true}) {
+    std::optional<guarded_pool> other{std::in_place};
+    other->reserve(1);
+    int calls = 0;
+    const auto use = [&] {
+      ++calls;
+      known.deallocate(known.allocate());
+      const auto blocks = known.capacity();
+      known.reserve(blocks + 1);  // calls the store
+      cached.deallocate(cached.allocate());
+      {
+        const group_guard<crew> guard;
+        grouped.deallocate(grouped.allocate());
+      }
+      grouped.deallocate(grouped.allocate());
+      classes.deallocate(classes.allocate(10000), 10000);
+      classes.deallocate(classes.allocate(100), 100);
+      xfree(xmalloc(100));
+      xfree(xmalloc(1'000'000));
+      reclaim_all();
+      guarded_pool fresh;  // begins and ends here
+      fresh.deallocate(fresh.allocate());
+      other.reset();  // began before
+    };
+    const handlers mine(use, use, is_early);
+    BOOST_TEST(child_can([&] { return calls == 2 && can_use(known) && can_use(cached) && can_use(grouped); }));
+    BOOST_TEST(calls == 2);
+    BOOST_TEST(can_use(known));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_may_lock_what_a_thread_holds_while_it_allocates) {
+  const deadline patience;
+  guarded_pool pool;
+  pool.reserve(1);
+  std::mutex registry;
+  std::atomic<bool> is_held = false, in_handler = false;
+  const handlers mine([&] { in_handler = true, registry.lock(); }, [&] { registry.unlock(); }, false);
+  std::thread other([&] {
+    const std::lock_guard lock(registry);
+    is_held = true;
+    wait_until(in_handler);
+    pool.reserve(pool.capacity() + 1);
+    pool.deallocate(pool.allocate());
+  });
+  wait_until(is_held);
+  BOOST_TEST(child_can([&] { return can_use(pool); }));
+  other.join();
+}
+
+// ---- stores -------------------------------------------------------------------------------------------------------------------
+
+/// Calls something whenever it is asked for memory.
+class calling_resource final : public std::pmr::memory_resource {
+ public:
+  std::function<void()> on_allocate;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (on_allocate) on_allocate();
+    return ::operator new(bytes, std::align_val_t{alignment});
+  }
+  void do_deallocate(void* start, std::size_t, std::size_t alignment) override {
+    ::operator delete(start, std::align_val_t{alignment});
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+template <class Locking>
+using growing = blocks_of_64<Locking, resource_store, fixed_growth<4>>;
+
+/// The pools of a group have one mutex, so a pool that another one's store waits for is in another group.
+struct other_crew;
+template <class Locking>
+struct apart {
+  using type = Locking;
+};
+template <>
+struct apart<grouped_locking<crew, std::mutex>> {
+  using type = grouped_locking<other_crew, std::mutex>;
+};
+template <class Locking>
+using other_growing = growing<typename apart<Locking>::type>;
+
+using with_store = std::tuple<mutex_locking<>, mutex_locking<std::mutex>, mutex_locking<std::recursive_mutex>,
+                              mutex_locking<thread_aware_mutex>, grouped_locking<crew, std::mutex>, thread_cached<>, lock_free>;
+
+// Thread 1 is at the store and waits for a mutex. Thread 2 holds that, and waits to grow its pool until the fork is over.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_a_store_that_waits_for_who_waits_for_the_fork, locking, with_store) {
+  const deadline patience;
+  calling_resource memory;
+  growing<locking> at_work{resource_store{&memory}};
+  other_growing<locking> waiting{resource_store{&memory}};
+  blocks_of_64<typename apart<locking>::type, resource_store, reclaim_and_retry<>> asked{resource_store{&memory}};
+  asked.reserve(1);
+  waiting.reserve(1);
+  std::mutex of_program;
+  std::atomic<bool> is_held = false, is_at_store = false, in_handler = false;
+  const handlers mine([&] { in_handler = true; }, [] {}, false);
+  std::thread holder([&] {
+    const std::lock_guard lock(of_program);
+    is_held = true;
+    wait_until(in_handler);
+    waiting.reserve(waiting.capacity() + 1);
+    reclaim_all();
+  });
+  wait_until(is_held);
+  memory.on_allocate = [&] {
+    if (is_at_store.exchange(true)) return;
+    const std::lock_guard lock(of_program);
+  };
+  std::thread worker([&] { at_work.reserve(at_work.capacity() + 1); });
+  wait_until(is_at_store);
+  BOOST_TEST(child_can([&] {
+    memory.on_allocate = nullptr;
+    reclaim_all();
+    return can_use(at_work) && can_use(waiting) && can_use(asked);
+  }));
+  holder.join();
+  worker.join();
+  BOOST_TEST(can_use(at_work));
+  BOOST_TEST(can_use(waiting));
+}
+
+// A third thread waits for the growth of the pool whose store is at work: it, too, must not keep the fork waiting.
+BOOST_AUTO_TEST_CASE(a_fork_passes_threads_that_wait_to_grow) {
+  const deadline patience;
+  calling_resource memory;
+  growing<mutex_locking<>> pool{resource_store{&memory}};
+  std::atomic<bool> is_at_store = false, may_go = false;
+  memory.on_allocate = [&] {
+    if (!is_at_store.exchange(true)) wait_until(may_go);
+  };
+  std::thread worker([&] { pool.reserve(1); });
+  wait_until(is_at_store);
+  std::thread other([&] { pool.reserve(9); });
+  bool good = true;
+  for (int i = 0; i < 3; ++i)
+    good &= child_can([&] {
+      memory.on_allocate = nullptr;
+      return can_use(pool);
+    });
+  BOOST_TEST(good);
+  may_go = true;
+  worker.join();
+  other.join();
+  BOOST_TEST(pool.capacity() >= 9u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_store_may_fork, locking, with_store) {
+  const deadline patience;
+  calling_resource memory, inner;
+  growing<locking> pool{resource_store{&memory}};
+  other_growing<locking> other{resource_store{&inner}};
+  other.reserve(1);
+  pid_t child = -1;
+  memory.on_allocate = [&, calls = 0]() mutable {
+    if (calls++ != 0) return;
+    other.reserve(other.capacity() + 1);  // a pool used by a store
+    child = fork();
+    if (child == 0) alarm(120);
+    other.reserve(other.capacity() + 1);
+  };
+  pool.reserve(1);
+  const bool good = can_use(pool) && can_use(other) && reclaim_all() == 0;
+  if (child == 0) {
+    bool in_thread = false;
+    std::thread([&] { in_thread = can_use(pool) && can_use(other); }).join();
+    _exit(good && in_thread ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  BOOST_TEST(good);
+  BOOST_TEST(status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(two_threads_may_fork_at_once) {
+  const deadline patience;
+  calling_resource memory;
+  growing<mutex_locking<>> pool{resource_store{&memory}};
+  std::barrier step(2);
+  std::atomic<int> good = 0;
+  const auto work = [&] {
+    for (int i = 0; i < 10; ++i) {
+      step.arrive_and_wait();
+      pool.reserve(pool.capacity() + 1);
+      good += child_can([&] { return can_use(pool); });
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  BOOST_TEST(good == 20);
+}
+
+// ---- threads that are gone ----------------------------------------------------------------------------------------------------
+
+/// Threads that each keep some blocks of a pool in their caches, until they are told to end.
+template <class Pool>
+class sleepers {
+ public:
+  sleepers(Pool& pool, std::size_t threads, std::size_t blocks) : step_(static_cast<std::ptrdiff_t>(threads + 1)) {
+    for (std::size_t t = 0; t != threads; ++t)
+      threads_.emplace_back([this, &pool, blocks] {
+        std::vector<void*> mine(blocks);
+        pool.allocate_batch(mine);
+        for (void* const block : mine) pool.deallocate(block);
+        step_.arrive_and_wait();
+        step_.arrive_and_wait();
+      });
+    step_.arrive_and_wait();
+  }
+  ~sleepers() {
+    step_.arrive_and_wait();
+    for (std::thread& t : threads_) t.join();
+  }
+  sleepers(const sleepers&) = delete;
+  sleepers& operator=(const sleepers&) = delete;
+
+ private:
+  std::barrier<> step_;
+  std::vector<std::thread> threads_;
+};
+
+BOOST_AUTO_TEST_CASE(a_child_has_the_blocks_that_lay_in_threads_that_are_gone) {
+  const deadline patience;
+  blocks_of_64<thread_cached<>, fixed_growth<4096>> pool;
+  pool.reserve(1);
+  const std::size_t capacity = pool.capacity();
+  const sleepers threads(pool, 20, 100);  // more than there are slots in the pool
+  BOOST_REQUIRE(pool.capacity() == capacity);
+  const bool all = child_can([&] {
+    std::vector<void*> blocks;
+    while (pool.capacity() == capacity) blocks.push_back(pool.allocate());
+    blocks.pop_back();  // of the next chunk
+    std::ranges::sort(blocks);
+    return blocks.size() == capacity && std::ranges::adjacent_find(blocks) == blocks.end();
+  });
+  BOOST_TEST(all);
+}
+
+// Numbers of the parent's threads are free in the child: a thousand generations don't use them up.
+BOOST_AUTO_TEST_CASE(a_childs_threads_get_the_lowest_numbers) {
+  const deadline patience;
+  blocks_of_64<thread_cached<>> pool;
+  const sleepers threads(pool, 20, 1);
+  BOOST_TEST(child_can([&] {
+    unsigned number = 0;
+    std::thread([&] {
+      pool.deallocate(pool.allocate());
+      number = detail::this_thread.id;
+    }).join();
+    return number == 1 || number == 2;  // the other is this thread's, if it has one
+  }));
+}
+
+// The child's thread isn't the one that locked them in the parent, for a mutex that looks.
+BOOST_AUTO_TEST_CASE(a_child_can_use_a_pool_with_a_recursive_mutex) {
+  const deadline patience;
+  blocks_of_64<mutex_locking<std::recursive_mutex>> pool;
+  pool.reserve(1);
+  BOOST_TEST(child_can([&] {
+    bool in_thread = false;
+    std::thread([&] { in_thread = can_use(pool); }).join();
+    return in_thread && can_use(pool);
+  }));
+}
+
+// A fork waits for each mutex once, however many threads use pools without a pause.
+BOOST_AUTO_TEST_CASE(forks_end_while_many_threads_use_pools_without_a_pause) {
+  const deadline patience;
+  std::array<guarded_pool, 16> pools;
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;
+  std::barrier begin(17);
+  for (guarded_pool& pool : pools)
+    threads.emplace_back([&] {
+      begin.arrive_and_wait();
+      while (!stop) pool.deallocate(pool.allocate());
+    });
+  begin.arrive_and_wait();
+  int good = 0;
+  for (int i = 0; i < 5; ++i) good += child_can([&] { return std::ranges::all_of(pools, can_use<guarded_pool>); });
+  stop = true;
+  for (std::thread& t : threads) t.join();
+  BOOST_TEST(good == 5);
+}
+
+}  // namespace
