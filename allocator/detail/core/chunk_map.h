@@ -85,6 +85,7 @@ class only_chunk {
     return const_cast<only_chunk*>(this)->find(block, g);
   }
   Chunk* find_near(const void* block, const Geometry& g) noexcept { return find(block, g); }
+  const Chunk* find_near(const void* block, const Geometry& g) const noexcept { return find(block, g); }
   TARN_STEP static constexpr bool bring_in_front(const void*, const Geometry&) noexcept { return false; }
   static constexpr bool believes(const Chunk&) noexcept { return true; }
   const Chunk* up_to(const void* address) const noexcept {

@@ -66,14 +66,13 @@ class many_chunks : public suspicions<Traits> {
     const chunk* const c = find(address);
     return c != nullptr && slot_of(*c, address) < c->carved;
   }
-  /// Whether a block that the checking policy knows as free starts at the address.
+  /// Whether a block that the checking policy knows as free starts at the address. A hit of lifo_reuse asks that.
   bool is_free(const void* block) const noexcept
     requires(Traits::hides_links)
   {
-    const chunk* const c = find(block);
-    if (c == nullptr) return false;
-    const std::size_t slot = slot_of(*c, block);
-    return slot < c->carved && !checking_column(*c).in_use(slot);
+    const chunk* const c = map_.find_near(block, geometry_);
+    if constexpr (Traits::has_chunk_table) return c != nullptr ? is_free_in(*c, block) : is_free_far(block);
+    else return c != nullptr && is_free_in(*c, block);
   }
   static const auto& checking_column(const chunk& c) noexcept {
     return static_cast<const typename Traits::checking::template per_chunk<Traits>&>(c);
@@ -207,6 +206,15 @@ class many_chunks : public suspicions<Traits> {
   }
 
  private:
+  bool is_free_in(const chunk& c, const void* block) const noexcept {
+    const std::size_t slot = slot_of(c, block);
+    return slot < c.carved && !checking_column(c).in_use(slot);
+  }
+  TARN_COLD bool is_free_far(const void* block) const noexcept {
+    const chunk* const c = find(block);
+    return c != nullptr && is_free_in(*c, block);
+  }
+
   struct counted {
     TARN_STEP void change(int by) noexcept { value += static_cast<std::size_t>(by); }
     std::size_t value = 0;
