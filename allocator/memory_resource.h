@@ -124,6 +124,8 @@ class pool_resource : public std::pmr::memory_resource {
   }
 
   struct values {
+    static constexpr bool nothrow = true;
+
     values(std::pmr::memory_resource* u, const std::pmr::pool_options& o) noexcept
         : upstream(u), growth(o.max_blocks_per_chunk) {}
     template <class P>

@@ -79,7 +79,9 @@ class object_pool {
 
   /// \param given  policy objects, as for the pool
   template <class... Given>
-  constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept : blocks_(given...) {}
+  constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept(
+      detail::copies_cannot_throw<Given...>)
+      : blocks_(given...) {}
   object_pool(const object_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   object_pool& operator=(const object_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   ~object_pool() {

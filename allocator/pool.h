@@ -72,7 +72,7 @@ class basic_pool
  public:
   /// \param given  policy objects of this pool, in any order; those without a default value must be among them
   template <class... Given>
-  constexpr explicit(sizeof...(Given) == 1) basic_pool(const Given&... given) noexcept
+  constexpr explicit(sizeof...(Given) == 1) basic_pool(const Given&... given) noexcept(detail::copies_cannot_throw<Given...>)
       : body(detail::accept_values<policies>(given...)) {}
 
   basic_pool(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");

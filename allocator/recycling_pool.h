@@ -85,7 +85,9 @@ class recycling_pool {
 
   /// \param given  policy objects, as for a pool
   template <class... Given>
-  constexpr explicit(sizeof...(Given) == 1) recycling_pool(const Given&... given) noexcept : slots_(zeroed<Given>(given)...) {}
+  constexpr explicit(sizeof...(Given) == 1) recycling_pool(const Given&... given) noexcept(
+      detail::copies_cannot_throw<Given...>)
+      : slots_(zeroed<Given>(given)...) {}
   recycling_pool(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   recycling_pool& operator=(const recycling_pool&) = delete;
   /// Destroys all objects, also those that were not released.

@@ -77,6 +77,8 @@ concept has_name = checking_policy<P> && P::traits.has_name;
 /// The policies' default values. One that reports misuse names the tag.
 template <class Tag>
 struct values_of_tag {
+  static constexpr bool nothrow = true;
+
   template <class P>
   constexpr P get() const noexcept {
     if constexpr (has_name<P>) return P{name_of_type<Tag>::text()};

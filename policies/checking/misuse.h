@@ -37,6 +37,7 @@ enum class misuse_kind : unsigned char {
   broken_store,        // the store gave memory that breaks its contract
   reentry,             // the pool was called from inside its own call, by a signal handler or its store
   page_fault,          // an access that faulted, to a block on pages of its own: see explain_fault()
+  corrupt_chunk,       // what the pool keeps in front of a chunk's blocks was overwritten; its blocks are no longer handed out
 };
 
 /// A misuse. Members that aren't known are null, 0 or `unknown`. What it points to is valid while the handler runs.

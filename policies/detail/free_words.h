@@ -66,9 +66,7 @@ class free_words {
     return static_cast<std::byte*>(chunks_.geometry().links(block)) + i * sizeof(void*);
   }
   /// Differs from word to word, so that a word copied from another block is detected, too.
-  static std::uintptr_t mask(const std::byte* place) noexcept {
-    return address_of(place) * static_cast<std::uintptr_t>(0x9E3779B97F4A7C15u) ^ secret();
-  }
+  static std::uintptr_t mask(const std::byte* place) noexcept { return code_of(place, coded::link); }
 
   Chunks& chunks_;
 };

@@ -27,6 +27,12 @@ struct memory {
   TARN_STEP explicit constexpr operator bool() const noexcept { return start != nullptr; }
 };
 
+inline bool overlap(memory a, memory b) noexcept {
+  const auto* const at = static_cast<const char*>(a.start);
+  const auto* const other = static_cast<const char*>(b.start);
+  return other < at + a.bytes && at < other + b.bytes;
+}
+
 /// What a growth policy wants next, in blocks. `wanted` 0: it refuses. `at_most` limits the blocks that the pool makes of a
 /// region larger than requested. If the store refuses `wanted`, half of it is tried, and so on down to `at_least`.
 struct chunk_request {

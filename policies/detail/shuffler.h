@@ -21,7 +21,7 @@ class shuffler {
 
  private:
   std::size_t next() noexcept {
-    if (state_ == 0) state_ = secret() ^ address_of(this);
+    if (state_ == 0) state_ = code_of(this, coded::order);
     state_ ^= state_ >> 12;
     state_ ^= state_ << 25;
     state_ ^= state_ >> 27;

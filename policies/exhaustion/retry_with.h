@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "tarn/policies/exhaustion/detail/no_second_store.h"
@@ -18,7 +19,8 @@ namespace tarn {
 
 /// \tparam Handler  bool handler(std::size_t bytes): whether the pool tries again to get a block of that many bytes; false: it
 ///                  gives up, as with report_exhaustion. It must return, and not throw. Several threads may call it at once. If
-///                  the type has no default value, such as a pointer to a function, the pool copies the handler it is given
+///                  the type has no default value, such as a pointer to a function, the pool copies the handler it is given;
+///                  what that throws, the pool's constructor throws
 template <class Handler>
 class retry_with {
  public:
@@ -37,12 +39,14 @@ class retry_with {
   constexpr retry_with() noexcept
     requires(std::default_initializable<Handler> && !std::is_pointer_v<Handler>)
   = default;
-  constexpr explicit retry_with(Handler handler) noexcept : handler_(std::move(handler)) {}
+  constexpr explicit retry_with(Handler handler) noexcept(std::is_nothrow_move_constructible_v<Handler>)
+      : handler_(std::move(handler)) {}
 
   template <class Traits>
   class state : public detail::no_second_store {
    public:
-    constexpr explicit state(const retry_with& policy) noexcept : handler_(policy.handler_) {}
+    constexpr explicit state(const retry_with& policy) noexcept(std::is_nothrow_copy_constructible_v<Handler>)
+        : handler_(policy.handler_) {}
     bool retry(std::size_t bytes) noexcept {
       const detail::uncancelled whole;
       return handler_(bytes);

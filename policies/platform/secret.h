@@ -1,4 +1,4 @@
-// A number that differs from one run of the program to the next, so that what a free block holds can't be guessed.
+// Numbers that differ from one run of the program to the next, so that what a pool writes into its memory can't be guessed.
 #ifndef TARN_POLICIES_PLATFORM_SECRET_H_
 #define TARN_POLICIES_PLATFORM_SECRET_H_
 
@@ -15,27 +15,56 @@
 namespace tarn::detail {
 
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> secret_of_process = 0;
+TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> factor_of_process = 0;  // set before the other one
 
-/// 16 random bytes that Linux gives every program at its start (AT_RANDOM); elsewhere an address. Every call returns the same,
-/// so that threads that ask first at the same time agree.
+/// MurmurHash3's finaliser (Appleby, 2011): a bijection that leaves no pattern.
+constexpr std::uint64_t scatter(std::uint64_t n) noexcept {
+  n = (n ^ n >> 33) * 0xFF51AFD7ED558CCDu;
+  n = (n ^ n >> 33) * 0xC4CEB9FE1A85EC53u;
+  return n ^ n >> 33;
+}
+
+/// From the 16 random bytes that Linux gives every program at its start (AT_RANDOM), and from nothing else: then every copy of
+/// this code in the process, a library's too, has the same secret. Elsewhere from an address. Every call returns the same, so
+/// that threads that ask first at the same time agree. Not the bytes themselves: the C library uses them, too.
 TARN_COLD inline std::uintptr_t make_secret() noexcept {
-  std::uintptr_t made = reinterpret_cast<std::uintptr_t>(&secret_of_process) * static_cast<std::uintptr_t>(0x9E3779B97F4A7C15u);
+  std::uint64_t words[2] = {reinterpret_cast<std::uintptr_t>(&secret_of_process), 0};
 #if defined(__linux__)
-  if (const auto* const random = reinterpret_cast<const char*>(getauxval(AT_RANDOM))) {
-    std::uintptr_t words[2];
+  if (const auto* const random = reinterpret_cast<const char*>(getauxval(AT_RANDOM)))
     std::memcpy(words, random, sizeof words);
-    made ^= words[0] ^ words[1] << 1;
-  }
 #endif
-  made |= 1;
-  secret_of_process.store(made, memory_order_relaxed);
+  const auto made = static_cast<std::uintptr_t>(scatter(words[0] ^ scatter(words[1]))) | 1;
+  factor_of_process.store(static_cast<std::uintptr_t>(scatter(words[1] ^ scatter(words[0] + 1))) | 1, memory_order_relaxed);
+  secret_of_process.store(made, memory_order_release);
   return made;
 }
 
 inline std::uintptr_t secret() noexcept {
-  const std::uintptr_t known = secret_of_process.load(memory_order_relaxed);
+  const std::uintptr_t known = secret_of_process.load(memory_order_acquire);
   if (known == 0) [[unlikely]] return make_secret();
   return known;
+}
+
+/// What a code is for. One place has a code for each, and none of them says anything about the others.
+enum class coded : std::uintptr_t { link, guard, canary, order };
+
+/// Both halves of a product, in one word.
+TARN_STEP std::uintptr_t folded_product(std::uintptr_t a, std::uintptr_t b) noexcept {
+#if defined(__SIZEOF_INT128__)
+  __extension__ using wide = unsigned __int128;
+#else
+  using wide = std::uint64_t;
+#endif
+  static_assert(sizeof(wide) == 2 * sizeof a);
+  const wide product = static_cast<wide>(a) * b;
+  return static_cast<std::uintptr_t>(product) ^ static_cast<std::uintptr_t>(product >> 8 * sizeof a);
+}
+
+/// A number for an address. It isn't linear: whoever learns it has one equation with two unknown words, and knows neither the
+/// number of another address nor the difference between two. It is no cipher: several numbers may give the secret away.
+inline std::uintptr_t code_of(const void* place, coded use) noexcept {
+  const std::uintptr_t key = secret() ^ static_cast<std::uintptr_t>(use) << (8 * sizeof key - 2);  // no address goes so far
+  return folded_product(reinterpret_cast<std::uintptr_t>(place) ^ key, factor_of_process.load(memory_order_relaxed));
 }
 
 }  // namespace tarn::detail

@@ -159,6 +159,7 @@ class tagged_chunks {
   /// The values given to the owner, and those of its own policies.
   template <class Values>
   struct granule_values {
+    static constexpr bool nothrow = Values::nothrow;
     const Values& given;
     template <class P>
     constexpr P get() const noexcept {

@@ -44,7 +44,6 @@ class size_class_body {
   template <class Values>
   constexpr explicit size_class_body(const Values& values) noexcept : chunks_(values), kept_(values) {}
   size_class_body(const size_class_body&) = delete;
-  size_class_body& operator=(const size_class_body&) = delete;
 
 #if TARN_EXCEPTIONS
   /// Returns at least `bytes` bytes (one if `bytes` is 0), aligned to `alignment`, a power of two.

@@ -80,6 +80,10 @@ struct pool_traits {
   static constexpr bool has_chunk_table = finds_chunks && max_chunks > 8;
   static constexpr bool keeps_memory = Locking::traits.keeps_memory || has_chunk_table;
 
+  /// Whether a red line lies in front of the record of each chunk, which is believed only if that stands. The record of a pool
+  /// of one chunk lies in the pool.
+  static constexpr bool guards_records = Checking::traits.hides_links && !one_chunk;
+
   /// Whether the list holds every free block that was ever carved: it can then be rebuilt from the blocks known to be free.
   static constexpr bool list_holds_all =
       !Reuse::traits.sees_empty_chunks && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list;

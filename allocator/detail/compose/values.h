@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/platform/config.h"
@@ -47,20 +48,27 @@ struct given_value {
   const P& value;
 };
 
+/// Whether copies of these objects can't fail. A handler of retry_with may need memory for one.
+template <class... Given>
+inline constexpr bool copies_cannot_throw = (std::is_nothrow_copy_constructible_v<Given> && ...);
+
 template <class... Given>
 class values : given_value<Given>... {
  public:
+  static constexpr bool nothrow = copies_cannot_throw<Given...>;
+
   TARN_STEP constexpr explicit values(const Given&... given) noexcept : given_value<Given>{given}... {}
 
   template <class P>
-  TARN_STEP constexpr P get() const noexcept {
-    if constexpr (times_given<P, Given...> == 1) return static_cast<const given_value<P>&>(*this).value;
+  TARN_STEP constexpr decltype(auto) get() const noexcept {
+    if constexpr (times_given<P, Given...> == 1) return (static_cast<const given_value<P>&>(*this).value);  // not a copy of it
     else return P{};
   }
 };
 
 /// After a complaint: what the pool's constructor needs to compile. Never run.
 struct no_values {
+  static constexpr bool nothrow = true;
   template <class P>
   constexpr const P& get() const noexcept {
     return *static_cast<const P*>(nullptr);

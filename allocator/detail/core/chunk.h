@@ -4,13 +4,15 @@
 //   ^ region.start                                        ^ first   |<- carved ->|<- never touched ->|
 //
 // A column is what one axis keeps per chunk. It lies in front of the blocks, so an overrun of the last block runs away from it.
-// If a pool never has more than one chunk, the record lies in the pool, and a region without columns is all blocks.
+// If a pool never has more than one chunk, the record lies in the pool, and a region without columns is all blocks. If links
+// are hidden from the program, a red line lies in front of the record, against an overrun of the chunk before.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/allocator/detail/core/red_line.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -31,7 +33,15 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   chunk* left = nullptr;         // in the map
   chunk* right = nullptr;
   chunk* next = nullptr;         // in a list of chunks: those to carve, or those to give back
+  chunk** link_to_it = nullptr;  // in the list of those to carve: the pointer that points to it
   bool from_second = false;      // it belongs to the exhaustion policy's store
+
+  /// Whether the record may be believed: nobody wrote over what lies in front of it.
+  bool stands() const noexcept
+    requires(Traits::guards_records)
+  {
+    return red_line::stands(reinterpret_cast<const std::byte*>(this) - red_line::bytes);
+  }
 };
 
 /// Where the parts of a chunk lie. All in bytes; size_max: such a chunk can't exist.
@@ -42,8 +52,11 @@ struct chunk_layout {
   using reuse_column = typename Traits::reuse::template per_chunk<Traits>;
   using checking_column = typename Traits::checking::template per_chunk<Traits>;
 
+  /// In front of the record.
+  static constexpr std::size_t red_bytes = Traits::guards_records ? red_line::bytes : 0;
+
   TARN_STEP static constexpr std::size_t record_bytes() noexcept {
-    return Traits::one_chunk ? 0 : sizeof(chunk<Traits>);
+    return Traits::one_chunk ? 0 : red_bytes + sizeof(chunk<Traits>);
   }
   template <class Column>
   TARN_STEP static constexpr std::size_t column_bytes(std::size_t blocks, const geometry& g) noexcept {

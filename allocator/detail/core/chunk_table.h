@@ -4,7 +4,8 @@
 //   granule = address >> shift          hash
 //   | granule, chunk | - | granule, chunk | ...       a chunk has one entry for each granule that it touches
 //
-// Chunks in the same granule are told apart by their ranges, so no store has to align its regions.
+// Chunks in the same granule are told apart by their ranges, so no store has to align its regions. An entry that would make a
+// long run of full places isn't made: so a lookup ends after a few, wherever the chunks lie, and the tree finds the rest.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_TABLE_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_TABLE_H_
 
@@ -32,6 +33,8 @@ class chunk_table {
     }
     return nullptr;
   }
+  /// Whether every chunk has all its entries. If not, find() may miss one.
+  bool has_all() const noexcept { return left_out_ == 0; }
 
   /// Bytes of a table with room for the list of fresh chunks, too; 0: this one has room.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) const noexcept {
@@ -59,15 +62,21 @@ class chunk_table {
   }
   void erase(const Chunk& c, const Geometry& g) noexcept {
     for (std::size_t n = span(c, g, shift_); n != 0; --n) {
-      std::size_t i = home(first_granule(c) + n - 1);
-      while (places_[i].chunk != &c || places_[i].granule != first_granule(c) + n - 1) i = next(i);
+      const std::uintptr_t granule = first_granule(c) + n - 1;
+      std::size_t i = home(granule);
+      while (size_ != 0 && places_[i].chunk != nullptr && !(places_[i].chunk == &c && places_[i].granule == granule))
+        i = next(i);
+      if (size_ == 0 || places_[i].chunk == nullptr) {
+        --left_out_;
+        continue;
+      }
       close_gap(i);
       --used_;
     }
   }
   void clear() noexcept {
     for (std::size_t i = 0; i != size_; ++i) ::new (static_cast<void*>(places_ + i)) place{};
-    used_ = 0;
+    used_ = left_out_ = 0;
   }
   /// The table's memory is given back.
   void forget() noexcept { *this = {}; }
@@ -77,8 +86,42 @@ class chunk_table {
     std::uintptr_t granule;
     Chunk* chunk;
   };
+
+ public:
+  /// Lends a chunk the first place where a block is looked for, so that find() finds it.
+  class loan {
+   public:
+    loan(chunk_table& table, const void* block, Chunk* chunk) noexcept {
+      if (chunk == nullptr || table.size_ == 0) return;
+      const std::uintptr_t granule = address_of(block) >> table.shift_;
+      at_ = table.places_ + table.home(granule);
+      was_ = *at_;
+      *at_ = {granule, chunk};
+    }
+    ~loan() {
+      if (at_ != nullptr) *at_ = was_;
+    }
+    loan(const loan&) = delete;
+    loan& operator=(const loan&) = delete;
+    explicit operator bool() const noexcept { return at_ != nullptr; }
+
+   private:
+    place* at_ = nullptr;
+    place was_ = {};
+  };
+
+ private:
   static constexpr std::size_t most_granules = 16;  // for one chunk; with more, granules get larger
 
+  static constexpr std::size_t longest_run = 64;  // a table that is half full has such a run once in some 100,000 places
+
+  /// Whether place `i`, which is empty, would belong to a longer run if it were full.
+  bool lengthens_run(std::size_t i) const noexcept {
+    std::size_t run = 1;
+    for (std::size_t at = next(i); run <= longest_run && places_[at].chunk != nullptr; at = next(at)) ++run;
+    for (std::size_t n = 1; run <= longest_run && places_[(i - n) & (size_ - 1)].chunk != nullptr; ++n) ++run;
+    return run > longest_run;
+  }
   std::uintptr_t first_granule(const Chunk& c) const noexcept { return address_of(c.first) >> shift_; }
   static std::size_t span(const Chunk& c, const Geometry& g, unsigned shift) noexcept {
     const std::uintptr_t first = address_of(c.first);
@@ -103,11 +146,16 @@ class chunk_table {
   }
   std::size_t next(std::size_t i) const noexcept { return (i + 1) & (size_ - 1); }
   void enter(Chunk& c, const Geometry& g) noexcept {
-    for (std::size_t n = span(c, g, shift_); n != 0; --n, ++used_) {
+    for (std::size_t n = span(c, g, shift_); n != 0; --n) {
       const std::uintptr_t granule = first_granule(c) + n - 1;
       std::size_t i = home(granule);
-      while (places_[i].chunk != nullptr) i = next(i);
+      while (size_ != 0 && places_[i].chunk != nullptr) i = next(i);
+      if (size_ == 0 || lengthens_run(i)) {
+        ++left_out_;
+        continue;
+      }
       places_[i] = {granule, &c};
+      ++used_;
     }
   }
   /// Moves entries back that are behind place `gap` only because it was taken (Knuth, ibid., algorithm R).
@@ -130,6 +178,7 @@ class chunk_table {
   place* places_ = nullptr;
   std::size_t size_ = 0;  // places, a power of two
   std::size_t used_ = 0;
+  std::size_t left_out_ = 0;  // entries that weren't made
   unsigned shift_ = 0;  // bits of an address inside a granule
 };
 

@@ -32,6 +32,9 @@ template <class Chunks>
 struct block_counter {
   void operator()(void* block) noexcept {
     if (last == nullptr || !lies_in(*last, block, owner.geometry().extent(last->blocks))) last = owner.find(block);
+    if constexpr (Chunks::may_lose_chunks) {
+      if (last == nullptr) [[unlikely]] return;
+    }
     block_linker<Chunks>{owner, last->free}(block);
     ++last->idle;
   }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "tarn/allocator/detail/core/blocks_aside.h"
 #include "tarn/allocator/detail/core/drained_blocks.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/memory_tools.h"
@@ -109,13 +108,6 @@ void forget_use(State& s) noexcept {
   if constexpr (State::traits::reuse::traits.sees_empty_chunks) s.list.drain(s.chunks, block_dropper());
   else s.list.forget();
   start_over(s);
-}
-
-/// Calls visit(block) for every block in use, by ascending address. visit() may give that block back and take others, which
-/// aren't visited; it may give no other block back. Meanwhile the free blocks are set aside: O(blocks), and no memory.
-template <class State, class Visit>
-void each_live(State& s, Visit visit) {
-  blocks_aside<State, passed::wait>(s).walk(visit);
 }
 
 /// If the blocks are an array: makes the pool as new if all of them are free, and returns the bytes of the array; else 0.

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/allocator/detail/core/carving_list.h"
 #include "tarn/allocator/detail/core/chunk.h"
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/allocator/detail/core/suspicions.h"
@@ -28,9 +29,10 @@ class many_chunks : public suspicions<Traits> {
   using layout = typename Traits::layout;
   static constexpr bool returns_chunks = Traits::retention::traits.returns_chunks;
   static constexpr bool checks_leaving = Traits::checks_leaving;
+  static constexpr bool may_lose_chunks = Traits::guards_records;  // find() answers null for a block in a chunk that was lost
 
   template <class Values>
-  TARN_STEP constexpr explicit many_chunks(const Values& values) noexcept
+  TARN_STEP constexpr explicit many_chunks(const Values& values) noexcept(Values::nothrow)
       : geometry_(values.template get<typename Traits::size>()),
         growth_(values.template get<typename Traits::growth>()),
         retention_(values.template get<typename Traits::retention>()) {}
@@ -48,6 +50,10 @@ class many_chunks : public suspicions<Traits> {
   }
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
+  /// For hits: it may miss a chunk that isn't in front. bring_in_front() does that as long as its result, which is false if
+  /// there was no need, lives.
+  chunk* find_near(const void* block) noexcept { return map_.find_near(block, geometry_); }
+  TARN_STEP auto bring_in_front(const void* block) noexcept { return map_.bring_in_front(block, geometry_); }
   TARN_STEP std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {
     return first + geometry_.distance(slot) + geometry_.offset();
   }
@@ -60,18 +66,27 @@ class many_chunks : public suspicions<Traits> {
     const chunk* const c = find(address);
     return c != nullptr && slot_of(*c, address) < c->carved;
   }
-  /// Whether a block that the checking policy knows as free starts at the address.
+  /// Whether a block that the checking policy knows as free starts at the address. A hit of lifo_reuse asks that.
   bool is_free(const void* block) const noexcept
     requires(Traits::hides_links)
   {
-    const chunk* const c = find(block);
-    if (c == nullptr) return false;
-    const std::size_t slot = slot_of(*c, block);
-    return slot < c->carved && !checking_column(*c).in_use(slot);
+    const chunk* const c = map_.find_near(block, geometry_);
+    if constexpr (Traits::has_chunk_table) return c != nullptr ? is_free_in(*c, block) : is_free_far(block);
+    else return c != nullptr && is_free_in(*c, block);
   }
   static const auto& checking_column(const chunk& c) noexcept {
     return static_cast<const typename Traits::checking::template per_chunk<Traits>&>(c);
   }
+
+  /// The chunk whose red line somebody wrote over, since the previous call; or null. Neither it nor what lay behind it in the
+  /// map is part of the pool any more.
+  const chunk* take_overrun() noexcept
+    requires(Traits::guards_records)
+  {
+    return map_.take_overrun();
+  }
+  /// Whether a region overlaps one of the chunks.
+  bool overlaps(memory region) const noexcept { return detail::overlaps(map_, region); }
 
   // ---- carving -----------------------------------------------------------------------------------------------------------
 
@@ -79,13 +94,17 @@ class many_chunks : public suspicions<Traits> {
   /// chunk of a million blocks costs no more than a chunk of one.
   std::size_t carve(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
-    while (got != n && untouched_ != nullptr) {
-      chunk& c = *untouched_;
+    while (got != n && untouched_.first() != nullptr) {
+      chunk& c = *untouched_.first();
+      if (!map_.believes(c)) [[unlikely]] {
+        untouched_.forget();  // those behind it can't be found
+        break;
+      }
       const std::size_t taken = smaller(n - got, c.blocks - c.carved);
       for (std::size_t i = 0; i < taken; ++i) out[got + i] = block_at(c.first, c.carved + i);
       got += taken;
       c.carved += taken;
-      if (c.carved == c.blocks) untouched_ = c.next;
+      if (c.carved == c.blocks) untouched_.remove(c);
     }
     if constexpr (Traits::shuffles) shuffle_(out, got);
     return got;
@@ -99,7 +118,9 @@ class many_chunks : public suspicions<Traits> {
   }
   /// Makes the record of a fresh region. Not yet part of the pool; no block is touched.
   chunk* make(memory region, std::size_t blocks) noexcept {
-    chunk* const c = map_.make_record(region.start);
+    auto* const start = static_cast<std::byte*>(region.start);
+    if constexpr (Traits::guards_records) red_line::draw(start);
+    chunk* const c = map_.make_record(start + layout::red_bytes);
     layout::open(*c, region, blocks, geometry_);
     memory_tools::poison(c->first, geometry_.extent(blocks));
     return c;
@@ -112,9 +133,7 @@ class many_chunks : public suspicions<Traits> {
     map_.insert(c, geometry_);
     capacity_ += c.blocks;
     number_.change(1);
-    if (c.carved == c.blocks) return;
-    c.next = untouched_;
-    untouched_ = &c;
+    if (c.carved != c.blocks) untouched_.push(c);
   }
   /// A fresh chunk becomes part of the pool.
   template <class List>
@@ -132,13 +151,9 @@ class many_chunks : public suspicions<Traits> {
   /// How many empty chunks stay when a surplus is given back.
   std::size_t keep() const noexcept { return retention_.keep(); }
 
-  /// Moves a chunk to the front of the list `leaving`. O(log chunks), plus the untouched chunks in front of it.
+  /// Moves a chunk to the front of the list `leaving`. O(log chunks).
   void unlink(chunk& c, chunk*& leaving) noexcept {
-    if (c.carved != c.blocks) {
-      chunk** at = &untouched_;
-      while (*at != &c) at = &(*at)->next;  // near the start: blocks are carved from the first
-      *at = c.next;
-    }
+    if (c.carved != c.blocks) untouched_.remove(c);
     map_.erase(c, geometry_);
     capacity_ -= c.blocks;
     number_.change(-1);
@@ -146,14 +161,14 @@ class many_chunks : public suspicions<Traits> {
   }
   /// Takes out the chunks that were never used.
   void unlink_untouched(chunk*& leaving) noexcept {
-    for (chunk *c = untouched_, *next; c != nullptr; c = next) {
+    for (chunk *c = untouched_.first(), *next; c != nullptr; c = next) {
       next = c->next;
       if (c->carved == 0) unlink(*c, leaving);
     }
   }
   /// Takes every chunk out, as a list linked by `next`. They may be inserted again.
   TARN_STEP chunk* take_all() noexcept {
-    untouched_ = nullptr;
+    untouched_.forget();
     capacity_ = 0;
     number_ = {};
     return map_.take_all();
@@ -175,6 +190,13 @@ class many_chunks : public suspicions<Traits> {
       c = map_.after(first);
     }
   }
+  /// As each(), from the chunk that the address lies in, or from the next one, as long as visit() returns true.
+  template <class Visit>
+  void each_from(const void* address, Visit visit) {
+    chunk* c = find(address);
+    if (c == nullptr) c = map_.after(address);
+    while (c != nullptr && visit(*c)) c = map_.after(c->first);
+  }
   /// Calls visit(block) for every block that was handed out at least once, used or free, by ascending address.
   template <class Visit>
   void each_carved(Visit visit) {
@@ -184,6 +206,15 @@ class many_chunks : public suspicions<Traits> {
   }
 
  private:
+  bool is_free_in(const chunk& c, const void* block) const noexcept {
+    const std::size_t slot = slot_of(c, block);
+    return slot < c.carved && !checking_column(c).in_use(slot);
+  }
+  TARN_COLD bool is_free_far(const void* block) const noexcept {
+    const chunk* const c = find(block);
+    return c != nullptr && is_free_in(*c, block);
+  }
+
   struct counted {
     TARN_STEP void change(int by) noexcept { value += static_cast<std::size_t>(by); }
     std::size_t value = 0;
@@ -193,7 +224,7 @@ class many_chunks : public suspicions<Traits> {
   };
   struct no_shuffler {};
 
-  chunk* untouched_ = nullptr;  // chunks with blocks that were never handed out, linked by `next`
+  carving_list<chunk> untouched_;
   chunk_map<Traits> map_;
   std::size_t capacity_ = 0;  // blocks in all chunks
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted, uncounted> number_;

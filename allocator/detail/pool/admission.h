@@ -26,6 +26,7 @@ struct admission {
   }
   /// Called after the store was, with nothing held.
   static void tell_of_store(State& s) noexcept {
+    tell_of_overrun(s);
     const auto broken = [&s] {
       [[maybe_unused]] const auto growing = growth_guard(s);
       return s.supply.take_broken();
@@ -102,7 +103,9 @@ struct admission {
     if constexpr (traits::checking::traits.tells_in_use) s.checking.be_listed(&s, report_in_use);
   }
   /// Reports the blocks in use, for each site or all at once. Returns how many.
-  TARN_COLD static std::size_t report_in_use(void* pool) noexcept {
+  TARN_COLD static std::size_t report_in_use(void* pool) noexcept
+    requires(traits::checking::traits.tells_in_use)
+  {
     State& s = *static_cast<State*>(pool);
     std::size_t blocks = 0;
     told_sites told;
@@ -126,14 +129,17 @@ struct admission {
   {
     if (!is_outside(s)) return 0;
     const void* from = nullptr;
-    for (std::size_t found = 0;; ++found) {
+    std::size_t found = 0;
+    for (;; ++found) {
       pending_report one;
       {
         [[maybe_unused]] const auto guard = core_guard(s);
-        if (!s.checking.next_damaged(s.chunks, from, one)) return found;
+        if (!s.checking.next_damaged(s.chunks, from, one)) break;
       }
       report(s, one);
     }
+    tell_of_overrun(s);
+    return found;
   }
 
  private:

@@ -44,10 +44,32 @@ void report_left_wrong(State& s) noexcept {
   }
   report(s, one);
 }
-/// Called after blocks may have left a front, with nothing held.
+/// Whether the record of a chunk was found to be overwritten. Called under the core guard.
+template <class State>
+bool note_overrun(State& s, pending_report& one) noexcept {
+  const auto* const chunk = s.chunks.take_overrun();
+  if (chunk != nullptr) one.note(misuse_kind::corrupt_chunk, chunk);
+  return chunk != nullptr;
+}
+template <class State>
+void report_overrun(State& s) noexcept {
+  pending_report one;
+  {
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    if (!note_overrun(s, one)) return;
+  }
+  report(s, one);
+}
+template <class State>
+TARN_STEP void tell_of_overrun([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::guards_records) report_overrun(s);
+}
+
+/// Called by the slow half after blocks may have left a front, with nothing held.
 template <class State>
 TARN_STEP void tell_of_leaving([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::checks_leaving) report_left_wrong(s);
+  tell_of_overrun(s);
 }
 
 }  // namespace tarn::detail

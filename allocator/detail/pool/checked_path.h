@@ -48,12 +48,7 @@ struct checked_path : admission<State> {
   static status put(State& s, void* block) noexcept {
     {
       [[maybe_unused]] const auto guard = hit_guard(s);
-      if (may_go(s, block)) [[likely]] {
-        s.statistics.on_deallocate(1);
-        poison_block(s, block);
-        const status answer = s.locking.push(s, block);
-        return State::hits_unguarded ? answer : make_room_if(s, answer);
-      }
+      if (may_go(s, block)) [[likely]] return take_back(s, block);
     }
     return refuse(s, block);
   }
@@ -90,6 +85,18 @@ struct checked_path : admission<State> {
     [[maybe_unused]] const auto looking = look_guard(s);
     return s.checking.on_deallocate(s.chunks, block) == status::done;
   }
+  /// The same, if the chunk of the block had to be looked for.
+  static bool may_go_after_all(State& s, void* block) noexcept {
+    [[maybe_unused]] const auto looking = look_guard(s);
+    const auto in_front = s.chunks.bring_in_front(block);
+    return in_front && s.checking.on_deallocate(s.chunks, block) == status::done;
+  }
+  TARN_STEP static status take_back(State& s, void* block) noexcept {
+    s.statistics.on_deallocate(1);
+    poison_block(s, block);
+    const status answer = s.locking.push(s, block);
+    return State::hits_unguarded ? answer : make_room_if(s, answer);
+  }
   static void* handed_out(State& s, void* block) noexcept {
     open_block(s, block);
     s.statistics.on_allocate(1);
@@ -99,10 +106,15 @@ struct checked_path : admission<State> {
   /// Examines the block again to describe what is wrong. Meanwhile another thread may have been handed the block, so that it
   /// looks valid.
   TARN_COLD static status refuse(State& s, void* block) noexcept {
+    if constexpr (State::traits::has_chunk_table) {
+      [[maybe_unused]] const auto guard = hit_guard(s);
+      if (may_go_after_all(s, block)) return take_back(s, block);
+    }
     pending_report one;
     {
       [[maybe_unused]] const auto guard = core_guard(s);
       s.checking.describe_deallocate(s.chunks, block, one);
+      if constexpr (State::traits::guards_records) note_overrun(s, one);  // rather that: the block may be right
     }
     if (!one.seen()) one.note(misuse_kind::double_free, block);
     if (one.what().kind == misuse_kind::ended_pool) s.locking.end();  // the guard re-entered lists that the pool had left
@@ -114,24 +126,26 @@ struct checked_path : admission<State> {
   /// something wrote into the pool's memory: `block` is dropped, and the list rebuilt.
   static void* take_carefully(State& s, void* block, pending_report& one) noexcept {
     [[maybe_unused]] const auto guard = hit_guard(s);
-    for (;; block = nullptr) {
+    for (int mended = 0;; block = nullptr) {
       if (block == nullptr) block = s.locking.pop_slow(s);
       [[maybe_unused]] const auto looking = look_guard(s);
       if (is_astray(s, one)) [[unlikely]] {
-        mend_list(s);
+        if (!mend_list(s, mended++)) return nullptr;
         continue;
       }
       if (block == nullptr) return nullptr;
+      [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
       const status verdict = s.checking.on_allocate(s.chunks, block);
       if (verdict != status::done) s.checking.describe_allocate(s.chunks, block, one);
       if (verdict != status::refused) return handed_out(s, block);
-      mend_list(s);
+      if (!mend_list(s, mended++)) return nullptr;
     }
   }
   TARN_COLD static void* take_carefully(State& s, void* block) noexcept {
     pending_report one;
     void* const other = take_carefully(s, block, one);
     admission<State>::tell(s, one);
+    tell_of_overrun(s);
     return other;
   }
 
@@ -147,8 +161,21 @@ struct checked_path : admission<State> {
       return false;
     }
   }
-  TARN_COLD static void mend_list(State& s) noexcept {
-    if constexpr (mends) mend(s);
+  /// If a list that was rebuilt is wrong again, what it is rebuilt from is wrong: the list is given up, and its blocks with it.
+  /// Returns whether to go on.
+  TARN_COLD static bool mend_list(State& s, int mended) noexcept {
+    if constexpr (mends && State::traits::list_holds_all) {
+      if (mended == 0) {
+        mend(s);
+        return true;
+      }
+      s.chunks.trust_again();
+      s.list.forget();
+      return mended == 1;
+    } else {
+      if constexpr (mends) mend(s);
+      return true;  // without the block that was wrong
+    }
   }
 };
 

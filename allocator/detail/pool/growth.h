@@ -39,18 +39,40 @@ std::size_t most_capacity_of(const State& s) noexcept {
   }
 }
 
-/// Whether a region overlaps no chunk, if a checking policy looks. One that does is left alone: it may belong to another pool.
+/// Chunks that were fetched and aren't part of the pool yet, linked by `next`; if a checking policy looks, also in a tree.
 template <class State>
-bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region) noexcept {
+class fresh_chunks {
+  using chunk = typename State::chunk;
+  using geometry = typename State::traits::geometry;
+  static constexpr bool looks = State::traits::checking::traits.refuses && !State::traits::one_chunk;
+  struct no_map {};
+
+ public:
+  chunk* first() const noexcept { return first_; }
+  void push(chunk& c, [[maybe_unused]] const geometry& g) noexcept {
+    c.next = first_;
+    first_ = &c;
+    if constexpr (looks) map_.insert(c, g);
+  }
+  bool overlap(memory region) const noexcept {
+    if constexpr (looks) return overlaps(map_, region);
+    else return false;
+  }
+
+ private:
+  chunk* first_ = nullptr;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, chunk_tree<chunk, geometry>, no_map> map_;
+};
+
+/// Whether a region overlaps nothing of the pool, if a checking policy looks. One that does is left alone: it may belong to
+/// another pool.
+template <class State>
+bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region,
+            [[maybe_unused]] const fresh_chunks<State>& fresh) noexcept {
   if constexpr (State::traits::checking::traits.refuses) {
-    using layout = typename State::traits::layout;
-    const auto& g = s.chunks.geometry();
-    const auto* const start = static_cast<const std::byte*>(region.start);
-    const std::size_t first = layout::first_offset(layout::blocks_in(region.bytes, size_limit, g), g);
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    const auto is_ours = [&](std::size_t offset) { return s.chunks.find(start + offset) != nullptr; };
-    if (is_ours(0) || is_ours(first) || is_ours(region.bytes - 1)) {
-      s.supply.note_broken(region, State::traits::chunk_alignment(g));
+    if (s.chunks.overlaps(region) || fresh.overlap(region) || s.supply.own_overlaps(region)) {
+      s.supply.note_broken(region, State::traits::chunk_alignment(s.chunks.geometry()));
       return false;
     }
   }
@@ -59,22 +81,23 @@ bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region) noexcept 
 
 /// Makes the record of a chunk in the region supplied, or returns null. The chunk isn't part of the pool yet.
 template <class State>
-typename State::chunk* make_chunk(State& s, supplied got) noexcept {
-  if (!got || !is_new(s, got.region)) return nullptr;
+typename State::chunk* make_chunk(State& s, supplied got, const fresh_chunks<State>& fresh) noexcept {
+  if (!got || !is_new(s, got.region, fresh)) return nullptr;
   return s.chunks.make(got.region, State::traits::layout::blocks_in(got.region.bytes, got.at_most, s.chunks.geometry()));
 }
 
 /// A fresh chunk that isn't part of the pool yet. Null: growth or the store refused, and nothing has changed. `last` and
 /// `more`: blocks in the newest, and in all, of the chunks that were fetched before and not adopted.
 template <class State>
-typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more, attempt_at<State>& one) noexcept {
+typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more, attempt_at<State>& one,
+                                   const fresh_chunks<State>& fresh = {}) noexcept {
   const chunk_request request = [&] {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     return s.chunks.next(last, more);
   }();
-  if (auto* const c = make_chunk(s, s.supply.fetch(request, s.chunks.geometry()))) return c;
+  if (auto* const c = make_chunk(s, s.supply.fetch(request, s.chunks.geometry()), fresh)) return c;
   if constexpr (decltype(s.supply)::has_second) {
-    auto* const c = make_chunk(s, s.supply.fetch_second(s.chunks.geometry()));
+    auto* const c = make_chunk(s, s.supply.fetch_second(s.chunks.geometry()), fresh);
     if (c == nullptr) return nullptr;
     c->from_second = true;
     s.supply.count_second(c->blocks);
@@ -93,14 +116,20 @@ bool top_up(State& s, const typename State::chunk* fresh) noexcept {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     return s.chunks.shortage(fresh);
   };
+  const auto is_ours = [&](memory region) {
+    if constexpr (State::traits::checking::traits.refuses)
+      for (const auto* c = fresh; c != nullptr; c = c->next)
+        if (overlap(c->region, region)) return s.supply.note_broken(region, cache_line), true;
+    return !is_new(s, region, fresh_chunks<State>());
+  };
   while (const std::size_t bytes = lacking_in_map()) {
-    const memory got = s.supply.fetch_own(bytes);
+    const memory got = s.supply.fetch_own(bytes, is_ours);
     if (!got) return false;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.chunks.supply(got);
   }
   while (const std::size_t bytes = s.locking.shortage(s, fresh)) {
-    const memory got = s.supply.fetch_own(bytes);
+    const memory got = s.supply.fetch_own(bytes, is_ours);
     s.locking.supply(s, got);
     if (!got) return false;
   }
@@ -138,22 +167,21 @@ template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   [[maybe_unused]] const auto growing = growth_guard(s);
   const auto before = s.supply.second();
-  typename State::chunk* fresh = nullptr;
+  fresh_chunks<State> fresh;
   std::size_t more = 0;
   for (std::size_t last = 0; capacity_of(s) + more < blocks;) {
-    auto* const c = fetch_chunk(s, last, more, one);
+    auto* const c = fetch_chunk(s, last, more, one, fresh);
     if (c == nullptr) {
-      give_back(s, fresh);
+      give_back(s, fresh.first());
       s.supply.restore_second(before);
       return false;
     }
     last = c->blocks;
     more += c->blocks;
-    c->next = fresh;
-    fresh = c;
+    fresh.push(*c, s.chunks.geometry());
   }
-  if (fresh == nullptr) return true;
-  if (!adopt_all(s, fresh, one, before)) return false;
+  if (fresh.first() == nullptr) return true;
+  if (!adopt_all(s, fresh.first(), one, before)) return false;
   s.locking.expect(more);
   top_up(s, nullptr);  // if this fails, the next operations top up themselves
   return true;

@@ -33,7 +33,7 @@ class pool_members {
 
  public:
   template <class Values>
-  TARN_STEP constexpr explicit pool_members(const Values& values) noexcept : state_(values) {}
+  TARN_STEP constexpr explicit pool_members(const Values& values) noexcept(Values::nothrow) : state_(values) {}
   pool_members(const pool_members&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
 
   // ---- blocks --------------------------------------------------------------------------------------------------------------

@@ -30,6 +30,11 @@ class metadata_memory {
     first_ = ::new (all.start) record{first_, all, second};
     return {static_cast<std::byte*>(all.start) + cache_line, all.bytes - cache_line};
   }
+  bool overlaps(memory region) const noexcept {
+    const record* r = first_;
+    while (r != nullptr && !overlap(r->region, region)) r = r->next;
+    return r != nullptr;
+  }
   /// Gives all of it back to where it came from.
   template <class Call, class Source, class Second>
   void drop(Source& to, Second& second) noexcept {
@@ -59,6 +64,7 @@ struct no_metadata_memory {
   TARN_STEP static memory fetch(Source&, std::size_t, Sound, bool = false) noexcept {
     return {};
   }
+  static constexpr bool overlaps(memory) noexcept { return false; }
   template <class Call, class Source, class Second>
   TARN_STEP static void drop(Source&, Second&) noexcept {}
 };

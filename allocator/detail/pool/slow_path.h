@@ -129,6 +129,7 @@ struct slow_path {
     }
   }
   TARN_NOINLINE static void settle(state& s, void* block, status answer) noexcept {
+    if (answer == status::refused) return;  // the pool may have ended: it must not enter a list again
     if (answer == status::full) {
       answer = path::put_slow(s, block);
       if (s.locking.starves()) [[unlikely]] feed(s);
@@ -161,6 +162,7 @@ struct slow_path {
     if constexpr (Traits::checks_leaving)
       if (path::admits_caller(s)) trim(s);  // so that every block in a front leaves it
     be_left_alone(s);
+    tell_of_overrun(s);
     return_all(s);
     s.supply.end();
     if constexpr (Traits::in_place) s.chunks.end();

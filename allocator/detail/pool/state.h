@@ -18,7 +18,7 @@ namespace tarn::detail {
 template <class Traits>
 struct hot_state {
   template <class Values>
-  TARN_STEP constexpr explicit hot_state(const Values& values) noexcept : chunks(values) {}
+  TARN_STEP constexpr explicit hot_state(const Values& values) noexcept(Values::nothrow) : chunks(values) {}
 
   TARN_NO_UNIQUE_ADDRESS typename Traits::locking::template state<Traits> locking;  // guards; a thread cache or a stack
   typename Traits::reuse::template list<Traits> list;                               // free blocks
@@ -29,7 +29,7 @@ template <class Traits>
   requires(Traits::in_place)
 struct hot_state<Traits> {
   template <class Values>
-  TARN_STEP constexpr explicit hot_state(const Values& values) noexcept : chunks(values) {}
+  TARN_STEP constexpr explicit hot_state(const Values& values) noexcept(Values::nothrow) : chunks(values) {}
 
   TARN_NO_UNIQUE_ADDRESS typename Traits::chunks chunks;
   typename Traits::reuse::template list<Traits> list;
@@ -44,7 +44,7 @@ struct pool_state : hot_state<Traits> {
   using locking_state = typename Traits::locking::template state<Traits>;
 
   template <class Values>
-  TARN_STEP constexpr explicit pool_state(const Values& values) noexcept
+  TARN_STEP constexpr explicit pool_state(const Values& values) noexcept(Values::nothrow)
       : hot_state<Traits>(values),
         supply(values),
         checking(values.template get<typename Traits::checking>()),

@@ -63,7 +63,7 @@ class supply {
   static constexpr bool has_second = Traits::exhaustion::traits.extra_chunks != 0;
 
   template <class Values>
-  TARN_STEP constexpr explicit supply(const Values& values) noexcept
+  TARN_STEP constexpr explicit supply(const Values& values) noexcept(Values::nothrow)
       : source_(values.template get<typename Traits::store>()),
         exhaustion_(values.template get<typename Traits::exhaustion>()) {}
 
@@ -113,16 +113,18 @@ class supply {
 
   // ---- memory for the pool itself ------------------------------------------------------------------------------------------
 
-  /// At least `bytes` bytes, valid until drop_own(), or null.
-  memory fetch_own(std::size_t bytes) noexcept {
+  /// At least `bytes` bytes, valid until drop_own(), or null. is_ours(region): whether the store should not have given that.
+  template <class IsOurs>
+  memory fetch_own(std::size_t bytes, IsOurs is_ours) noexcept {
     memory got;
-    const auto sound = [this](memory region, std::size_t alignment) { return is_aligned(region, alignment); };
+    const auto sound = [&](memory region, std::size_t alignment) { return is_aligned(region, alignment) && !is_ours(region); };
     if constexpr (!Traits::store::traits.bounded)  // it would give all that it has
       got = own_.template fetch<call_of_store>(source_, bytes, sound);
     if constexpr (has_second)
       if (!got) got = own_.template fetch<call_of_store>(exhaustion_, bytes, sound, true);
     return got;
   }
+  bool own_overlaps(memory region) const noexcept { return own_.overlaps(region); }
   void drop_own() noexcept {
     own_.template drop<call_of_store>(source_, exhaustion_);
   }

@@ -42,7 +42,7 @@ class block_checks {
   // ---- under the core guard ----------------------------------------------------------------------------------------------
 
   status on_deallocate(chunks_type& chunks, void* block) noexcept {
-    const place at = place::of(chunks, block);
+    const place at = place::near(chunks, block);
     if (!at.in_use()) [[unlikely]] return status::refused;
     if constexpr (Spec::guards) {
       if (!words_around(chunks, block).stand(kept())) [[unlikely]] return status::refused;
@@ -58,7 +58,7 @@ class block_checks {
   }
 
   status on_allocate(chunks_type& chunks, void* block) noexcept {
-    const place at = place::of(chunks, block);
+    const place at = place::near(chunks, block);
     if (at.c == nullptr || at.slot >= at.c->carved) [[unlikely]] return status::refused;
     record& known = at.records().get(at.slot);
     if (known.in_use()) [[unlikely]] return status::refused;
@@ -174,14 +174,17 @@ class block_checks {
   bool next_damaged(chunks_type& chunks, const void*& from, pending_report& one) noexcept
     requires(Spec::traits.can_verify)
   {
-    chunks.each([&](chunk& c) {
-      for (place at{&c, 0}; at.slot != at.records().ready() && !one.seen(); ++at.slot) {
+    chunks.each_from(from, [&](chunk& c) {
+      const bool starts_inside = address_of(from) >= address_of(c.first);
+      place at{&c, starts_inside ? chunks.geometry().slot_around(address_of(from) - address_of(c.first)) + 1 : 0};
+      for (; at.slot < at.records().ready() && !one.seen(); ++at.slot) {
+        if (!at.records().get(at.slot).was_handed_out()) continue;
         std::byte* const block = at.block(chunks);
-        if (address_of(block) <= address_of(from) || !at.records().get(at.slot).was_handed_out()) continue;
         from = block;
         note_damage_around(chunks, at, block, kept(), one);
         if (!at.records().in_use(at.slot)) note_damage_inside(chunks, at, block, one);
       }
+      return !one.seen();
     });
     return one.seen();
   }

@@ -20,8 +20,12 @@ struct block_place {
   chunk* c = nullptr;    // null: the address lies in no chunk
   std::size_t slot = 0;  // size_max: no block starts there
 
-  static block_place of(chunks_type& chunks, const void* address) noexcept {
-    chunk* const found = chunks.find(address);
+  static block_place of(chunks_type& chunks, const void* address) noexcept { return in(chunks, chunks.find(address), address); }
+  /// For hits: it may miss a chunk, and the call then comes again.
+  static block_place near(chunks_type& chunks, const void* address) noexcept {
+    return in(chunks, chunks.find_near(address), address);
+  }
+  static block_place in(chunks_type& chunks, chunk* found, const void* address) noexcept {
     if (found == nullptr) [[unlikely]] return {};
     return {found, chunks.geometry().slot_at(address_of(address) - address_of(found->first) - chunks.geometry().offset())};
   }

@@ -61,7 +61,7 @@ class guard_words {
   }
 
  private:
-  static std::uint64_t word_for(const void* block) noexcept { return address_of(block) * 0x9E3779B97F4A7C15u ^ secret(); }
+  static std::uint64_t word_for(const void* block) noexcept { return code_of(block, coded::guard); }
 
   static void put(const std::byte* at, std::uint64_t first, std::uint64_t second) noexcept {
     [[maybe_unused]] const memory_tools::window look(at, bytes);

@@ -78,6 +78,7 @@ inline const char* name_of(misuse_kind kind) noexcept {
     case misuse_kind::broken_store: return "broken store";
     case misuse_kind::reentry: return "reentry";
     case misuse_kind::page_fault: return "page fault";
+    case misuse_kind::corrupt_chunk: return "corrupt chunk";
   }
   return "misuse";
 }
@@ -152,6 +153,9 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
       line << ": thread " << what.thread << " is in a call of it already; a signal handler, or the pool's own store, uses it";
       return;
     case misuse_kind::page_fault: return write_page_fault(line, what);
+    case misuse_kind::corrupt_chunk:
+      line << ": somebody wrote in front of its record at " << what.address << "; did the block before it overflow?";
+      return;
     default: return;
   }
 }
@@ -163,7 +167,8 @@ inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) no
   detail::line_writer line(text, bytes);
   line << "tarn" << ": " << detail::name_of(what.kind) << ": pool \"" << what.pool_name << "\" <"
        << std::uint64_t{what.block_size} << " bytes>@" << what.pool;
-  const bool has_block = what.address != nullptr && what.kind != misuse_kind::broken_store;
+  const bool has_block = what.address != nullptr && what.kind != misuse_kind::broken_store &&
+                         what.kind != misuse_kind::corrupt_chunk;
   if (has_block) line << " block " << what.address;
   if (has_block && what.number != misuse::unknown)
     line << " (#" << std::uint64_t{what.number} << " of chunk " << what.chunk << ")";

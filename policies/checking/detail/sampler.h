@@ -53,8 +53,7 @@ class sampler {
     return 1 + static_cast<std::uint32_t>(std::uint64_t{x} * (2 * std::uint64_t{mean_} - 1) >> 32);
   }
   std::uint32_t any_seed() const noexcept {
-    const std::uint64_t mixed = (std::uint64_t{secret()} ^ address_of(this)) * 0x9E37'79B9'7F4A'7C15;
-    return static_cast<std::uint32_t>(mixed >> 32) | 1;
+    return static_cast<std::uint32_t>(scatter(code_of(this, coded::order)) >> 32) | 1;
   }
 
   atomic_word<std::uint32_t> left_ = 1;  // calls until one is due

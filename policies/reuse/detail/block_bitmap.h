@@ -1,10 +1,10 @@
-// Which blocks of a chunk are free and in no front: a bit for each, outside the blocks, in three levels.
+// Which blocks of a chunk are free and in no front: a bit for each, outside the blocks, in levels.
 //
-//   sets    | a bit for each page  |                  pages with a free block
+//   set     | a bit for each page  |                  pages with a free block: page_set.h
 //   pages   | word, word, ... |                       a word for each page: which of its words have a free block
 //   words   | 64 blocks | 64 blocks | ...             a bit for each block
 //
-// So the lowest free block of a page is three zero counts away, and no block is touched.
+// So the lowest free block of a page is a few zero counts away, however few are free, and no block is touched.
 #ifndef TARN_POLICIES_REUSE_DETAIL_BLOCK_BITMAP_H_
 #define TARN_POLICIES_REUSE_DETAIL_BLOCK_BITMAP_H_
 
@@ -14,6 +14,7 @@
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/reuse/detail/page_set.h"
 
 namespace tarn::detail {
 
@@ -27,12 +28,13 @@ class block_bitmap {
   static constexpr std::size_t bytes(std::size_t blocks, std::size_t page_words) noexcept {
     const std::size_t words = blocks / word_blocks + 1;
     const std::size_t pages = words / page_words + 1;
-    return (words + pages + pages / word_blocks + 1) * sizeof(word);
+    return (words + pages + page_set<word>::words(pages)) * sizeof(word);
   }
   void open(std::byte* start, std::size_t blocks, std::size_t page_words) noexcept {
     words_ = reinterpret_cast<word*>(start);
     pages_ = words_ + blocks / word_blocks + 1;
-    sets_ = pages_ + (blocks / word_blocks + 1) / page_words + 1;
+    const std::size_t pages = (blocks / word_blocks + 1) / page_words + 1;
+    set_.open(pages_ + pages, pages);
     page_shift_ = static_cast<unsigned>(std::countr_zero(page_words));
     forget();
   }
@@ -51,7 +53,7 @@ class block_bitmap {
     words_[w] |= mask;
     const std::size_t page = w >> page_shift_;
     pages_[page] |= word{1} << (w - (page << page_shift_));
-    sets_[page / word_blocks] |= word{1} << page % word_blocks;
+    set_.insert(page);
     free_ += n;
   }
 
@@ -75,7 +77,7 @@ class block_bitmap {
         words_[w] = bits;
       }
       if (bits == 0) page &= page - 1;
-      if (page == 0) sets_[page_ / word_blocks] &= ~(word{1} << page_ % word_blocks);
+      if (page == 0) set_.erase(page_);
     }
     free_ -= smaller(got, free_);
     return got;
@@ -87,14 +89,10 @@ class block_bitmap {
   /// Goes to the lowest page with a free block. Returns whether there is one.
   bool find_page() noexcept {
     const std::size_t pages = ready_ == 0 ? 0 : ((ready_ - 1) >> page_shift_) + 1;
-    for (std::size_t set = 0; set * word_blocks < pages; ++set) {
-      if (sets_[set] == 0) continue;
-      const std::size_t found = set * word_blocks + lowest(sets_[set]);
-      if (found >= pages) break;
-      page_ = found;
-      return true;
-    }
-    return false;
+    const std::size_t found = set_.lowest(pages);
+    if (found == set_.none) return false;
+    page_ = found;
+    return true;
   }
   /// A word is cleared when one of its blocks is given back for the first time, so that a chunk of a million blocks costs no
   /// more than one.
@@ -103,14 +101,14 @@ class block_bitmap {
     const std::size_t page = ready_ >> page_shift_;
     if (ready_ == page << page_shift_) {
       pages_[page] = 0;
-      if (page % word_blocks == 0) sets_[page / word_blocks] = 0;
+      set_.prepare(page);
     }
     ++ready_;
   }
 
   word* words_ = nullptr;
   word* pages_ = nullptr;
-  word* sets_ = nullptr;
+  page_set<word> set_;  // of pages
   unsigned page_shift_ = 0;  // words of a page, as a power of two: a division by their number takes longer than all the rest
   std::size_t free_ = 0;   // blocks
   std::size_t ready_ = 0;  // words that are in use

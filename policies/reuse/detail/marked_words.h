@@ -31,7 +31,7 @@ class block_places {
   place of(const void* block) noexcept {
     if (address_of(block) - first_ >= bytes_) {
       last_ = chunks_.find(block);
-      if constexpr (Chunks::checks_leaving) {
+      if constexpr (Chunks::checks_leaving || Chunks::may_lose_chunks) {
         if (last_ == nullptr) return bytes_ = 0, place{};
       }
       first_ = address_of(last_->first) + chunks_.geometry().offset();
@@ -70,6 +70,7 @@ class block_places {
 template <class Chunks, class Mark>
 void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark mark) noexcept {
   constexpr std::size_t group = 16;
+  constexpr bool may_miss = Chunks::checks_leaving || Chunks::may_lose_chunks;
   typename Chunks::chunk* c = nullptr;
   std::size_t word = 0;
   std::uint64_t mask = 0;
@@ -84,14 +85,13 @@ void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark m
     typename block_places<Chunks>::place at[group];
     for (std::size_t i = 0; i != some; ++i) {
       at[i] = find.of(blocks[i]);
-      if constexpr (Chunks::checks_leaving) {
-        if (!find.is_block(blocks[i], at[i])) continue;
-      }
+      if constexpr (Chunks::checks_leaving) find.is_block(blocks[i], at[i]);  // what is none loses its place
+      if (may_miss && at[i].c == nullptr) [[unlikely]] continue;
       at[i].c->bitmap.prefetch(at[i].word());
     }
     for (std::size_t i = 0; i != some; ++i) {
+      if (may_miss && at[i].c == nullptr) [[unlikely]] continue;
       if constexpr (Chunks::checks_leaving) {
-        if (at[i].c == nullptr) continue;
         const bool again = at[i].c == c && at[i].word() == word && (mask & at[i].bit()) != 0;
         if (!find.is_in_use(blocks[i], at[i], again)) continue;
       }

@@ -176,6 +176,40 @@ BOOST_AUTO_TEST_CASE(words_of_another_run_say_nothing_in_this) {
   BOOST_TEST(all.in().trusts(all.in().read(all.at(0), 0)));
 }
 
+/// What an encoded null looks like: the code of its place.
+template <class Blocks>
+std::uintptr_t code(Blocks& all, std::size_t i, std::size_t w) {
+  all.in().write(all.at(i), w, nullptr);
+  std::uintptr_t look;
+  std::memcpy(&look, all.place(i, w), word);
+  return look;
+}
+/// Whoever knows a place, what it holds and how that looks knows its code. With a linear code, the difference between two codes
+/// is the same in every run, so that one gives all others.
+BOOST_AUTO_TEST_CASE(one_known_link_does_not_give_another) {
+  blocks<hiding_checking> all;
+  const std::uintptr_t mine = detail::secret();
+  const std::uintptr_t factor = detail::factor_of_process.load(detail::memory_order_relaxed);
+  std::mt19937_64 random(5);
+  constexpr std::size_t runs = 100;
+  for (std::size_t i = 1; i != all.count; ++i) {
+    std::set<std::uintptr_t> exclusive;
+    std::set<std::uintptr_t> sums;
+    for (std::size_t run = 0; run != runs; ++run) {
+      detail::secret_of_process.store(static_cast<std::uintptr_t>(random()) | 1, detail::memory_order_relaxed);
+      detail::factor_of_process.store(static_cast<std::uintptr_t>(random()) | 1, detail::memory_order_relaxed);
+      const std::uintptr_t known = code(all, 0, 0);
+      const std::uintptr_t wanted = code(all, i, i % 8);
+      exclusive.insert(known ^ wanted);
+      sums.insert(known - wanted);
+    }
+    detail::secret_of_process.store(mine, detail::memory_order_relaxed);
+    detail::factor_of_process.store(factor, detail::memory_order_relaxed);
+    BOOST_TEST(exclusive.size() == runs);
+    BOOST_TEST(sums.size() == runs);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_somebody_else_wrote_is_not_trusted) {
   blocks<hiding_checking> all;
   const auto in = all.in();

@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "tarn/allocator/object_pool.h"
@@ -94,6 +95,38 @@ BOOST_AUTO_TEST_CASE(a_handler_can_be_a_value) {
   BOOST_TEST(block != nullptr);
   BOOST_TEST(asked == 1);
   pool.deallocate(block);
+}
+
+/// A handler whose copy needs memory that isn't there.
+struct dear_handler {
+  static inline bool refuse = false;
+  static inline int alive = 0;
+  dear_handler() noexcept { ++alive; }
+  dear_handler(const dear_handler&) {
+    if (refuse) throw std::bad_alloc();
+    ++alive;
+  }
+  ~dear_handler() { --alive; }
+  bool operator()(std::size_t) const noexcept { return false; }
+};
+
+BOOST_AUTO_TEST_CASE(what_the_copy_of_a_handler_throws_the_constructor_throws) {
+  using handler = retry_with<dear_handler>;
+  using plain = pool<static_size<64>, handler>;
+  using objects = object_pool<int, handler>;
+  static_assert(!std::is_nothrow_constructible_v<plain, const handler&> && std::is_nothrow_default_constructible_v<plain>);
+  static_assert(std::is_nothrow_constructible_v<pool<dynamic_size>, const dynamic_size&>);
+  {
+    const handler policy;
+    dear_handler::refuse = true;
+    BOOST_CHECK_THROW(plain{policy}, std::bad_alloc);
+    BOOST_CHECK_THROW(objects{policy}, std::bad_alloc);
+    dear_handler::refuse = false;
+    plain pool{policy};
+    pool.deallocate(pool.allocate());
+    BOOST_TEST(dear_handler::alive == 2);
+  }
+  BOOST_TEST(dear_handler::alive == 0);
 }
 
 // ---- fall_back_to --------------------------------------------------------------------------------------------------------

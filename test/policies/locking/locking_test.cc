@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -220,6 +221,46 @@ BOOST_AUTO_TEST_CASE(a_group_guard_locks_once_for_many_operations_on_many_pools)
   }
   b.deallocate(b.allocate());
   BOOST_TEST(counting_mutex::locked - before > 2u);
+}
+
+/// Its lock() throws, once.
+struct refusing_mutex {
+  static inline int calls_until_it_throws = 0;
+  static inline int held = 0;  // of all of them
+  std::mutex mutex;
+  void lock() {
+    if (--calls_until_it_throws == 0) throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur));
+    mutex.lock();
+    ++held;
+  }
+  bool try_lock() {
+    const bool locked = mutex.try_lock();
+    held += locked;
+    return locked;
+  }
+  void unlock() {
+    --held;
+    mutex.unlock();
+  }
+};
+
+BOOST_AUTO_TEST_CASE(a_group_guard_that_cannot_lock_leaves_nothing_locked) {
+  using group = struct refused_group;
+  int thrown = 0;
+  for (int throws_at = 1; throws_at <= 2; ++throws_at) {  // one of them locks the second mutex
+    refusing_mutex::calls_until_it_throws = throws_at;
+    try {
+      const group_guard<group, refusing_mutex> guard;
+      BOOST_TEST(refusing_mutex::held == 2);
+    } catch (const std::system_error&) {
+      ++thrown;
+    }
+    BOOST_REQUIRE(refusing_mutex::held == 0);
+  }
+  BOOST_TEST(thrown != 0);
+  refusing_mutex::calls_until_it_throws = 0;
+  const group_guard<group, refusing_mutex> guard;  // and the next one locks
+  BOOST_TEST(refusing_mutex::held == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_group_guard_keeps_other_threads_out) {

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tarn/allocator/detail/core/chunk_map.h"
@@ -156,6 +158,93 @@ BOOST_AUTO_TEST_CASE(chunks_of_all_sizes_stand_in_one_table) {
     ++looked_up;
   }
   BOOST_TEST(looked_up > 15'000u);
+}
+
+// ---- the steps of a call, in every pattern of addresses: counted, at n and at 2n chunks ------------------------------------
+
+/// Chunks of one block, `stride` bytes apart. No address is ever followed.
+std::vector<chunk> spaced(std::size_t n, std::uint64_t stride) {
+  std::vector<chunk> all(n);
+  const std::uintptr_t start = 0x5555'0000'0000;
+  for (std::size_t i = 0; i != n; ++i) all[i] = {reinterpret_cast<std::byte*>(start + i * stride), 1};
+  return all;
+}
+
+std::size_t depth_of_tree(std::size_t n, std::uint64_t stride) {
+  std::vector<chunk> all = spaced(n, stride);
+  chunk_tree tree;
+  for (chunk& c : all) tree.insert(c, geometry{});
+  std::vector<bool> is_root(n, true);
+  for (const chunk& c : all)
+    for (const chunk* const below : {c.left, c.right})
+      if (below != nullptr) is_root[static_cast<std::size_t>(below - all.data())] = false;
+  const auto root = std::find(is_root.begin(), is_root.end(), true);
+  return depth(&all[static_cast<std::size_t>(root - is_root.begin())]);
+}
+
+BOOST_AUTO_TEST_CASE(the_tree_is_flat_whatever_lies_between_its_chunks) {
+  std::vector<std::uint64_t> strides = {64, 4096, 46'368, 65'536, 2u << 20, 1u << 30};
+  std::uint64_t before = 1;
+  for (std::uint64_t f = 2; f < std::uint64_t{1} << 34; before = std::exchange(f, f + before))  // Fibonacci's numbers
+    if (f >= 64) strides.push_back(f);
+  for (const std::uint64_t stride : strides) {
+    // Expected: about 2 ln n, so 15 and 16.6. More than 60 comes once in 10^10 runs.
+    BOOST_TEST(depth_of_tree(2000, stride) <= 60u, stride);
+    BOOST_TEST(depth_of_tree(4000, stride) <= 60u, stride);
+  }
+}
+
+/// Counts how often a chunk's size is asked for: once for each chunk that a lookup compares with.
+struct counting_geometry : geometry {
+  static inline std::size_t asked = 0;
+  std::size_t bytes_of(std::size_t n) const noexcept {
+    ++asked;
+    return geometry::bytes_of(n);
+  }
+};
+
+/// The chunks that a table compares with, per lookup, if `n` small chunks lie in the granule of one that was there before.
+std::size_t comparisons(std::size_t n) {
+  using map_type = tarn::detail::chunk_index<chunk, counting_geometry>;
+  const counting_geometry g;
+  std::vector<chunk> all = spaced(n + 1, 64);
+  all[n] = {reinterpret_cast<std::byte*>(std::uintptr_t{0x6666'0000'0000}), std::size_t{1} << 24};
+  map_type map;
+  std::vector<std::unique_ptr<std::byte[]>> tables;
+  const auto insert = [&](chunk& c) {
+    if (const std::size_t bytes = map.shortage(&c, g)) {
+      tables.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+      map.supply({tables.back().get(), bytes}, g);
+    }
+    map.insert(c, g);
+  };
+  insert(all[n]);
+  for (std::size_t i = 0; i != n; ++i) insert(all[i]);
+  counting_geometry::asked = 0;
+  for (chunk& c : all) BOOST_REQUIRE(map.find(c.first, g) == &c);
+  for (const chunk& c : all) BOOST_REQUIRE(map.find(c.first - 1, g) == (&c == all.data() || &c == &all[n] ? nullptr : &c - 1));
+  const std::size_t found = counting_geometry::asked / (2 * all.size());
+  std::size_t brought = 0;
+  for (chunk& c : all) {
+    const chunk* const near = map.find_near(c.first, g);
+    BOOST_REQUIRE((near == nullptr || near == &c));
+    if (near == nullptr) {
+      const auto in_front = map.bring_in_front(c.first, g);
+      BOOST_REQUIRE(static_cast<bool>(in_front));
+      BOOST_REQUIRE(map.find_near(c.first, g) == &c);
+      ++brought;
+    }
+    BOOST_REQUIRE(map.find_near(c.first, g) == near);
+  }
+  BOOST_TEST(brought > n / 2);
+  for (std::size_t i = 0; i < all.size(); i += 2) map.erase(all[i], g);  // and those that stay are still found
+  for (std::size_t i = 0; i != all.size(); ++i) BOOST_REQUIRE((map.find(all[i].first, g) == &all[i]) == (i % 2 == 1));
+  return found;
+}
+
+BOOST_AUTO_TEST_CASE(a_lookup_compares_with_few_chunks_even_if_all_lie_in_one_granule) {
+  BOOST_TEST(comparisons(1000) <= 64u);
+  BOOST_TEST(comparisons(2000) <= 64u);
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+// The chunks with blocks that were never handed out; blocks are carved from the first. Every operation is O(1).
+#ifndef TARN_ALLOCATOR_DETAIL_CORE_CARVING_LIST_H_
+#define TARN_ALLOCATOR_DETAIL_CORE_CARVING_LIST_H_
+
+namespace tarn::detail {
+
+/// \tparam Chunk  has `next`, and `link_to_it`: the link of the list that points to it
+/// \tparam Link   the type of `next`
+template <class Chunk, class Link = Chunk*>
+class carving_list {
+ public:
+  Chunk* first() const noexcept { return first_; }
+  void push(Chunk& c) noexcept {
+    Chunk* const second = first_;
+    c.next = second;
+    if (second != nullptr) second->link_to_it = &c.next;
+    first_ = &c;
+    c.link_to_it = &first_;
+  }
+  /// Precondition: the chunk is in the list.
+  void remove(Chunk& c) noexcept {
+    Chunk* const after = c.next;
+    *c.link_to_it = after;
+    if (after != nullptr) after->link_to_it = c.link_to_it;
+  }
+  void forget() noexcept { first_ = nullptr; }
+
+ private:
+  Link first_{};
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_CORE_CARVING_LIST_H_

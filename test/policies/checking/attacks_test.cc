@@ -1,0 +1,170 @@
+// What hardened detects of an attacker who can write where the program shouldn't: a case for each sentence of docs/misuse.md.
+// The handler returns: so what is looked at is that nothing worse happens afterwards.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <memory_resource>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
+#include "tarn/test/policies/checking/recording.h"
+
+namespace tarn::test {
+namespace {
+
+/// Regions, one behind the other unless `next` is set; none goes back.
+struct land : std::pmr::memory_resource {
+  std::unique_ptr<std::byte[]> bytes{new std::byte[1u << 20]};
+  std::size_t used = 0;
+  std::vector<std::byte*> given;
+  void* next = nullptr;  // what the next request gets
+
+  std::byte* at(std::size_t offset) const noexcept {
+    const auto start = reinterpret_cast<std::uintptr_t>(bytes.get());
+    return bytes.get() + (64 - start % 64) % 64 + offset;
+  }
+
+ private:
+  void* do_allocate(std::size_t n, std::size_t) override {
+    if (next != nullptr) return std::exchange(next, nullptr);
+    given.push_back(at(used));
+    used += (n + 63) / 64 * 64;
+    return given.back();
+  }
+  void do_deallocate(void*, std::size_t, std::size_t) override {}
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+template <class... Policies>
+using hardened_over_land = pool<static_size<64>, hardened, fixed_growth<256>, resource_store, Policies...>;
+
+/// Takes until `n` are had or nothing comes. Returns how many were handed out twice.
+template <class Pool>
+std::size_t taken_twice(Pool& pool, std::set<void*>& in_use, std::size_t n) {
+  std::size_t twice = 0;
+  for (std::size_t i = 0; i != n; ++i)
+    if (void* const block = pool.try_allocate()) twice += !in_use.insert(block).second;
+  return twice;
+}
+
+// The first `bytes` of a chunk are overwritten, as by an overrun of the one before, when some of its blocks are in use.
+template <class... Policies>
+void run_over_the_end(std::size_t bytes) {
+  const recording here;
+  land memory;
+  hardened_over_land<Policies...> pool{resource_store{&memory}};
+  std::set<void*> in_use;
+  pool.reserve(512);
+  taken_twice(pool, in_use, 64);  // as many as are carved at once: no list holds one more, so the next call is a slow one
+  const auto first_chunk = reinterpret_cast<std::byte*>(*in_use.begin());
+  std::byte* record = nullptr;  // of the chunk in use: the last region that starts below its blocks
+  for (std::byte* const region : memory.given)
+    if (region < first_chunk) record = region;
+  BOOST_REQUIRE(record != nullptr);
+  std::memset(record, 0, bytes);
+  BOOST_TEST(taken_twice(pool, in_use, 600) == 0u);
+  const auto is_overrun = [](const misuse& what) { return what.kind == misuse_kind::corrupt_chunk; };
+  BOOST_TEST(std::count_if(told.begin(), told.end(), is_overrun) != 0);
+  if constexpr (requires { pool.trim(); }) pool.trim();
+  BOOST_TEST(taken_twice(pool, in_use, 600) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_overrun_into_the_next_chunk_is_found_before_its_record_is_believed) {
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{64}, std::size_t{200}}) {
+    run_over_the_end<batch_reuse<>>(bytes);
+    run_over_the_end<lifo_reuse<>>(bytes);
+  }
+  run_over_the_end<page_local_reuse<>>(200);
+}
+
+BOOST_AUTO_TEST_CASE(a_region_that_overlaps_what_the_pool_has_is_found) {
+  for (const int where : {0, 1, 2, 3}) {
+    const recording here;
+    land memory;
+    memory.used = 64 * 1024;
+    pool<static_size<64>, hardened, geometric_growth<32, 256>, resource_store> pool{resource_store{&memory}};
+    std::set<void*> in_use;
+    taken_twice(pool, in_use, 32);
+    std::byte* const first = memory.given[0];
+    std::byte* const own = memory.given[1];  // the table of chunks
+    memory.next = where == 0   ? first                   // the same
+                  : where == 1 ? first - 4096 + 64       // its end lies in the first one's record
+                  : where == 2 ? first - 1024            // it lies around the first one
+                               : own;
+    BOOST_TEST(pool.try_allocate() == nullptr);
+    BOOST_REQUIRE(told.size() == 1u);
+    BOOST_TEST((told[0].kind == misuse_kind::broken_store));
+    BOOST_TEST(taken_twice(pool, in_use, 64) == 0u);  // the next region is a right one
+    BOOST_TEST(in_use.size() == 96u);
+    BOOST_TEST(told.size() == 1u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_region_given_twice_within_one_reserve_is_found) {
+  const recording here;
+  land memory;
+  hardened_over_land<> pool{resource_store{&memory}};
+  memory.next = memory.at(0);  // and then at(0) again
+  BOOST_TEST(!pool.try_reserve(64));
+  BOOST_REQUIRE(told.size() == 1u);
+  BOOST_TEST((told[0].kind == misuse_kind::broken_store));
+  BOOST_TEST(pool.capacity() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(links_that_are_overwritten_again_and_again_end_each_call) {
+  const recording here;
+  land memory;
+  hardened_over_land<lifo_reuse<>> pool{resource_store{&memory}};
+  std::set<void*> in_use;
+  taken_twice(pool, in_use, 32);
+  std::vector<void*> blocks(in_use.begin(), in_use.end());
+  for (int round = 0; round != 5; ++round) {
+    for (void* const block : blocks) pool.deallocate(block);
+    for (void* const block : blocks) std::memset(block, 0x41 + round, 64);
+    std::set<void*> again;
+    BOOST_TEST(taken_twice(pool, again, 32) == 0u);
+    blocks.assign(again.begin(), again.end());
+  }
+  BOOST_TEST(told.size() >= 5u);
+  for (const misuse& what : told) BOOST_TEST((what.kind == misuse_kind::corrupt_free_list));
+}
+
+/// Chunks that the table has no room for, since it expects a larger one where they lie, are served like others.
+struct large_then_small {
+  using axis = tarn::axis::growth;
+  static constexpr growth_traits traits{};
+  constexpr detail::chunk_request next_chunk(std::size_t newest, std::size_t, std::size_t) const noexcept {
+    const std::size_t blocks = newest == 0 ? 8192 : 1;
+    return {blocks, blocks};
+  }
+};
+BOOST_AUTO_TEST_CASE(blocks_of_many_small_chunks_behind_a_large_one_are_known) {
+  const recording here;
+  land memory;
+  pool<static_size<64>, hardened, large_then_small, resource_store> pool{resource_store{&memory}};
+  std::set<void*> in_use;
+  BOOST_TEST(taken_twice(pool, in_use, 8192 + 500) == 0u);
+  BOOST_TEST(in_use.size() == 8692u);
+  for (int round = 0; round != 2; ++round) {
+    for (void* const block : in_use) pool.deallocate(block);
+    in_use.clear();
+    BOOST_TEST(taken_twice(pool, in_use, 8692) == 0u);
+  }
+  BOOST_TEST(told.empty());
+  void* const block = *in_use.begin();
+  pool.deallocate(block);
+  pool.deallocate(block);
+  BOOST_REQUIRE(told.size() == 1u);
+  BOOST_TEST((told[0].kind == misuse_kind::double_free));
+  in_use.erase(block);
+  for (void* const each : in_use) pool.deallocate(each);
+}
+
+}  // namespace
+}  // namespace tarn::test
