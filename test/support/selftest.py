@@ -309,8 +309,11 @@ def header(name, text, wanted):
 
 def headers():
     guard = "#ifndef ALONE_H\n#define ALONE_H\n{}\n#endif\n"
+    right = "#include <cstddef>\ninline std::size_t one() { return 1; }"
+    refuses = "#if __cplusplus < 202002L\n#error \"tarn: [B1] too old\"\n#include \"no_such_file\"\n#endif\n"
     return [
-        header("a right header passes", guard.format("#include <cstddef>\ninline std::size_t one() { return 1; }"), None),
+        header("a right header passes", guard.format(refuses + right), None),
+        header("an older standard isn't refused", guard.format(right), "not one sentence"),
         header("a missing include fails", guard.format("inline std::size_t one() { return 1; }"), "size_t"),
         header("a missing guard fails", "struct once {};\n", "redefinition"),
         header("a warning fails", guard.format("inline char half(int i) { return i / 2; }"), "conversion"),

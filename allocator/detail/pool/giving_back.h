@@ -135,7 +135,7 @@ TARN_STEP void be_left_alone(State& s) noexcept {
 template <class State>
 class unasked {
  public:
-  explicit unasked(State& s) noexcept : s_(s) {
+  explicit unasked(State& its) noexcept : s_(its) {
     if constexpr (can_be_asked<State>) s_.supply.asked_through().pause();
   }
   ~unasked() {
