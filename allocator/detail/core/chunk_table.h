@@ -20,7 +20,7 @@
 namespace tarn::detail {
 
 /// Open addressing with linear probing, at most half full (Knuth, The Art of Computer Programming, vol. 3, 6.4). The memory
-/// belongs to the pool, which gets it before a chunk is entered.
+/// belongs to the pool, which gets it before a chunk is entered, if it can. What there is no room for is left out.
 template <class Chunk, class Geometry>
 class chunk_table {
  public:
@@ -34,9 +34,9 @@ class chunk_table {
     return nullptr;
   }
   /// Whether every chunk has all its entries. If not, find() may miss one.
-  bool has_all() const noexcept { return left_out_ == 0; }
+  bool has_all() const noexcept { return left_out_ == 0 && no_room_ == 0; }
 
-  /// Bytes of a table with room for the list of fresh chunks, too; 0: this one has room.
+  /// Bytes of a table with room for all chunks and for the list of fresh ones; 0: this one has room.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) const noexcept {
     const std::size_t room = needed(fresh, g);
     return room <= size_ ? 0 : room * sizeof(place);
@@ -50,9 +50,9 @@ class chunk_table {
     rebuild(g, each);
   }
 
-  /// Precondition: there was no shortage.
   template <class Each>
   void insert(Chunk& c, const Geometry& g, Each each) noexcept {
+    if (places_ == nullptr) places_ = few_places_, size_ = few;
     const unsigned shift = wanted_shift(c, g);
     if (shift != shift_) {
       shift_ = shift;
@@ -64,10 +64,10 @@ class chunk_table {
     for (std::size_t n = span(c, g, shift_); n != 0; --n) {
       const std::uintptr_t granule = first_granule(c) + n - 1;
       std::size_t i = home(granule);
-      while (size_ != 0 && places_[i].chunk != nullptr && !(places_[i].chunk == &c && places_[i].granule == granule))
+      while (places_[i].chunk != nullptr && !(places_[i].chunk == &c && places_[i].granule == granule))
         i = next(i);
-      if (size_ == 0 || places_[i].chunk == nullptr) {
-        --left_out_;
+      if (places_[i].chunk == nullptr) {
+        --(no_room_ != 0 ? no_room_ : left_out_);
         continue;
       }
       close_gap(i);
@@ -76,7 +76,7 @@ class chunk_table {
   }
   void clear() noexcept {
     for (std::size_t i = 0; i != size_; ++i) ::new (static_cast<void*>(places_ + i)) place{};
-    used_ = left_out_ = 0;
+    used_ = left_out_ = no_room_ = 0;
   }
   /// The table's memory is given back.
   void forget() noexcept { *this = {}; }
@@ -92,7 +92,7 @@ class chunk_table {
   class loan {
    public:
     loan(chunk_table& table, const void* block, Chunk* chunk) noexcept {
-      if (chunk == nullptr || table.size_ == 0) return;
+      if (chunk == nullptr) return;
       const std::uintptr_t granule = address_of(block) >> table.shift_;
       at_ = table.places_ + table.home(granule);
       was_ = *at_;
@@ -111,6 +111,7 @@ class chunk_table {
   };
 
  private:
+  static constexpr std::size_t few = 4;
   static constexpr std::size_t most_granules = 16;  // for one chunk; with more, granules get larger
 
   static constexpr std::size_t longest_run = 64;  // a table that is half full has such a run once in some 100,000 places
@@ -135,7 +136,7 @@ class chunk_table {
   }
   /// Places for all chunks, including the fresh ones. If granules get larger meanwhile, fewer are needed.
   std::size_t needed(const Chunk* fresh, const Geometry& g) const noexcept {
-    std::size_t places = used_;
+    std::size_t places = used_ + no_room_;
     for (; fresh != nullptr; fresh = fresh->next)
       places += used_ == 0 ? most_granules : smaller(span(*fresh, g, shift_), most_granules);
     return 2 * places <= size_ ? size_ : std::bit_ceil(larger(4 * places, 32));
@@ -148,9 +149,13 @@ class chunk_table {
   void enter(Chunk& c, const Geometry& g) noexcept {
     for (std::size_t n = span(c, g, shift_); n != 0; --n) {
       const std::uintptr_t granule = first_granule(c) + n - 1;
+      if (2 * (used_ + 1) > size_) {
+        ++no_room_;
+        continue;
+      }
       std::size_t i = home(granule);
-      while (size_ != 0 && places_[i].chunk != nullptr) i = next(i);
-      if (size_ == 0 || lengthens_run(i)) {
+      while (places_[i].chunk != nullptr) i = next(i);
+      if (lengthens_run(i)) {
         ++left_out_;
         continue;
       }
@@ -178,8 +183,10 @@ class chunk_table {
   place* places_ = nullptr;
   std::size_t size_ = 0;  // places, a power of two
   std::size_t used_ = 0;
-  std::size_t left_out_ = 0;  // entries that weren't made
+  std::size_t left_out_ = 0;  // entries that weren't made: they would have made a long run
+  std::size_t no_room_ = 0;   // the table was full, and the pool got no memory for another
   unsigned shift_ = 0;  // bits of an address inside a granule
+  place few_places_[few] = {};  // until there is memory: two entries, and a loan, with which there is still an empty place
 };
 
 }  // namespace tarn::detail

@@ -80,19 +80,31 @@ void return_all(State& s) noexcept {
   s.locking.end();
 }
 
-/// Gives back the empty chunks that the retention policy doesn't keep. If another thread is at the store, they stay until the
-/// next time: a free doesn't wait for it.
+/// Gives back the empty chunks that the retention policy doesn't keep.
+template <class State>
+void return_surplus(State& s) noexcept {
+  return_chunks(s, [](State& its) { return unlink_surplus(its, its.chunks.keep()); });
+}
+template <class State>
+inline constexpr bool frees_can_wait =
+    !State::is_confined && State::traits::locking::traits.can_wait && !State::traits::locking::traits.can_try;
+/// Called by a free, which waits for no other thread: if one is at the store, they stay until the next time; under a mutex that
+/// can't be tried, until an allocation finds no block.
 template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {
   if constexpr (State::traits::retention::traits.returns_chunks) {
-    const auto surplus = [](State& its) { return unlink_surplus(its, its.chunks.keep()); };
     if constexpr (State::traits::locking::traits.can_try) {
-      if (const auto growing = try_growth_guard(s)) return_chunks(s, surplus);
-    } else {
+      if (const auto growing = try_growth_guard(s)) return_surplus(s);
+    } else if constexpr (!frees_can_wait<State>) {
       [[maybe_unused]] const auto growing = growth_guard(s);
-      return_chunks(s, surplus);
+      return_surplus(s);
     }
   }
+}
+/// Called with the growth guard held.
+template <class State>
+TARN_STEP void return_surplus_of_frees(State& s) noexcept {
+  if constexpr (State::traits::retention::traits.returns_chunks && frees_can_wait<State>) return_surplus(s);
 }
 
 /// As trim(), called by another pool's thread, which must not wait.

@@ -93,7 +93,7 @@ typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more,
                                    const fresh_chunks<State>& fresh = {}) noexcept {
   const chunk_request request = [&] {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return s.chunks.next(last, more);
+    return s.chunks.next(last, more - s.supply.blocks_of_second());
   }();
   if (auto* const c = make_chunk(s, s.supply.fetch(request, s.chunks.geometry()), fresh)) return c;
   if constexpr (decltype(s.supply)::has_second) {
@@ -108,8 +108,8 @@ typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more,
   }
 }
 
-/// Gives the chunk map and the locking policy the memory they need to adopt a list of fresh chunks or, if null, to continue.
-/// Returns whether the store had it.
+/// Gives the chunk map and the locking policy memory to adopt a list of fresh chunks or, if null, to continue. The map does
+/// without if the store refuses: then it finds chunks in its tree. Returns whether the locking policy has what it needs.
 template <class State>
 bool top_up(State& s, const typename State::chunk* fresh) noexcept {
   const auto lacking_in_map = [&] {
@@ -124,7 +124,7 @@ bool top_up(State& s, const typename State::chunk* fresh) noexcept {
   };
   while (const std::size_t bytes = lacking_in_map()) {
     const memory got = s.supply.fetch_own(bytes, is_ours);
-    if (!got) return false;
+    if (!got) break;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.chunks.supply(got);
   }

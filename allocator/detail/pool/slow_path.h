@@ -69,6 +69,7 @@ struct slow_path {
         be_asked(s);
         path::be_listed(s);
         [[maybe_unused]] const auto growing = growth_guard(s);
+        return_surplus_of_frees(s);
         do {
           top_up(s, nullptr);
           block = path::take_slow(s, seen);
@@ -130,10 +131,7 @@ struct slow_path {
   }
   TARN_NOINLINE static void settle(state& s, void* block, status answer) noexcept {
     if (answer == status::refused) return;  // the pool may have ended: it must not enter a list again
-    if (answer == status::full) {
-      answer = path::put_slow(s, block);
-      if (s.locking.starves()) [[unlikely]] feed(s);
-    }
+    if (answer == status::full) answer = path::put_slow(s, block);
     tell_of_leaving(s);
     if (answer == status::surplus) give_surplus_back(s);
   }

@@ -104,6 +104,10 @@ class supply {
     [[maybe_unused]] const call_of_store call;
     exhaustion_.release(region, Traits::chunk_alignment(g));
   }
+  std::size_t blocks_of_second() const noexcept {
+    if constexpr (has_second) return second_.blocks;
+    else return 0;
+  }
   /// What the growth of the second store depends on. If fresh chunks go back unadopted, restore_second() restores it.
   TARN_STEP auto second() const noexcept { return second_; }
   template <class Counts>
@@ -113,14 +117,14 @@ class supply {
 
   // ---- memory for the pool itself ------------------------------------------------------------------------------------------
 
-  /// At least `bytes` bytes, valid until drop_own(), or null. is_ours(region): whether the store should not have given that.
+  /// At least `bytes` bytes, valid until drop_own(), or null. Never from a bounded store: what that has are the users' blocks. is_ours(region): whether the store should not have given that.
   template <class IsOurs>
   memory fetch_own(std::size_t bytes, IsOurs is_ours) noexcept {
     memory got;
     const auto sound = [&](memory region, std::size_t alignment) { return is_aligned(region, alignment) && !is_ours(region); };
     if constexpr (!Traits::store::traits.bounded)  // it would give all that it has
       got = own_.template fetch<call_of_store>(source_, bytes, sound);
-    if constexpr (has_second)
+    if constexpr (has_second && !Traits::exhaustion::traits.store_is_bounded)
       if (!got) got = own_.template fetch<call_of_store>(exhaustion_, bytes, sound, true);
     return got;
   }
