@@ -30,7 +30,7 @@ TARN_ONE_IN_LIBRARY inline void after_fork_in_parent() noexcept { process_forks.
 TARN_ONE_IN_LIBRARY inline void after_fork_in_child() noexcept { process_forks.after_in_child(fork_position_of_thread); }
 TARN_ONE_IN_LIBRARY inline void at_end_of_library() noexcept { process_forks.remove(library_forks); }
 /// Registering may allocate, so nothing is held.
-TARN_ONE_IN_LIBRARY inline void install_fork_handlers() noexcept {
+TARN_COLD TARN_ONE_IN_LIBRARY inline void install_fork_handlers() noexcept {
   if (library_forks.is_installed.exchange(true, memory_order_relaxed)) return;
 #if defined(TARN_HAS_FORK)
   if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)  // there is no memory: the next tries again
