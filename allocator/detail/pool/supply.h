@@ -117,7 +117,8 @@ class supply {
 
   // ---- memory for the pool itself ------------------------------------------------------------------------------------------
 
-  /// At least `bytes` bytes, valid until drop_own(), or null. Never from a bounded store: what that has are the users' blocks. is_ours(region): whether the store should not have given that.
+  /// At least `bytes` bytes, valid until drop_own(), or null. Never from a bounded store: what that has are the users' blocks.
+  /// is_ours(region): whether the store should not have given that.
   template <class IsOurs>
   memory fetch_own(std::size_t bytes, IsOurs is_ours) noexcept {
     memory got;

@@ -1,0 +1,218 @@
+// What a store was given for users is theirs: a pool's own memory is never taken from a bounded store, a pool that can't have
+// any works without, and a free neither asks a store nor waits for one.
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/store/resource_store.h"
+#include "tarn/test/support/check.h"
+
+namespace {
+
+using namespace tarn;
+using block = static_size<64>;
+
+/// It can be told to refuse, or to refuse all but one size. Counts its calls, and those made while `is_freeing`.
+class moody final : public std::pmr::memory_resource {
+ public:
+  bool refuses = false;
+  std::size_t only = 0;  // bytes; 0: any
+  std::atomic<bool> is_freeing = false;
+  std::size_t asked = 0, refused = 0, asked_by_frees = 0;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    ++asked;
+    asked_by_frees += is_freeing;
+    if (refuses || (only != 0 && bytes != only)) {
+      ++refused;
+      throw std::bad_alloc();
+    }
+    return ::operator new(bytes, std::align_val_t{alignment});
+  }
+  void do_deallocate(void* start, std::size_t, std::size_t alignment) override {
+    asked_by_frees += is_freeing;
+    ::operator delete(start, std::align_val_t{alignment});
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+/// Takes all blocks that there are, gives them back, and does so again. Returns how many the second time.
+template <class Pool>
+std::size_t all_of(Pool& pool) {
+  std::vector<void*> blocks;
+  for (int round = 0; round != 2; ++round) {
+    for (void* const b : blocks) pool.deallocate(b);
+    blocks.clear();
+    while (void* const b = pool.try_allocate()) blocks.push_back(b);
+  }
+  for (void* const b : blocks) pool.deallocate(b);
+  return blocks.size();
+}
+
+template <class... Policies>
+struct with {
+  using reserve = fall_back_to<static_array_store<1000>>;
+  using behind_a_resource = pool<block, resource_store, reserve, Policies...>;
+  using second = fall_back_to<resource_store>;
+  using before_a_resource = pool<block, static_array_store<100>, second, Policies...>;
+};
+using without_caches =
+    std::tuple<with<>, with<mutex_locking<>>, with<mutex_locking<>, lifo_reuse<>>, with<page_local_reuse<>>, with<hardened>,
+               with<checked>, with<hardened, page_local_reuse<>>, with<checked, mutex_locking<>, page_local_reuse<>>,
+               with<deferred_checking>>;
+using with_caches =
+    std::tuple<with<thread_cached<>>, with<thread_cached<>, hardened>, with<thread_cached<>, page_local_reuse<>>>;
+using all_policies = decltype(std::tuple_cat(without_caches(), with_caches()));
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_reserve_serves_every_block_that_it_has, policies, all_policies) {
+  moody first;
+  first.refuses = true;
+  typename policies::behind_a_resource pool{resource_store{&first}};
+  BOOST_TEST(all_of(pool) == 1000u);
+}
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_array_serves_every_block_while_the_second_store_refuses, policies, without_caches) {
+  moody memory;
+  memory.refuses = true;
+  typename policies::before_a_resource pool{typename policies::second{resource_store{&memory}}};
+  BOOST_TEST(pool.capacity() == 100u);
+  BOOST_TEST(all_of(pool) == 100u);
+}
+
+BOOST_AUTO_TEST_CASE(an_array_is_used_again_while_a_block_of_the_second_store_is_in_use) {
+  pool<block, static_array_store<100>, fall_back_to<heap_store>> pool;
+  const auto lies_inside = [&](void* b) { return b >= static_cast<void*>(&pool) && b < static_cast<void*>(&pool + 1); };
+  std::vector<void*> blocks(101);
+  for (void*& b : blocks) b = pool.allocate();
+  void* kept = nullptr;
+  for (void* const b : blocks)
+    if (lies_inside(b)) pool.deallocate(b);
+    else kept = b;
+  BOOST_REQUIRE(kept != nullptr);
+  pool.trim();
+  std::size_t inside = 0;
+  blocks.resize(1000);
+  for (void*& b : blocks) inside += lies_inside(b = pool.allocate());
+  BOOST_TEST(inside == 100u);
+  for (void* const b : blocks) pool.deallocate(b);
+  pool.deallocate(kept);
+}
+BOOST_AUTO_TEST_CASE(a_cap_counts_the_blocks_of_its_own_store) {
+  moody first, second;
+  using fall = fall_back_to<resource_store, fixed_growth<100>>;
+  pool<block, fixed_growth<100, 1000>, resource_store, fall> pool{resource_store{&first}, fall{resource_store{&second}}};
+  first.refuses = true;
+  pool.reserve(1000);
+  BOOST_TEST(second.asked == 10u);
+  first.refuses = false;
+  first.asked = 0;
+  pool.reserve(2000);
+  BOOST_TEST(first.asked == 10u);
+}
+
+/// Chunks can be had, and nothing else; later all.
+template <class Policies>
+struct of_many_chunks;
+template <class... Policies>
+struct of_many_chunks<with<Policies...>> {
+  using type = pool<block, resource_store, fixed_growth<10>, Policies...>;
+};
+using that_look_up = std::tuple<with<checked>, with<hardened>, with<page_local_reuse<>>, with<checked, page_local_reuse<>>>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_pool_without_memory_for_its_table_finds_its_chunks, policies, that_look_up) {
+  moody memory;
+  typename of_many_chunks<policies>::type pool{resource_store{&memory}};
+  std::vector<void*> blocks(500);
+  {
+    moody one;
+    typename of_many_chunks<policies>::type other{resource_store{&one}};
+    std::size_t bytes = 0;
+    for (std::size_t size = 600; bytes == 0; ++size) {
+      one.only = size;
+      if (void* const b = other.try_allocate()) other.deallocate(b), bytes = size;
+    }
+    memory.only = bytes;  // of a chunk
+  }
+  for (void*& b : blocks) b = pool.allocate();
+  BOOST_TEST(memory.refused != 0u);
+  for (void* const b : blocks) BOOST_TEST(pool.owns(b));
+  for (std::size_t i = 0; i < blocks.size(); i += 2) pool.deallocate(blocks[i]);
+  memory.only = 0;
+  for (std::size_t i = 0; i < blocks.size(); i += 2) blocks[i] = pool.allocate();
+  for (int i = 0; i != 100; ++i) blocks.push_back(pool.allocate());
+  for (void* const b : blocks) BOOST_TEST(pool.owns(b));
+  int other = 0;
+  BOOST_TEST(!pool.owns(&other));
+  for (void* const b : blocks) pool.deallocate(b);
+  pool.trim();
+  BOOST_TEST(pool.capacity() <= 600u);
+}
+
+// ---- frees ------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_thread_that_only_frees_asks_no_store) {
+  moody memory;
+  pool<block, thread_cached<>, resource_store> pool{resource_store{&memory}};
+  std::vector<void*> blocks(20'000);
+  for (void*& b : blocks) b = pool.allocate();
+  memory.is_freeing = true;
+  std::thread([&] {
+    for (void* const b : blocks) pool.deallocate(b);
+  }).join();
+  memory.is_freeing = false;
+  BOOST_TEST(memory.asked_by_frees == 0u);
+}
+
+/// A mutex that can only be locked.
+class stubborn {
+ public:
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+};
+/// Memory that waits until it may go on.
+class slow final : public std::pmr::memory_resource {
+ public:
+  std::atomic<bool> waits = false, is_asked = false;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    is_asked = true;
+    while (waits) std::this_thread::yield();
+    return ::operator new(bytes, std::align_val_t{alignment});
+  }
+  void do_deallocate(void* start, std::size_t, std::size_t alignment) override {
+    ::operator delete(start, std::align_val_t{alignment});
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+using lockings = std::tuple<mutex_locking<stubborn>, mutex_locking<>, thread_cached<>>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_free_waits_for_no_thread_at_the_store, locking, lockings) {
+  slow memory;
+  pool<block, locking, resource_store, fixed_growth<10>, return_empty_chunks<0, 0>> pool{resource_store{&memory}};
+  std::vector<void*> blocks(1000);
+  for (void*& b : blocks) b = pool.allocate();
+  memory.is_asked = false;
+  memory.waits = true;
+  std::thread grower([&] { pool.reserve(pool.capacity() + 1); });
+  while (!memory.is_asked) std::this_thread::yield();
+  for (void* const b : blocks) pool.deallocate(b);
+  memory.waits = false;
+  grower.join();
+  const std::size_t before = pool.capacity();
+  blocks.resize(before + 1);
+  for (void*& b : blocks) b = pool.allocate();  // the last finds none: what the frees left goes back
+  BOOST_TEST(pool.capacity() >= blocks.size());
+  for (void* const b : blocks) pool.deallocate(b);
+}
+
+}  // namespace
