@@ -17,7 +17,7 @@
 
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
-#include "tarn/allocator/detail/zeroed_store.h"
+#include "tarn/allocator/detail/pool/zeroed_store.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"

@@ -1,6 +1,6 @@
 // A store whose regions are all zero, over any other; and an exhaustion policy whose second store gives such regions.
-#ifndef TARN_ALLOCATOR_DETAIL_ZEROED_STORE_H_
-#define TARN_ALLOCATOR_DETAIL_ZEROED_STORE_H_
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_ZEROED_STORE_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_ZEROED_STORE_H_
 
 #include <concepts>
 #include <cstddef>
@@ -61,4 +61,4 @@ struct zeroed_second_store : Exhaustion {
 
 }  // namespace tarn::detail
 
-#endif  // TARN_ALLOCATOR_DETAIL_ZEROED_STORE_H_
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_ZEROED_STORE_H_
