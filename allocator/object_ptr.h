@@ -9,6 +9,8 @@
 
 #include <memory>
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn {
 
 template <class T, class... Policies>

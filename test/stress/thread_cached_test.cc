@@ -230,7 +230,7 @@ void a_pool_keeps_its_magazines_until_it_ends(const contender& c) {
       });
       CHECK(pool->trim() != 0);
       CHECK(pool->capacity() == 0);  // those of threads that ended and the caller's own gave their blocks back
-      if (round == 4) kept = books.bytes - before;
+      if (round == 14) kept = books.bytes - before;
     }
     std::printf("%s: %zu bytes of magazines\n", c.name, books.bytes - before);
     CHECK(kept != 0);

@@ -50,7 +50,6 @@ struct subject {
   std::size_t beside = 0;        // blocks that lie in no chunk, and need no store
   bool keeps_memory = false;     // it asks the store for memory besides its chunks
   bool keeps_blocks = false;     // with each thread
-  bool frees_ask = false;        // there are times when a block given back needs memory
   bool may_return_chunks = true; // so that it has trim() and release()
   failing_store where = failing_store::first;
   bool goes_on = false;       // another store, or a handler, has memory
@@ -78,7 +77,6 @@ subject subject_of(std::string name, decltype(subject::make) make) {
   s.beside = is::beside;
   s.keeps_memory = is::keeps_memory;
   s.keeps_blocks = is::keeps_blocks;
-  s.frees_ask = is::keeps_blocks && !is::returns_chunks;
   s.may_return_chunks = is::may_return_chunks;
   return s;
 }

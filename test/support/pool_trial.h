@@ -140,9 +140,9 @@ inline void try_everything(ledger& book, const subject& s, called_from = {}) {
     }
     const course otherwise = o.says == promise::all_or_nothing ? undisturbed(s, o) : course{};
     fail_each_call(book, s.name, o.name, null_and_exception, [&](const attempt& a) { return try_once(s, o, otherwise, a); });
-    // Those that can ask a store did so here, and it refused.
-    if (asks(o) || (s.frees_ask && o.run == give_all)) CHECK(book.failed(s.name, o.name));
-    if (o.says == promise::never_asks) CHECK(!book.failed(s.name, o.name));
+    // Those that can ask a store did so here, and it refused. A free asks for nothing.
+    if (asks(o)) CHECK(book.failed(s.name, o.name));
+    if (o.says == promise::never_asks || o.run == give_all || o.run == give_all_at_once) CHECK(!book.failed(s.name, o.name));
   }
 }
 

@@ -14,6 +14,7 @@ namespace tarn::detail {
 /// What the record of a span has, as chunk_tree calls it. It lies where its owner puts it.
 template <class Record>
 struct known_span {
+  static constexpr bool is_guarded = false;
   std::byte* first = nullptr;
   std::size_t blocks = 0;  // bytes
   Record* left = nullptr;

@@ -36,6 +36,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   chunk** link_to_it = nullptr;  // in the list of those to carve: the pointer that points to it
   bool from_second = false;      // it belongs to the exhaustion policy's store
 
+  static constexpr bool is_guarded = Traits::guards_records;
   /// Whether the record may be believed: nobody wrote over what lies in front of it.
   bool stands() const noexcept
     requires(Traits::guards_records)

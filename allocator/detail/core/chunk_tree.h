@@ -21,7 +21,7 @@ TARN_STEP bool lies_in(const Chunk& chunk, const void* block, std::size_t extent
 
 /// A chunk whose record may have been overwritten says so itself.
 template <class Chunk>
-concept guarded = requires(const Chunk& c) { c.stands(); };
+inline constexpr bool guarded = Chunk::is_guarded;
 
 /// Which chunk was found to be overwritten.
 template <class Chunk>

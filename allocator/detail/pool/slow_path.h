@@ -103,17 +103,18 @@ struct slow_path {
   static bool reserve(state& s, std::size_t blocks) noexcept {
     if (s.chunks.geometry().extent(blocks) > size_limit) return false;
     attempt one;
+    bool done = false;
     do {
       if constexpr (Traits::in_place) {
         if (blocks <= s.chunks.capacity()) return true;
       } else {
         be_asked(s);
         path::be_listed(s);
-        if (grow_to(s, blocks, one)) return true;
+        done = grow_to(s, blocks, one);
       }
-    } while (!Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
+    } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
     path::tell_of_store(s);
-    return false;
+    return done;
   }
 
   /// The first argument is what deallocate() already has in the first register: the pool object, or the block of a static pool.

@@ -110,11 +110,11 @@ BOOST_AUTO_TEST_CASE(a_region_given_twice_within_one_reserve_is_found) {
   const recording here;
   land memory;
   hardened_over_land<> pool{resource_store{&memory}};
-  memory.next = memory.at(0);  // and then at(0) again
-  BOOST_TEST(!pool.try_reserve(64));
+  memory.next = memory.at(0);  // and then at(0) again, for the table of chunks, without which the pool goes on
+  BOOST_TEST(pool.try_reserve(64));
   BOOST_REQUIRE(told.size() == 1u);
   BOOST_TEST((told[0].kind == misuse_kind::broken_store));
-  BOOST_TEST(pool.capacity() == 0u);
+  BOOST_TEST(pool.capacity() >= 64u);
 }
 
 BOOST_AUTO_TEST_CASE(links_that_are_overwritten_again_and_again_end_each_call) {

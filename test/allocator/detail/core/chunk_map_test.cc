@@ -19,6 +19,7 @@
 namespace {
 
 struct chunk {
+  static constexpr bool is_guarded = false;
   std::byte* first = nullptr;
   std::size_t blocks = 0;
   chunk* left = nullptr;
