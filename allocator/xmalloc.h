@@ -76,7 +76,8 @@ class xallocator {
   [[nodiscard]] static void* allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
     const std::size_t all = detail::multiply(count, bytes);
     void* const block = allocate(all);
-    return block == nullptr ? nullptr : std::memset(block, 0, all);
+    if (block == nullptr || all > detail::size_limit) return nullptr;  // the latter never: g++ 12 warns of memset without it
+    return std::memset(block, 0, all);
   }
 
   /// Returns a block of at least `bytes` bytes with the content of `block`, which ends, unless it is itself returned: it stays
