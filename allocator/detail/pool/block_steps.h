@@ -2,6 +2,7 @@
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_BLOCK_STEPS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_BLOCK_STEPS_H_
 
+#include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -39,7 +40,7 @@ template <class State>
 void report_left_wrong(State& s) noexcept {
   pending_report one;
   {
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    [[maybe_unused]] const auto guard = core_guard(s);  // a signal handler that frees here is refused
     if (!s.chunks.take_left_wrong(one)) return;
   }
   report(s, one);
@@ -55,7 +56,7 @@ template <class State>
 void report_overrun(State& s) noexcept {
   pending_report one;
   {
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    [[maybe_unused]] const auto guard = core_guard(s);
     if (!note_overrun(s, one)) return;
   }
   report(s, one);
