@@ -84,16 +84,8 @@ class pool_resource : public std::pmr::memory_resource {
  protected:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     if (bytes > options_.largest_required_pool_block) [[unlikely]] return allocate_large(bytes, alignment);
-#if TARN_EXCEPTIONS
-    try {
-      return blocks_.allocate(bytes, alignment);
-    } catch (const std::bad_alloc&) {
-      upstream_.rethrow();
-      throw;
-    }
-#else
-    return detail::must_allocate(blocks_, bytes, alignment);
-#endif
+    void* const block = blocks_.try_allocate(bytes, alignment);
+    return block != nullptr ? block : none();
   }
   void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
     if (bytes <= options_.largest_required_pool_block) [[likely]]
@@ -141,8 +133,12 @@ class pool_resource : public std::pmr::memory_resource {
   TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment) {
     upstream_.take();  // from an earlier request, which was met otherwise
     void* const block = blocks_.try_allocate_large(bytes, alignment);
-    if (block == nullptr) upstream_.rethrow();
-    return detail::or_fail(block);
+    return block != nullptr ? block : none();
+  }
+  /// Throws what upstream threw, or std::bad_alloc.
+  TARN_COLD void* none() {
+    upstream_.rethrow();
+    return detail::or_fail(nullptr);
   }
 
   detail::noted_upstream upstream_;

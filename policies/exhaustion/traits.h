@@ -21,6 +21,8 @@ struct exhaustion_traits {
   bool hears_frees = false;                 // freed(blocks): that many blocks were freed
   bool hears_asks = false;                  // asked(): another pool asked this one to trim, which it does next
   bool reclaims = false;  // member(): through which other pools ask this one. retry() is called only after the store refused
+
+  constexpr bool has_second() const noexcept { return extra_chunks != 0; }
 };
 
 }  // namespace tarn

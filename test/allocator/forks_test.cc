@@ -27,22 +27,17 @@
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/locking/group_guard.h"
 #include "tarn/policies/store/resource_store.h"
+#include "tarn/test/support/calling_memory.h"
 #include "tarn/test/support/check.h"
 
 namespace {
 
 using namespace tarn;
+using test::budget;
 
 template <class... Policies>
 using blocks_of_64 = pool<static_size<64>, Policies...>;
 using guarded_pool = blocks_of_64<mutex_locking<>>;
-
-/// Ends the program where something waits for ever.
-class deadline {
- public:
-  deadline() { alarm(300); }
-  ~deadline() { alarm(0); }
-};
 
 /// Forks; returns whether the child's body was true, and it ended by itself.
 template <class Body>
@@ -98,7 +93,7 @@ struct handlers {
 struct crew;
 
 BOOST_AUTO_TEST_CASE(handlers_may_use_pools_whenever_they_were_registered) {
-  const deadline patience;
+  const test::alarm_clock patience(300);
   guarded_pool known;
   blocks_of_64<thread_cached<>, reclaim_and_retry<>> cached;
   blocks_of_64<grouped_locking<crew, std::mutex>> grouped;
@@ -136,7 +131,7 @@ BOOST_AUTO_TEST_CASE(handlers_may_use_pools_whenever_they_were_registered) {
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_may_lock_what_a_thread_holds_while_it_allocates) {
-  const deadline patience;
+  const test::alarm_clock patience(300);
   guarded_pool pool;
   pool.reserve(1);
   std::mutex registry;
@@ -156,21 +151,6 @@ BOOST_AUTO_TEST_CASE(a_handler_may_lock_what_a_thread_holds_while_it_allocates) 
 
 // ---- stores ---------------------------------------------------------------------------------------------------------
 
-/// Calls something whenever it is asked for memory.
-class calling_resource final : public std::pmr::memory_resource {
- public:
-  std::function<void()> on_allocate;
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    if (on_allocate) on_allocate();
-    return ::operator new(bytes, std::align_val_t{alignment});
-  }
-  void do_deallocate(void* start, std::size_t, std::size_t alignment) override {
-    ::operator delete(start, std::align_val_t{alignment});
-  }
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-};
 template <class Locking>
 using growing = blocks_of_64<Locking, resource_store, fixed_growth<4>>;
 
@@ -192,8 +172,8 @@ using with_store = std::tuple<mutex_locking<>, mutex_locking<std::mutex>, mutex_
 
 // Thread 1 is at the store and waits for a mutex. Thread 2 holds that, and waits to grow its pool until the fork is over.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_a_store_that_waits_for_who_waits_for_the_fork, locking, with_store) {
-  const deadline patience;
-  calling_resource memory;
+  const test::alarm_clock patience(300);
+  budget memory(1 << 20);
   growing<locking> at_work{resource_store{&memory}};
   other_growing<locking> waiting{resource_store{&memory}};
   blocks_of_64<typename apart<locking>::type, resource_store, reclaim_and_retry<>> asked{resource_store{&memory}};
@@ -229,8 +209,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_a_store_that_waits_for_who_waits_for
 
 // A third thread waits for the growth of the pool whose store is at work: it, too, must not keep the fork waiting.
 BOOST_AUTO_TEST_CASE(a_fork_passes_threads_that_wait_to_grow) {
-  const deadline patience;
-  calling_resource memory;
+  const test::alarm_clock patience(300);
+  budget memory(1 << 20);
   growing<mutex_locking<>> pool{resource_store{&memory}};
   std::atomic<bool> is_at_store = false, may_go = false;
   memory.on_allocate = [&] {
@@ -253,8 +233,8 @@ BOOST_AUTO_TEST_CASE(a_fork_passes_threads_that_wait_to_grow) {
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_store_may_fork, locking, with_store) {
-  const deadline patience;
-  calling_resource memory, inner;
+  const test::alarm_clock patience(300);
+  budget memory(1 << 20), inner(1 << 20);
   growing<locking> pool{resource_store{&memory}};
   other_growing<locking> other{resource_store{&inner}};
   other.reserve(1);
@@ -280,8 +260,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_store_may_fork, locking, with_store) {
 }
 
 BOOST_AUTO_TEST_CASE(two_threads_may_fork_at_once) {
-  const deadline patience;
-  calling_resource memory;
+  const test::alarm_clock patience(300);
+  budget memory(1 << 20);
   growing<mutex_locking<>> pool{resource_store{&memory}};
   std::barrier step(2);
   std::atomic<int> good = 0;
@@ -328,7 +308,7 @@ class sleepers {
 };
 
 BOOST_AUTO_TEST_CASE(a_child_has_the_blocks_that_lay_in_threads_that_are_gone) {
-  const deadline patience;
+  const test::alarm_clock patience(300);
   blocks_of_64<thread_cached<>, fixed_growth<4096>> pool;
   pool.reserve(1);
   const std::size_t capacity = pool.capacity();
@@ -346,7 +326,7 @@ BOOST_AUTO_TEST_CASE(a_child_has_the_blocks_that_lay_in_threads_that_are_gone) {
 
 // Numbers of the parent's threads are free in the child: a thousand generations don't use them up.
 BOOST_AUTO_TEST_CASE(a_childs_threads_get_the_lowest_numbers) {
-  const deadline patience;
+  const test::alarm_clock patience(300);
   blocks_of_64<thread_cached<>> pool;
   const sleepers threads(pool, 20, 1);
   BOOST_TEST(child_can([&] {
@@ -361,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_childs_threads_get_the_lowest_numbers) {
 
 // The child's thread isn't the one that locked them in the parent, for a mutex that looks.
 BOOST_AUTO_TEST_CASE(a_child_can_use_a_pool_with_a_recursive_mutex) {
-  const deadline patience;
+  const test::alarm_clock patience(300);
   blocks_of_64<mutex_locking<std::recursive_mutex>> pool;
   pool.reserve(1);
   BOOST_TEST(child_can([&] {
@@ -373,7 +353,7 @@ BOOST_AUTO_TEST_CASE(a_child_can_use_a_pool_with_a_recursive_mutex) {
 
 // A fork waits for each mutex once, however many threads use pools without a pause.
 BOOST_AUTO_TEST_CASE(forks_end_while_many_threads_use_pools_without_a_pause) {
-  const deadline patience;
+  const test::alarm_clock patience(300);
   std::array<guarded_pool, 16> pools;
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;

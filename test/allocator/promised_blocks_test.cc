@@ -13,33 +13,30 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/store/resource_store.h"
+#include "tarn/test/support/calling_memory.h"
 #include "tarn/test/support/check.h"
+#include "tarn/test/support/upstream.h"
 
 namespace {
 
 using namespace tarn;
 using block = static_size<64>;
 
-/// It can be told to refuse, or to refuse all but one size. Counts its calls, and those made while `is_freeing`.
-class moody final : public std::pmr::memory_resource {
+/// It has regions of one size only.
+class of_one_size final : public std::pmr::memory_resource {
  public:
-  bool refuses = false;
   std::size_t only = 0;  // bytes; 0: any
-  std::atomic<bool> is_freeing = false;
-  std::size_t asked = 0, refused = 0, asked_by_frees = 0;
+  std::size_t refused = 0;
 
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    ++asked;
-    asked_by_frees += is_freeing;
-    if (refuses || (only != 0 && bytes != only)) {
+    if (only != 0 && bytes != only) {
       ++refused;
       throw std::bad_alloc();
     }
     return ::operator new(bytes, std::align_val_t{alignment});
   }
   void do_deallocate(void* start, std::size_t, std::size_t alignment) override {
-    asked_by_frees += is_freeing;
     ::operator delete(start, std::align_val_t{alignment});
   }
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
@@ -74,14 +71,14 @@ using with_caches =
 using all_policies = decltype(std::tuple_cat(without_caches(), with_caches()));
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_reserve_serves_every_block_that_it_has, policies, all_policies) {
-  moody first;
-  first.refuses = true;
+  test::upstream first;
+  first.fail(1, test::failing::for_ever);
   typename policies::behind_a_resource pool{resource_store{&first}};
   BOOST_TEST(all_of(pool) == 1000u);
 }
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_array_serves_every_block_while_the_second_store_refuses, policies, without_caches) {
-  moody memory;
-  memory.refuses = true;
+  test::upstream memory;
+  memory.fail(1, test::failing::for_ever);
   typename policies::before_a_resource pool{typename policies::second{resource_store{&memory}}};
   BOOST_TEST(pool.capacity() == 100u);
   BOOST_TEST(all_of(pool) == 100u);
@@ -106,16 +103,16 @@ BOOST_AUTO_TEST_CASE(an_array_is_used_again_while_a_block_of_the_second_store_is
   pool.deallocate(kept);
 }
 BOOST_AUTO_TEST_CASE(a_cap_counts_the_blocks_of_its_own_store) {
-  moody first, second;
+  test::upstream first, second;
   using fall = fall_back_to<resource_store, fixed_growth<100>>;
   pool<block, fixed_growth<100, 1000>, resource_store, fall> pool{resource_store{&first}, fall{resource_store{&second}}};
-  first.refuses = true;
+  first.fail(1, test::failing::for_ever);
   pool.reserve(1000);
-  BOOST_TEST(second.asked == 10u);
-  first.refuses = false;
-  first.asked = 0;
+  BOOST_TEST(second.calls() == 10u);
+  first.fail(1, test::failing::never);
+  const std::size_t before = first.calls();
   pool.reserve(2000);
-  BOOST_TEST(first.asked == 10u);
+  BOOST_TEST(first.calls() - before == 10u);
 }
 
 /// Chunks can be had, and nothing else; later all.
@@ -127,11 +124,11 @@ struct of_many_chunks<with<Policies...>> {
 };
 using that_look_up = std::tuple<with<checked>, with<hardened>, with<page_local_reuse<>>, with<checked, page_local_reuse<>>>;
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_pool_without_memory_for_its_table_finds_its_chunks, policies, that_look_up) {
-  moody memory;
+  of_one_size memory;
   typename of_many_chunks<policies>::type pool{resource_store{&memory}};
   std::vector<void*> blocks(500);
   {
-    moody one;
+    of_one_size one;
     typename of_many_chunks<policies>::type other{resource_store{&one}};
     std::size_t bytes = 0;
     for (std::size_t size = 600; bytes == 0; ++size) {
@@ -158,16 +155,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_pool_without_memory_for_its_table_finds_its_chun
 // ---- frees ------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_thread_that_only_frees_asks_no_store) {
-  moody memory;
+  test::upstream memory;
   pool<block, thread_cached<>, resource_store> pool{resource_store{&memory}};
   std::vector<void*> blocks(20'000);
   for (void*& b : blocks) b = pool.allocate();
-  memory.is_freeing = true;
+  const std::size_t calls = memory.calls(), bytes = memory.bytes();
   std::thread([&] {
     for (void* const b : blocks) pool.deallocate(b);
   }).join();
-  memory.is_freeing = false;
-  BOOST_TEST(memory.asked_by_frees == 0u);
+  BOOST_TEST(memory.calls() == calls);
+  BOOST_TEST(memory.bytes() == bytes);
 }
 
 /// A mutex that can only be locked.
@@ -179,34 +176,23 @@ class stubborn {
  private:
   std::mutex mutex_;
 };
-/// Memory that waits until it may go on.
-class slow final : public std::pmr::memory_resource {
- public:
-  std::atomic<bool> waits = false, is_asked = false;
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    is_asked = true;
-    while (waits) std::this_thread::yield();
-    return ::operator new(bytes, std::align_val_t{alignment});
-  }
-  void do_deallocate(void* start, std::size_t, std::size_t alignment) override {
-    ::operator delete(start, std::align_val_t{alignment});
-  }
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-};
 using lockings = std::tuple<mutex_locking<stubborn>, mutex_locking<>, thread_cached<>>;
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_free_waits_for_no_thread_at_the_store, locking, lockings) {
-  slow memory;
+  test::budget memory(1 << 20);
+  std::atomic<bool> waits = false, is_asked = false;
+  memory.on_allocate = [&] {
+    is_asked = true;
+    while (waits) std::this_thread::yield();
+  };
   pool<block, locking, resource_store, fixed_growth<10>, return_empty_chunks<0, 0>> pool{resource_store{&memory}};
   std::vector<void*> blocks(1000);
   for (void*& b : blocks) b = pool.allocate();
-  memory.is_asked = false;
-  memory.waits = true;
+  is_asked = false;
+  waits = true;
   std::thread grower([&] { pool.reserve(pool.capacity() + 1); });
-  while (!memory.is_asked) std::this_thread::yield();
+  while (!is_asked) std::this_thread::yield();
   for (void* const b : blocks) pool.deallocate(b);
-  memory.waits = false;
+  waits = false;
   grower.join();
   const std::size_t before = pool.capacity();
   blocks.resize(before + 1);

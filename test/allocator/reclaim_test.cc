@@ -28,47 +28,13 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/locking/group_guard.h"
 #include "tarn/policies/store/resource_store.h"
+#include "tarn/test/support/calling_memory.h"
 #include "tarn/test/support/check.h"
 
 namespace {
 
 using namespace tarn;
-
-/// Memory that is short, for many threads. It can be told to call something whenever it gives or takes a region.
-class budget final : public std::pmr::memory_resource {
- public:
-  explicit budget(std::size_t bytes) : left_(static_cast<long>(bytes)) {}
-  std::size_t refused() const noexcept { return refused_; }
-  std::size_t given_back() const noexcept { return given_back_; }
-  long left() const noexcept { return left_; }
-  void add(long bytes) noexcept { left_ += bytes; }
-
-  std::function<void()> on_allocate;
-  std::function<void(std::size_t)> on_deallocate;  // bytes
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    if (on_allocate) on_allocate();
-    const long size = static_cast<long>(bytes);
-    if (left_.fetch_sub(size) < size) {
-      left_ += size;
-      ++refused_;
-      throw std::bad_alloc();
-    }
-    return ::operator new(bytes, std::align_val_t{alignment});
-  }
-  void do_deallocate(void* start, std::size_t bytes, std::size_t alignment) override {
-    ::operator delete(start, std::align_val_t{alignment});
-    ++given_back_;
-    left_ += static_cast<long>(bytes);
-    if (on_deallocate) on_deallocate(bytes);
-  }
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-
-  std::atomic<long> left_;
-  std::atomic<std::size_t> refused_ = 0;
-  std::atomic<std::size_t> given_back_ = 0;
-};
+using test::budget;
 
 struct crew;
 
@@ -258,15 +224,8 @@ BOOST_AUTO_TEST_CASE(under_a_group_guard_pools_of_the_group_are_asked_and_others
 
 // ---- user code --------------------------------------------------------------------------------------------------------------
 
-/// Ends the program where something waits for ever: each case needs seconds.
-class deadline {
- public:
-  deadline() { alarm(600); }
-  ~deadline() { alarm(0); }
-};
-
 BOOST_AUTO_TEST_CASE(a_store_may_ask_while_its_pool_grows_and_that_pool_stays_alone) {
-  const deadline patience;
+  const test::alarm_clock patience(600);
   budget memory(1 << 20), inner(1 << 20);
   const auto grow = [&]<class Locking>(std::type_identity<Locking>) {
     asked<0, Locking> other{resource_store{&inner}};
@@ -295,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_store_may_ask_while_its_pool_grows_and_that_pool_stays_al
 }
 
 BOOST_AUTO_TEST_CASE(stores_are_called_with_the_register_unlocked) {
-  const deadline patience;
+  const test::alarm_clock patience(600);
   budget memory(1 << 20), inner(1 << 20);
   asked<0, mutex_locking<>> pool{resource_store{&memory}};
   pool.reserve(30);
@@ -393,7 +352,7 @@ BOOST_AUTO_TEST_CASE(a_pool_that_ends_is_not_asked_while_it_looks_for_leaks) {
 
 BOOST_AUTO_TEST_CASE(pools_come_and_go_while_they_are_asked) {
   constexpr int lives = 200;
-  const deadline patience;
+  const test::alarm_clock patience(600);
   budget memory(1 << 24);
   std::atomic<bool> stop = false;
   std::atomic<std::size_t> bytes = 0, rounds = 0;
@@ -424,7 +383,7 @@ BOOST_AUTO_TEST_CASE(pools_come_and_go_while_they_are_asked) {
 }
 
 BOOST_AUTO_TEST_CASE(threads_that_all_ran_dry_ask_each_other_and_nobody_hangs) {
-  const deadline patience;
+  const test::alarm_clock patience(600);
   using thrifty = asked<0, mutex_locking<>>;
   const std::size_t chunk = chunk_bytes<thrifty>();
   budget memory(24 * chunk);
@@ -467,7 +426,7 @@ BOOST_AUTO_TEST_CASE(threads_that_all_ran_dry_ask_each_other_and_nobody_hangs) {
 }
 
 BOOST_AUTO_TEST_CASE(a_child_can_reclaim_although_others_were_at_it_when_it_was_forked) {
-  const deadline patience;
+  const test::alarm_clock patience(600);
   using pool_type = asked<0, mutex_locking<>>;
   budget memory(1 << 20);
   std::optional<pool_type> pool{std::in_place, resource_store{&memory}};

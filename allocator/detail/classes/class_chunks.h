@@ -28,14 +28,14 @@ namespace tarn::detail {
 
 /// Whether granules lie a multiple of their size apart, wherever the first is: the only region is the array or the buffer.
 template <class Store, class Exhaustion>
-inline constexpr bool in_one_region = Store::traits.bounded && !has_second<Exhaustion>;
+inline constexpr bool in_one_region = Store::traits.bounded && !Exhaustion::traits.has_second();
 
 template <class Store, class Exhaustion, class Locking>
 class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
  public:
   static constexpr bool tagged = false;
   static constexpr std::size_t large_prefix = 0;
-  using exhaustion = std::conditional_t<has_second<Exhaustion>,
+  using exhaustion = std::conditional_t<Exhaustion::traits.has_second(),
                                         second_of_owner<owner_stores<Store, Exhaustion, Locking>, Exhaustion>, Exhaustion>;
 
   template <class Values>
@@ -45,7 +45,7 @@ class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
 
   /// The exhaustion policy of a class.
   constexpr exhaustion exhaustion_of(const Exhaustion& own, class_pools) noexcept {
-    if constexpr (has_second<Exhaustion>) return exhaustion(this);
+    if constexpr (Exhaustion::traits.has_second()) return exhaustion(this);
     else return own;
   }
 
@@ -105,7 +105,7 @@ class tagged_chunks {
   /// The exhaustion policy of a class.
   constexpr exhaustion exhaustion_of([[maybe_unused]] const Exhaustion& own, [[maybe_unused]] class_pools classes) noexcept {
     if constexpr (Exhaustion::traits.reclaims) return exhaustion{own, classes};
-    else if constexpr (has_second<Exhaustion>) return exhaustion{};
+    else if constexpr (Exhaustion::traits.has_second()) return exhaustion{};
     else return own;
   }
 

@@ -77,8 +77,7 @@ struct class_reclaim {
         one.asked_siblings = true;
         if (siblings_.trim() != 0) return true;
       }
-      if constexpr (Exhaustion::traits.keeps_attempt) return asks_.retry(bytes, one.own);
-      else return asks_.retry(bytes);
+      return looks_again(asks_, bytes, one.own);
     }
 
    private:
@@ -90,23 +89,21 @@ struct class_reclaim {
   class_pools classes;
 };
 
-template <class Exhaustion>
-inline constexpr bool has_second = Exhaustion::traits.extra_chunks != 0;
 /// Whether blocks beyond those of the first store come one by one, from a store without an end.
 template <class Exhaustion>
-inline constexpr bool has_endless_second = has_second<Exhaustion> && !Exhaustion::traits.store_is_bounded;
+inline constexpr bool has_endless_second = Exhaustion::traits.has_second() && !Exhaustion::traits.store_is_bounded;
 
 /// The exhaustion policy of the granules, whose endless stores are those of Stores. An array has nothing for other pools.
 template <class Store, class Exhaustion, class Stores>
 using exhaustion_of_granules =
     std::conditional_t<Exhaustion::traits.reclaims && !Store::traits.bounded, granules_reclaim<Exhaustion>,
                        std::conditional_t<has_endless_second<Exhaustion>, second_of_owner<Stores, Exhaustion>,
-                                          std::conditional_t<has_second<Exhaustion>, Exhaustion, report_exhaustion>>>;
+                                          std::conditional_t<Exhaustion::traits.has_second(), Exhaustion, report_exhaustion>>>;
 
 /// The exhaustion policy of a class that takes granules.
 template <class Exhaustion>
 using exhaustion_of_class = std::conditional_t<Exhaustion::traits.reclaims, class_reclaim<Exhaustion>,
-                                               std::conditional_t<has_second<Exhaustion>, report_exhaustion, Exhaustion>>;
+                                               std::conditional_t<Exhaustion::traits.has_second(), report_exhaustion, Exhaustion>>;
 
 /// Exhaustion for malloc's functions: where the pool gives up, it says so in errno.
 template <class Exhaustion>

@@ -113,7 +113,7 @@ struct second_store_of {
   };
 };
 template <class Exhaustion>
-  requires(Exhaustion::traits.extra_chunks != 0)
+  requires(Exhaustion::traits.has_second())
 struct second_store_of<Exhaustion> {
   using type = typename Exhaustion::template state<owner_traits>;
 };
@@ -122,7 +122,7 @@ struct second_store_of<Exhaustion> {
 template <class Store, class Exhaustion, class Locking>
 class owner_stores {
  public:
-  static constexpr bool has_second = Exhaustion::traits.extra_chunks != 0;
+  static constexpr bool has_second = Exhaustion::traits.has_second();
 
   template <class Values>
   constexpr explicit owner_stores(const Values& values) noexcept

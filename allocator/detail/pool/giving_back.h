@@ -85,9 +85,9 @@ template <class State>
 void return_surplus(State& s) noexcept {
   return_chunks(s, [](State& its) { return unlink_surplus(its, its.chunks.keep()); });
 }
+/// Whether the growth guard can be had, or not, without waiting for another thread.
 template <class State>
-inline constexpr bool frees_can_wait =
-    !State::is_confined && State::traits::locking::traits.can_wait && !State::traits::locking::traits.can_try;
+inline constexpr bool need_not_wait = State::is_confined || State::traits::locking::traits.can_try;
 /// Called by a free, which waits for no other thread: if one is at the store, they stay until the next time; under a mutex that
 /// can't be tried, until an allocation finds no block.
 template <class State>
@@ -95,7 +95,7 @@ TARN_COLD void give_surplus_back(State& s) noexcept {
   if constexpr (State::traits::retention::traits.returns_chunks) {
     if constexpr (State::traits::locking::traits.can_try) {
       if (const auto growing = try_growth_guard(s)) return_surplus(s);
-    } else if constexpr (!frees_can_wait<State>) {
+    } else if constexpr (need_not_wait<State>) {
       [[maybe_unused]] const auto growing = growth_guard(s);
       return_surplus(s);
     }
@@ -104,7 +104,7 @@ TARN_COLD void give_surplus_back(State& s) noexcept {
 /// Called with the growth guard held.
 template <class State>
 TARN_STEP void return_surplus_of_frees(State& s) noexcept {
-  if constexpr (State::traits::retention::traits.returns_chunks && frees_can_wait<State>) return_surplus(s);
+  if constexpr (State::traits::retention::traits.returns_chunks && !need_not_wait<State>) return_surplus(s);
 }
 
 /// As trim(), called by another pool's thread, which must not wait.
@@ -125,8 +125,8 @@ trimmed trim_if_idle(State& s) noexcept {
 }
 /// Whether other pools may ask this one: it can be trimmed without waiting.
 template <class State>
-inline constexpr bool can_be_asked = State::traits::reclaims && State::traits::may_return_chunks &&
-                                     (State::is_confined || State::traits::locking::traits.can_try);
+inline constexpr bool can_be_asked =
+    State::traits::reclaims && State::traits::may_return_chunks && need_not_wait<State>;
 
 /// Called before the pool's store is. From now on other pools may ask this one, if the exhaustion policy says so.
 template <class State>

@@ -67,12 +67,12 @@ class fresh_chunks {
 /// Whether a region overlaps nothing of the pool, if a checking policy looks. One that does is left alone: it may belong to
 /// another pool.
 template <class State>
-bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region,
+bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment,
             [[maybe_unused]] const fresh_chunks<State>& fresh) noexcept {
   if constexpr (State::traits::checking::traits.refuses) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     if (s.chunks.overlaps(region) || fresh.overlap(region) || s.supply.own_overlaps(region)) {
-      s.supply.note_broken(region, State::traits::chunk_alignment(s.chunks.geometry()));
+      s.supply.note_broken(region, alignment);
       return false;
     }
   }
@@ -82,15 +82,16 @@ bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region,
 /// Makes the record of a chunk in the region supplied, or returns null. The chunk isn't part of the pool yet.
 template <class State>
 typename State::chunk* make_chunk(State& s, supplied got, const fresh_chunks<State>& fresh) noexcept {
-  if (!got || !is_new(s, got.region, fresh)) return nullptr;
-  return s.chunks.make(got.region, State::traits::layout::blocks_in(got.region.bytes, got.at_most, s.chunks.geometry()));
+  const auto& g = s.chunks.geometry();
+  if (!got || !is_new(s, got.region, State::traits::chunk_alignment(g), fresh)) return nullptr;
+  return s.chunks.make(got.region, State::traits::layout::blocks_in(got.region.bytes, got.at_most, g));
 }
 
 /// A fresh chunk that isn't part of the pool yet. Null: growth or the store refused, and nothing has changed. `last` and
 /// `more`: blocks in the newest, and in all, of the chunks that were fetched before and not adopted.
 template <class State>
 typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more, attempt_at<State>& one,
-                                   const fresh_chunks<State>& fresh = {}) noexcept {
+                                   const fresh_chunks<State>& fresh) noexcept {
   const chunk_request request = [&] {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     return s.chunks.next(last, more - s.supply.blocks_of_second());
@@ -108,27 +109,22 @@ typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more,
   }
 }
 
-/// Gives the chunk map and the locking policy memory to adopt a list of fresh chunks or, if null, to continue. The map does
+/// Gives the chunk map and the locking policy memory to adopt fresh chunks or, if there are none, to continue. The map does
 /// without if the store refuses: then it finds chunks in its tree. Returns whether the locking policy has what it needs.
 template <class State>
-bool top_up(State& s, const typename State::chunk* fresh) noexcept {
+bool top_up(State& s, const fresh_chunks<State>& fresh = {}) noexcept {
   const auto lacking_in_map = [&] {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return s.chunks.shortage(fresh);
+    return s.chunks.shortage(fresh.first());
   };
-  const auto is_ours = [&](memory region) {
-    if constexpr (State::traits::checking::traits.refuses)
-      for (const auto* c = fresh; c != nullptr; c = c->next)
-        if (overlap(c->region, region)) return s.supply.note_broken(region, cache_line), true;
-    return !is_new(s, region, fresh_chunks<State>());
-  };
+  const auto is_ours = [&](memory region) { return !is_new(s, region, cache_line, fresh); };
   while (const std::size_t bytes = lacking_in_map()) {
     const memory got = s.supply.fetch_own(bytes, is_ours);
     if (!got) break;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.chunks.supply(got);
   }
-  while (const std::size_t bytes = s.locking.shortage(s, fresh)) {
+  while (const std::size_t bytes = s.locking.shortage(s, fresh.first())) {
     const memory got = s.supply.fetch_own(bytes, is_ours);
     s.locking.supply(s, got);
     if (!got) return false;
@@ -138,14 +134,14 @@ bool top_up(State& s, const typename State::chunk* fresh) noexcept {
 
 /// Adopts all fresh chunks, or none: then they go back.
 template <class State, class Counts>
-bool adopt_all(State& s, typename State::chunk* fresh, attempt_at<State>& one, Counts before) noexcept {
+bool adopt_all(State& s, const fresh_chunks<State>& fresh, attempt_at<State>& one, Counts before) noexcept {
   if (!top_up(s, fresh)) {
-    give_back(s, fresh);
+    give_back(s, fresh.first());
     s.supply.restore_second(before);
     one.store_refused = true;
     return false;
   }
-  for (auto *c = fresh, *next = c; c != nullptr; c = next) {
+  for (auto *c = fresh.first(), *next = c; c != nullptr; c = next) {
     next = c->next;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.locking.adopt(s, *c);
@@ -158,8 +154,11 @@ bool adopt_all(State& s, typename State::chunk* fresh, attempt_at<State>& one, C
 template <class State>
 bool grow(State& s, attempt_at<State>& one) noexcept {
   const auto before = s.supply.second();
-  auto* const c = fetch_chunk(s, 0, 0, one);
-  return c != nullptr && adopt_all(s, c, one, before);
+  fresh_chunks<State> fresh;
+  auto* const c = fetch_chunk(s, 0, 0, one, fresh);
+  if (c == nullptr) return false;
+  fresh.push(*c, s.chunks.geometry());
+  return adopt_all(s, fresh, one, before);
 }
 
 /// Gets chunks until there are at least that many blocks, or gets none. Takes the growth guard.
@@ -181,9 +180,9 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
     fresh.push(*c, s.chunks.geometry());
   }
   if (fresh.first() == nullptr) return true;
-  if (!adopt_all(s, fresh.first(), one, before)) return false;
+  if (!adopt_all(s, fresh, one, before)) return false;
   s.locking.expect(more);
-  top_up(s, nullptr);  // if this fails, the next operations top up themselves
+  top_up(s);  // if this fails, the next operations top up themselves
   return true;
 }
 
@@ -191,7 +190,7 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
 template <class State>
 TARN_COLD void feed(State& s) noexcept {
   if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try) {
-    if (const auto growing = try_growth_guard(s)) top_up(s, nullptr);
+    if (const auto growing = try_growth_guard(s)) top_up(s);
   }
 }
 

@@ -71,7 +71,7 @@ struct slow_path {
         [[maybe_unused]] const auto growing = growth_guard(s);
         return_surplus_of_frees(s);
         do {
-          top_up(s, nullptr);
+          top_up(s);
           block = path::take_slow(s, seen);
         } while (block == nullptr && grow(s, one));
       } while (block == nullptr && retry(s, one));

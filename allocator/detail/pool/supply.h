@@ -35,6 +35,13 @@ struct attempt_of<State, true> {
   using type = typename State::attempt;
 };
 
+/// Whether an exhaustion policy wants to look again.
+template <class State, class Own>
+bool looks_again(State& state, std::size_t bytes, [[maybe_unused]] Own& own) noexcept {
+  if constexpr (std::is_same_v<Own, no_attempt>) return state.retry(bytes);
+  else return state.retry(bytes, own);
+}
+
 /// For a pool whose blocks exist from the start.
 struct no_source {
   template <class Store>
@@ -60,7 +67,7 @@ class supply {
   static constexpr bool looks = Traits::checking::traits.refuses;
 
  public:
-  static constexpr bool has_second = Traits::exhaustion::traits.extra_chunks != 0;
+  static constexpr bool has_second = Traits::exhaustion::traits.has_second();
 
   template <class Values>
   TARN_STEP constexpr explicit supply(const Values& values) noexcept(Values::nothrow)
@@ -144,8 +151,7 @@ class supply {
   /// Whether to look again. Called with nothing held.
   TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
     if (Traits::reclaims && !one.store_refused) return false;
-    if constexpr (!Traits::exhaustion::traits.keeps_attempt) return exhaustion_.retry(bytes);
-    else return exhaustion_.retry(bytes, one.own);
+    return looks_again(exhaustion_, bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
   /// Another pool asked this one to trim. Called under the growth guard, before it does.

@@ -11,6 +11,18 @@
 
 namespace tarn::detail {
 
+/// \tparam Base    what gives regions: the source of a store, or the state of an exhaustion policy
+/// \tparam Zeroed  they are zero already
+template <class Base, bool Zeroed = false>
+struct zeroing : Base {
+  using Base::Base;
+  memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+    const memory region = Base::acquire(bytes, alignment);
+    if (!Zeroed && region) std::memset(region.start, 0, region.bytes);
+    return region;
+  }
+};
+
 template <class Store>
 struct zeroed_store : Store {
   static constexpr auto traits = Store::traits.wrapped();  // nothing would zero an array in the pool
@@ -21,22 +33,11 @@ struct zeroed_store : Store {
   constexpr explicit zeroed_store(const Store& store) noexcept : Store(store) {}
 
   template <class Traits>
-  class source : public Store::template source<Traits> {
-    using base = typename Store::template source<Traits>;
-
-   public:
-    constexpr explicit source(const zeroed_store& store) noexcept : base(store) {}
-    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      const memory region = base::acquire(bytes, alignment);
-      if constexpr (!Store::traits.zeroed)
-        if (region) std::memset(region.start, 0, region.bytes);
-      return region;
-    }
-  };
+  using source = zeroing<typename Store::template source<Traits>, Store::traits.zeroed>;
 };
 
 template <class P>
-concept has_second_store = policy_on<P, axis::exhaustion> && P::traits.extra_chunks != 0;
+concept has_second_store = policy_on<P, axis::exhaustion> && P::traits.has_second();
 
 template <class Exhaustion>
 struct zeroed_second_store : Exhaustion {
@@ -46,17 +47,7 @@ struct zeroed_second_store : Exhaustion {
   constexpr explicit zeroed_second_store(const Exhaustion& policy) noexcept : Exhaustion(policy) {}
 
   template <class Traits>
-  class state : public Exhaustion::template state<Traits> {
-    using base = typename Exhaustion::template state<Traits>;
-
-   public:
-    constexpr explicit state(const zeroed_second_store& policy) noexcept : base(policy) {}
-    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      const memory region = base::acquire(bytes, alignment);
-      if (region) std::memset(region.start, 0, region.bytes);
-      return region;
-    }
-  };
+  using state = zeroing<typename Exhaustion::template state<Traits>>;
 };
 
 }  // namespace tarn::detail
