@@ -10,6 +10,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn::detail {
 
@@ -87,6 +88,12 @@ struct pool_traits {
   /// Whether the list holds every free block that was ever carved: it can then be rebuilt from the blocks known to be free.
   static constexpr bool list_holds_all =
       !Reuse::traits.sees_empty_chunks && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list;
+
+  /// Whether a null that is freed may enter the list, which drops it: a hit needn't ask.
+  static constexpr bool takes_null = Reuse::traits.drops_null && !Locking::traits.keeps_blocks &&
+                                     !Locking::traits.own_free_list && !Exhaustion::traits.hears_frees &&
+                                     !Checking::traits.refuses && !Checking::traits.samples &&
+                                     !Statistics::traits.hears_blocks && !memory_tools::active;
 
   static constexpr bool hears_frees = Exhaustion::traits.hears_frees;
   static constexpr bool reclaims = Exhaustion::traits.reclaims;
