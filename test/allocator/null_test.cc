@@ -2,9 +2,13 @@
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/test.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
 #include <new>
+#include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "tarn/allocator/containers.h"
@@ -93,7 +97,51 @@ void check_resource(called_from = {}) {
       [&] { resource.deallocate(resource.allocate(40, 8), 40, 8); });
 }
 
+/// Nulls between blocks, alone and in batches, wherever blocks wait and move to: each block comes back once, no null does.
+template <class... Policies>
+void check_everywhere(called_from = {}) {
+  constexpr std::size_t n = 3000;
+  pool<Policies...> pool;
+  std::vector<void*> blocks(n), others(n);
+  for (int i = 0; i < 700; ++i) pool.deallocate(nullptr);
+  pool.allocate_batch(blocks);
+  const std::size_t capacity = pool.capacity();
+  for (const std::size_t step : {1, 2, 3, 61, 64, 65}) {
+    for (std::size_t i = 0; i != n / 2; ++i) {
+      pool.deallocate(blocks[i]);
+      if (i % step == 0) pool.deallocate(nullptr);
+    }
+    std::vector<void*> rest(blocks.begin() + n / 2, blocks.end());
+    for (std::size_t i = 0; i < rest.size(); i += step + 1) rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(i), nullptr);
+    pool.deallocate_batch(rest);
+    for (std::size_t i = 0; i != n / 2; ++i) REQUIRE((others[i] = pool.try_allocate()) != nullptr);
+    REQUIRE(pool.try_allocate_batch(std::span(others).subspan(n / 2)) == n - n / 2);
+    std::ranges::sort(others);
+    CHECK(others.front() != nullptr);
+    CHECK((std::ranges::adjacent_find(others) == others.end()));
+    CHECK(std::ranges::all_of(others, [&](const void* block) { return pool.owns(block); }));
+    CHECK(pool.capacity() == capacity);
+    blocks = others;
+    std::ranges::shuffle(blocks, std::mt19937(1));
+  }
+  for (std::size_t i = 0; i != n; ++i) {
+    pool.deallocate(blocks[i]);
+    pool.deallocate(nullptr);
+  }
+  pool.trim();
+  CHECK(pool.capacity() == 0u);
+}
+
 BOOST_AUTO_TEST_SUITE(null)
+
+BOOST_AUTO_TEST_CASE(between_blocks) {
+  check_everywhere<static_size<64>>();
+  check_everywhere<static_size<16>, batch_reuse<prefetch::on_free, 128>>();
+  check_everywhere<static_size<256>, page_local_reuse<>>();
+  check_everywhere<static_size<64>, lifo_reuse<>>();
+  check_everywhere<static_size<64>, thread_cached<>>();
+  check_everywhere<static_size<64>, page_local_reuse<>, deferred_checking>();
+}
 
 BOOST_AUTO_TEST_CASE(pools_of_sizes) {
   check_size_classes<size_class_pool<resource_store>>();
