@@ -61,11 +61,12 @@ struct with {
   using behind_a_resource = pool<block, resource_store, reserve, Policies...>;
   using second = fall_back_to<resource_store>;
   using before_a_resource = pool<block, static_array_store<100>, second, Policies...>;
+  using in_two_arrays = pool<block, static_array_store<100>, fall_back_to<static_array_store<50>>, Policies...>;
 };
 using without_caches =
     std::tuple<with<>, with<mutex_locking<>>, with<mutex_locking<>, lifo_reuse<>>, with<page_local_reuse<>>, with<hardened>,
                with<checked>, with<hardened, page_local_reuse<>>, with<checked, mutex_locking<>, page_local_reuse<>>,
-               with<deferred_checking>>;
+               with<deferred_checking>, with<lock_free>, with<lock_free, checked>>;
 using with_caches =
     std::tuple<with<thread_cached<>>, with<thread_cached<>, hardened>, with<thread_cached<>, page_local_reuse<>>>;
 using all_policies = decltype(std::tuple_cat(without_caches(), with_caches()));
@@ -84,6 +85,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_array_serves_every_block_while_the_second_store
   BOOST_TEST(all_of(pool) == 100u);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(two_arrays_serve_every_block_that_they_have, policies, without_caches) {
+  typename policies::in_two_arrays pool;
+  BOOST_TEST(all_of(pool) == 150u);
+}
+BOOST_AUTO_TEST_CASE(lock_free_has_a_reserve_of_any_size_behind_any_number_of_chunks) {
+  constexpr std::size_t reserved = 10'000;  // numbers of three runs, and more bytes than a hundred of the other chunks
+  test::upstream first;
+  pool<block, lock_free, resource_store, fixed_growth<10>, fall_back_to<static_array_store<reserved>>> pool{
+      resource_store{&first}};
+  pool.reserve(1000);
+  first.fail(1, test::failing::for_ever);
+  BOOST_TEST(all_of(pool) == 1000 + reserved);
+  first.fail(1, test::failing::never);
+  pool.reserve(12'000);
+  BOOST_TEST(pool.capacity() == 12'000u);
+  first.fail(1, test::failing::for_ever);
+  BOOST_TEST(all_of(pool) == 12'000u);
+}
 BOOST_AUTO_TEST_CASE(an_array_is_used_again_while_a_block_of_the_second_store_is_in_use) {
   pool<block, static_array_store<100>, fall_back_to<heap_store>> pool;
   const auto lies_inside = [&](void* b) { return b >= static_cast<void*>(&pool) && b < static_cast<void*>(&pool + 1); };

@@ -56,6 +56,9 @@ struct pool_traits {
   static constexpr std::size_t max_chunks =
       add(Store::traits.bounded ? 1 : Growth::traits.max_chunks, Exhaustion::traits.extra_chunks);
   static constexpr bool one_chunk = max_chunks == 1;
+  static constexpr bool store_is_bounded = Store::traits.bounded;
+  static constexpr bool second_store_is_bounded = Exhaustion::traits.has_second() && Exhaustion::traits.store_is_bounded;
+  static constexpr bool has_bounded_store = store_is_bounded || second_store_is_bounded;
   static constexpr bool finds_chunks = Reuse::traits.finds_chunks || Checking::traits.finds_chunks;
 
   /// Whether no axis keeps anything per chunk.
