@@ -8,6 +8,7 @@
 #include <new>
 #include <span>
 
+#include "tarn/allocator/detail/pool/buffer_sizes.h"
 #include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/sampled_path.h"
@@ -23,7 +24,7 @@ namespace tarn::detail {
 struct inspector;
 
 template <class Traits>
-class pool_members {
+class pool_members : public buffer_sizes<Traits> {
   using state = pool_state<Traits>;
   static constexpr bool refuses = Traits::checking::traits.refuses;
   using path = path_of<Traits>;
@@ -62,8 +63,7 @@ class pool_members {
     return slow::try_allocate(state_);
   }
 
-  /// Frees a block; null: does nothing. Never fails, never needs memory. Never waits for a store, unless chunks go back
-  /// automatically under a mutex without try_lock().
+  /// Frees a block; null: does nothing. Never fails, never needs memory, never waits for a thread that is at the store.
   /// Precondition: `block` is null, or came from this pool and was not freed since. A checking policy reports a block that
   /// can't be freed; then nothing happens.
   void deallocate(void* block) noexcept {  // changes the pool: not for a const one
