@@ -25,6 +25,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/leak_roots.h"
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/platform/one_in_process.h"
 #include "tarn/policies/platform/system_pages.h"
@@ -142,6 +143,7 @@ class guarded_slots {
     std::byte* const start = reinterpret_cast<std::byte*>(records_) - page_;
     const std::size_t bytes = page_ + record_bytes(page_) + extent;
     memory_tools::unpoison(start, bytes);
+    drop_leak_root(start, bytes);
     system_pages::release(start, bytes);
     slots_of_process().fetch_sub(slots_, memory_order_relaxed);
   }
@@ -203,6 +205,7 @@ class guarded_slots {
       slots_of_process().fetch_sub(slots_, memory_order_relaxed);
       return false;
     }
+    add_leak_root(start, front + extent);
     records_ = reinterpret_cast<slot_record*>(start + page);
     for (std::uint32_t slot = 0; slot != slots_; ++slot) {
       slot_record* const r = ::new (static_cast<void*>(records_ + slot)) slot_record;
