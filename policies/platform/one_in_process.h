@@ -106,7 +106,8 @@ class TARN_ONE_IN_LIBRARY one_in_process {
   static type& get() noexcept {
 #if defined(TARN_HAS_NOTES)
     void* known = found_.load(memory_order_acquire);
-    if (known == nullptr) [[unlikely]] known = find();
+    if (known == nullptr) [[unlikely]]
+      known = find();
     return *static_cast<type*>(known);
 #else
     return Mine;

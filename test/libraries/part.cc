@@ -16,8 +16,8 @@ using small_pool = pool<static_size<64>, fixed_growth<16>, Policies...>;
 /// Grows and gives back all the time.
 template <class... Policies>
 using restless_pool = pool<static_size<64>, fixed_growth<4>, return_empty_chunks<0, 0>, Policies...>;
-using pools = std::tuple<small_pool<hardened>, small_pool<checked>, restless_pool<mutex_locking<>>,
-                         small_pool<thread_cached<>>, small_pool<lock_free>, restless_pool<mutex_locking<>, checked>,
+using pools = std::tuple<small_pool<hardened>, small_pool<checked>, restless_pool<mutex_locking<>>, small_pool<thread_cached<>>,
+                         small_pool<lock_free>, restless_pool<mutex_locking<>, checked>,
                          small_pool<mutex_locking<>, reclaim_and_retry<>>, restless_pool<mutex_locking<>, resource_store>>;
 static_assert(std::tuple_size_v<pools> == kinds);
 
