@@ -18,7 +18,7 @@ namespace tarn {
 /// It may be called from anywhere, also by several threads at once; stores and locking policies run with nothing else held.
 inline std::size_t reclaim_all() noexcept {
   std::size_t bytes = 0;
-  for (detail::reclaim_round round; !round.ended;) bytes += detail::reclaimable_pools.ask_next(round);
+  for (detail::reclaim_round round; !round.ended;) bytes += detail::reclaimable_pools().ask_next(round);
   return bytes;
 }
 

@@ -17,6 +17,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/one_in_process.h"
 
 namespace tarn {
 
@@ -88,7 +89,8 @@ inline void print_and_abort(const misuse& what) noexcept {
 }
 
 namespace detail {
-TARN_ONE_IN_PROCESS inline constinit atomic_word<misuse_handler> misuse_handler_now = print_and_abort;
+TARN_FOUND_IN_PROCESS inline constinit atomic_word<misuse_handler> library_handler = print_and_abort;
+inline atomic_word<misuse_handler>& misuse_handler_now() noexcept { return one_in_process<library_handler, 0x105>::get(); }
 
 /// The last misuse that an operation found, kept until nothing is held and it can be reported. Costs a byte until then.
 class pending_report {
@@ -122,12 +124,12 @@ class pending_report {
   };
 };
 
-TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now.load(memory_order_acquire)(what); }
+TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now().load(memory_order_acquire)(what); }
 }  // namespace detail
 
 /// Sets the handler of the process; null: the default. Returns the previous one.
 inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
-  return detail::misuse_handler_now.exchange(handler != nullptr ? handler : print_and_abort, detail::memory_order_acq_rel);
+  return detail::misuse_handler_now().exchange(handler != nullptr ? handler : print_and_abort, detail::memory_order_acq_rel);
 }
 
 }  // namespace tarn

@@ -26,11 +26,8 @@
 
 namespace tarn::detail {
 
-class fork_list;
-
 /// A library with pools. Its handlers act for the process while it is the first in the list.
 struct fork_library {
-  fork_list& list;
   fork_library* next = nullptr;
   atomic_word<bool> is_installed = false;
   void (*const install)() noexcept;  // the library's own function, whichever library calls
@@ -74,10 +71,13 @@ class fork_member {
   const bool is_static_;
 };
 
-/// One for the process, if libraries share their variables. Otherwise each has its own, and a fork passes one gate after the
-/// other.
+/// One for the process.
 class fork_list {
  public:
+  /// \param of_thread  where the calling thread has its place
+  constexpr explicit fork_list(fork_position& (*of_thread)() noexcept) noexcept : position_(of_thread) {}
+  fork_position& position() const noexcept { return position_(); }
+
   static constexpr std::uint64_t patience = 50'000'000;  // nanoseconds that a fork waits for stores
 
   fork_gate gate;
@@ -134,7 +134,8 @@ class fork_list {
 
   // ---- the fork ----------------------------------------------------------------------------------------------------------
 
-  void before(fork_position& me) noexcept {
+  void before() noexcept {
+    fork_position& me = position();
     lock_forking(me);
     gate.close(me, patience);
     taking_.store(1, memory_order_relaxed);
@@ -153,13 +154,13 @@ class fork_list {
     gate.open();
     forking_.unlock();
   }
-  void after_in_child(fork_position& me) noexcept {
+  void after_in_child() noexcept {
     if (!holds_all()) return;
     forker_.store(0, memory_order_relaxed);
     give_back_all(fork_step::renew);
     ::new (&mutex_) tarn::mutex;
     taking_.store(0, memory_order_relaxed);
-    gate.open_in_child(me);
+    gate.open_in_child(position());
     ::new (&forking_) tarn::mutex;
   }
 
@@ -190,6 +191,7 @@ class fork_list {
     }
   }
 
+  fork_position& (*const position_)() noexcept;
   tarn::mutex forking_;
   tarn::mutex mutex_;  // of the members and libraries
   fork_member* first_ = nullptr;

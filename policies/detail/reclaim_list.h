@@ -19,6 +19,7 @@
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/one_in_process.h"
 #include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
@@ -37,7 +38,7 @@ struct asking {
   const std::uint64_t thread = this_thread_number();
 };
 
-/// One for the process, if libraries share their variables.
+/// One for the process.
 class reclaim_list : fork_member {
  public:
   /// Asks the pools of the next priority. Returns how many bytes they gave back.
@@ -160,7 +161,11 @@ class reclaim_list : fork_member {
   asking* asking_ = nullptr;             // by other threads, and by those at whose stores they are
 };
 
-TARN_ONE_IN_PROCESS inline constinit reclaim_list reclaimable_pools;
+TARN_FOUND_IN_PROCESS inline constinit reclaim_list library_reclaimable;
+inline reclaim_list& reclaimable_pools() noexcept { return one_in_process<library_reclaimable, 0x103>::get(); }
+/// A template, so that only programs with such pools have it. Found at load: later a thread holds what the loader may wait for.
+template <class>
+[[maybe_unused]] static reclaim_list& reclaimable_at_load = reclaimable_pools();
 
 /// A library whose pools are in the list. They are removed when it ends, and none enters after that.
 struct reclaim_library {
@@ -179,7 +184,7 @@ TARN_ONE_IN_LIBRARY void begin_of_reclaim() noexcept;
 TARN_ONE_IN_LIBRARY inline constinit reclaim_library library_reclaim{.at_first = begin_of_reclaim};
 TARN_ONE_IN_LIBRARY inline void end_of_reclaim() noexcept {
   library_reclaim.now.store(reclaim_library::phase::over, memory_order_relaxed);
-  reclaimable_pools.remove_library(library_reclaim);
+  reclaimable_pools().remove_library(library_reclaim);
 }
 TARN_ONE_IN_LIBRARY inline void begin_of_reclaim() noexcept { std::atexit(end_of_reclaim); }
 
@@ -189,14 +194,14 @@ constexpr reclaim_member::reclaim_member(int priority) noexcept
 inline void reclaim_member::enter_now(void* pool, handler trim) noexcept {
   reclaim_library* library = nullptr;
   if (library_.compare_exchange_strong(library, &library_reclaim, memory_order_relaxed)) library = &library_reclaim;
-  if (library->begin()) reclaimable_pools.add(*this, pool, trim);
+  if (library->begin()) reclaimable_pools().add(*this, pool, trim);
   else forget_library();
 }
 inline void reclaim_member::leave() noexcept {
-  if (entered_.load(memory_order_acquire)) reclaimable_pools.remove(*this);
+  if (entered_.load(memory_order_acquire)) reclaimable_pools().remove(*this);
 }
-inline void reclaim_member::pause() noexcept { reclaimable_pools.pause(*this); }
-inline void reclaim_member::resume() noexcept { reclaimable_pools.resume(*this); }
+inline void reclaim_member::pause() noexcept { reclaimable_pools().pause(*this); }
+inline void reclaim_member::resume() noexcept { reclaimable_pools().resume(*this); }
 
 }  // namespace tarn::detail
 

@@ -31,7 +31,7 @@ struct reclaim_and_retry {
     using attempt = detail::reclaim_round;
     bool retry(std::size_t, attempt& round) noexcept {
       while (!round.ended)
-        if (detail::reclaimable_pools.ask_next(round) != 0) {
+        if (detail::reclaimable_pools().ask_next(round) != 0) {
           round.met_busy = false;
           return true;
         }

@@ -25,7 +25,7 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
   ~group_guard() {
     if (--mutexes::held != 0) return;
     mutexes::is_guarded = false;
-    (detail::process_forks.holds_all() ? of_forker : mutexes::hot).unlock();
+    (detail::process_forks().holds_all() ? of_forker : mutexes::hot).unlock();
   }
   group_guard(const group_guard&) = delete;
   group_guard& operator=(const group_guard&) = delete;

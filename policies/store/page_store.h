@@ -16,6 +16,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/leak_roots.h"
 #include "tarn/policies/store/detail/page_records.h"
 #include "tarn/policies/store/traits.h"
 
@@ -84,7 +85,7 @@ struct page_store {
       if (slack != skip) ::munmap(begin + whole, slack - skip);
 
       const detail::memory region{begin + pages_before * page, size};
-      if (open(region, page)) return region;
+      if (open(region, page)) return detail::add_leak_root(region.start, region.bytes), region;
       ::munmap(begin, whole);
       return {};
     }
@@ -93,6 +94,7 @@ struct page_store {
       const std::size_t page = small_page_size();
       std::byte* const begin = static_cast<std::byte*>(region.start) - pages_before * page;
       if constexpr (huge) records_.remove(begin);
+      detail::drop_leak_root(region.start, region.bytes);
       // The system refuses if a process has too many mappings already and this would split one. Then the pages can only be
       // emptied: their addresses are lost.
       if (::munmap(begin, pages_before * page + region.bytes + pages_behind * page) != 0)

@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/multipool.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
+#include "tarn/allocator/xmalloc.h"
 #include "tarn/test/misuse/reports.h"
 
 namespace tarn::test {
@@ -22,6 +25,10 @@ namespace {
 struct letter {
   ~letter() { text = 0; }
   int text = 1;
+};
+
+struct parcel {
+  double weight = 0;
 };
 
 struct card {
@@ -108,6 +115,30 @@ BOOST_AUTO_TEST_CASE(every_checked_pool_is_asked) {
   list.clear();
   recorder keeping;
   BOOST_TEST(report_in_use() == before);
+}
+
+BOOST_AUTO_TEST_CASE(every_product_is_asked) {
+  const auto in_use = [] {
+    recorder keeping;
+    return report_in_use();
+  };
+  const std::size_t before = in_use();
+  multipool<letter, parcel, checked> two;
+  pool_resource<mutex_locking<>, checked> resource;
+  using any = xallocator<struct checked_tag, checked>;
+  using in_static = static_pool<struct other_tag, static_size<24>, checked>;
+
+  letter* const a = two.construct<letter>();
+  void* const b = resource.allocate(40, 8);
+  void* const c = any::allocate(100);
+  void* const d = in_static::instance().allocate();
+  BOOST_TEST(in_use() == before + 4);
+
+  two.destroy(a);
+  resource.deallocate(b, 40, 8);
+  any::deallocate(c);
+  in_static::instance().deallocate(d);
+  BOOST_TEST(in_use() == before);
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_that_has_ended_is_not_asked) {

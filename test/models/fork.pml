@@ -20,10 +20,10 @@
  *     give_back_all m.phase_.store m.act_
  *     wait_for_fork taking_.load
  *   mirrors policies/detail/store_mutex.h
- *     inside_gate   is_outermost process_forks.gate.enter begin_inner
- *     ~inside_gate  process_forks.gate.leave process_forks.gate.go_to_store
- *     begin_inner   process_forks.gate.come_back
- *     ~store_call   process_forks.gate.come_back
+ *     inside_gate   is_outermost gate.enter begin_inner
+ *     ~inside_gate  gate.leave gate.go_to_store
+ *     begin_inner   gate.come_back
+ *     ~store_call   gate.come_back
  *     lock          mutex_.try_lock mutex_.lock
  *     unlock        holder_.store mutex_.unlock */
 

@@ -36,8 +36,8 @@ template <class Types>
 class fork_world {
  public:
   fork_world(const words& script, const char* before) : script_(script) {
-    ::new (static_cast<void*>(&Types::forks())) typename Types::list;
-    ::new (static_cast<void*>(&Types::own())) typename Types::library{.list = Types::forks(), .install = Types::install};
+    ::new (static_cast<void*>(&Types::forks())) typename Types::list{Types::of_thread};
+    ::new (static_cast<void*>(&Types::own())) typename Types::library{.install = Types::install};
     ::new (static_cast<void*>(&Types::forkers())) scheduled_mutex;
     Types::positions().fill({});
     the_scheduler.pretend(0);

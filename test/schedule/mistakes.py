@@ -87,9 +87,11 @@ FORKS = [
     (None, "this_thread_number()", "test::number_of_thread()"),
     (None, "steady_nanoseconds()", "test::clock_of_steps()"),
     (1, "patience = 50'000'000;", "patience = 1;"),
-    (1, "TARN_ONE_IN_PROCESS inline constinit thread_local fork_position fork_position_of_thread;",
-     "inline test::for_each_thread<fork_position> fork_positions;"),
-    (None, "fork_position_of_thread", "fork_positions[test::the_scheduler.current()]"),
+    (1, "  static constinit thread_local fork_position position;\n  return position;",
+     "  return fork_positions[test::the_scheduler.current()];"),
+    (1, "TARN_ONE_IN_LIBRARY inline fork_position& position_of_thread()",
+     "inline test::for_each_thread<fork_position> fork_positions;\ninline fork_position& position_of_thread()"),
+    (1, "return one_in_process<library_list, 0x102>::get();", "return library_list;"),
     (1, "std::atexit(at_end_of_library);", ""),
     (1, "fork_member* first_ = nullptr;", "test::watched<fork_member*> first_ = nullptr;"),
     (1, "fork_member* next_ = nullptr;", "test::watched<fork_member*> next_ = nullptr;"),
@@ -126,8 +128,9 @@ TABLES = {
                  "using position = fork_position; using growth_mutex = store_mutex<test::scheduled_mutex>;\n"
                  "using call = store_call; using stay = inside_gate;\n"
                  "static test::for_each_thread<fork_position>& positions() { return fork_positions; }\n"
-                 "static fork_list& forks() { return process_forks; }\n"
+                 "static fork_list& forks() { return process_forks(); }\n"
                  "static fork_library& own() { return library_forks; }\n"
+                 "static constexpr auto of_thread = position_of_thread;\n"
                  "static constexpr auto install = install_fork_handlers;\n"
                  "static constexpr auto before = before_fork;\n"
                  "static constexpr auto after_in_parent = after_fork_in_parent;\n"
@@ -168,15 +171,15 @@ TABLES = {
                 relaxed("seen | passing, memory_order_acquire, memory_order_acquire")],
             # stays and calls
             "grows_outside": [
-                (1, "if (is_outermost()) process_forks.gate.enter(me()), how_ = how::outermost;\n    else begin", "begin")],
+                (1, "if (is_outermost()) process_forks().gate.enter(me()), how_ = how::outermost;\n    else begin", "begin")],
             "depth_forgotten": [
-                (1, "return me().depth == 0 && !process_forks.holds_all();", "return !process_forks.holds_all();")],
+                (1, "return me().depth == 0 && !process_forks().holds_all();", "return !process_forks().holds_all();")],
             "inner_stay_at_store": [
-                (1, "if (me().at_store && !process_forks.holds_all()) process_forks.gate.come_back(me()), "
+                (1, "if (me().at_store && !process_forks().holds_all()) process_forks().gate.come_back(me()), "
                     "how_ = how::from_store;", "")],
-            "inner_stay_keeps_back": [(1, "if (how_ == how::from_store) process_forks.gate.go_to_store(me());", "")],
+            "inner_stay_keeps_back": [(1, "if (how_ == how::from_store) process_forks().gate.go_to_store(me());", "")],
             "store_call_untold": [
-                (1, "counts_(me().depth != 0 && !me().at_store && !process_forks.holds_all())", "counts_(false)")],
+                (1, "counts_(me().depth != 0 && !me().at_store && !process_forks().holds_all())", "counts_(false)")],
             "waits_inside": [(1, "const store_call wait;", "")],
             "growth_not_renewed": [
                 (1, "    if (is_mine) mutex_.unlock();\n    renew(mutex_);\n    if (is_mine) mutex_.lock();\n    else holder_",

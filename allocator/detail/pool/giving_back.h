@@ -132,7 +132,7 @@ inline constexpr bool can_be_asked =
 template <class State>
 TARN_STEP void be_asked(State& s) noexcept {
   if constexpr (can_be_asked<State>) {
-    static_cast<void>(&fork_handlers<State>);  // instantiates it
+    static_cast<void>(&fork_handlers<State>), static_cast<void>(&reclaimable_at_load<State>);  // instantiates them
     const auto trim = [](void* its) noexcept { return trim_if_idle(*static_cast<State*>(its)); };
     s.supply.asked_through().enter(&s, trim, State::is_confined);
   }

@@ -136,11 +136,11 @@ class block_checks {
     static_cast<void>(&forget_names<void>);  // instantiates it
     names_library* const library = library_ != nullptr ? library_ : &library_names;
     library->begin();
-    named_pools.enter(pool, name_, tell, library);
+    named_pools().enter(pool, name_, tell, library);
   }
   /// The pool ends. \param leaks  the first blocks that are still in use
   void on_end(chunks_type& chunks, pending_report& one, std::span<const void*> leaks) noexcept {
-    if (listed_.load(memory_order_relaxed)) named_pools.leave(pool_);
+    if (listed_.load(memory_order_relaxed)) named_pools().leave(pool_);
     ended_ = true;
     told_sites told;
     note_in_use(chunks, one, leaks, told, true);
@@ -220,7 +220,7 @@ class block_checks {
     std::uint64_t copy[2];
     if (!read_anywhere(at, copy, sizeof copy)) return;
     const auto* const other = reinterpret_cast<const void*>(guard_words::kept_in(what.address, copy));
-    const char* const name = other == nullptr ? nullptr : named_pools.find(other);
+    const char* const name = other == nullptr ? nullptr : named_pools().find(other);
     if (name == nullptr) return;
     what.kind = misuse_kind::other_pool;
     what.other_pool = other;

@@ -25,13 +25,16 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/leak_roots.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/platform/one_in_process.h"
 #include "tarn/policies/platform/system_pages.h"
 
 namespace tarn::detail {
 
 /// Slots of all pools. The others get none: where they would use up the process's mappings, no thread could be made any more.
-TARN_ONE_IN_PROCESS inline constinit atomic_word<std::size_t> slots_of_process = 0;
+TARN_FOUND_IN_PROCESS inline constinit atomic_word<std::size_t> library_slots = 0;
+inline atomic_word<std::size_t>& slots_of_process() noexcept { return one_in_process<library_slots, 0x106>::get(); }
 inline constexpr std::size_t most_slots_of_process = 16'000;
 
 /// Constant-initialised, without a destructor: an owner that ends before the process calls end(). Not thread-safe, except for
@@ -140,8 +143,9 @@ class guarded_slots {
     std::byte* const start = reinterpret_cast<std::byte*>(records_) - page_;
     const std::size_t bytes = page_ + record_bytes(page_) + extent;
     memory_tools::unpoison(start, bytes);
+    drop_leak_root(start, bytes);
     system_pages::release(start, bytes);
-    slots_of_process.fetch_sub(slots_, memory_order_relaxed);
+    slots_of_process().fetch_sub(slots_, memory_order_relaxed);
   }
 
  private:
@@ -193,14 +197,15 @@ class guarded_slots {
     const std::size_t extent = add(multiply(add(slot_bytes, page), slots_), page);
     const std::size_t front = page + record_bytes(page);
     if (slots_ == 0 || extent > size_limit) return false;
-    const std::size_t others = slots_of_process.fetch_add(slots_, memory_order_relaxed);
+    const std::size_t others = slots_of_process().fetch_add(slots_, memory_order_relaxed);
     const bool may = others == 0 || others + slots_ <= most_slots_of_process;
     std::byte* const start = may ? system_pages::reserve(front + extent) : nullptr;
     if (start == nullptr || !system_pages::allow(start + page, front - page)) {
       if (start != nullptr) system_pages::release(start, front + extent);
-      slots_of_process.fetch_sub(slots_, memory_order_relaxed);
+      slots_of_process().fetch_sub(slots_, memory_order_relaxed);
       return false;
     }
+    add_leak_root(start, front + extent);
     records_ = reinterpret_cast<slot_record*>(start + page);
     for (std::uint32_t slot = 0; slot != slots_; ++slot) {
       slot_record* const r = ::new (static_cast<void*>(records_ + slot)) slot_record;

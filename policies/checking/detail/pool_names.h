@@ -10,6 +10,7 @@
 #include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/one_in_process.h"
 
 #if defined(__linux__)
 #include <sys/uio.h>
@@ -74,7 +75,8 @@ class pool_names {
   std::array<entry, most> entries_;
 };
 
-TARN_ONE_IN_PROCESS inline constinit pool_names named_pools;
+TARN_FOUND_IN_PROCESS inline constinit pool_names library_named;
+inline pool_names& named_pools() noexcept { return one_in_process<library_named, 0x104>::get(); }
 
 /// A library that has checked pools. When it is unloaded, they and the code that tells of them are gone. When the process ends,
 /// they stay, so that it can be asked after its last static object.
@@ -97,7 +99,7 @@ TARN_ONE_IN_LIBRARY inline void begin_of_names() noexcept { std::atexit(note_end
 /// A template, so that only programs with checked pools have it.
 template <class>
 TARN_AT_UNLOAD static void forget_names() noexcept {
-  if (!library_names.process_ends.load(memory_order_relaxed)) named_pools.leave_library(&library_names);
+  if (!library_names.process_ends.load(memory_order_relaxed)) named_pools().leave_library(&library_names);
 }
 
 /// Copies bytes from any address, valid or not. Returns whether it could.

@@ -443,7 +443,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_mapped_before_the_first_use_nor_after_the_end) {
 }
 
 BOOST_AUTO_TEST_CASE(all_together_have_a_bound) {
-  const std::size_t used = tarn::detail::slots_of_process.load(tarn::detail::memory_order_relaxed);
+  const std::size_t used = tarn::detail::slots_of_process().load(tarn::detail::memory_order_relaxed);
   guarded_slots rest(static_cast<std::uint32_t>(tarn::detail::most_slots_of_process - used));
   guarded_slots one_more(1);
   BOOST_TEST(rest.take(64, 8) != nullptr);
@@ -451,7 +451,7 @@ BOOST_AUTO_TEST_CASE(all_together_have_a_bound) {
   rest.end();
   BOOST_TEST(one_more.take(64, 8) != nullptr);
   one_more.end();
-  BOOST_TEST(tarn::detail::slots_of_process.load(tarn::detail::memory_order_relaxed) == used);
+  BOOST_TEST(tarn::detail::slots_of_process().load(tarn::detail::memory_order_relaxed) == used);
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {

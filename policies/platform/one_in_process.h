@@ -1,0 +1,136 @@
+// Objects of which the process has one, whatever its libraries are: linked or loaded, with symbols that others see or not. Each
+// library has one of its own, and an ELF note, loaded with it, that says where it is. All use that of the first library with
+// such a note, in the loader's order. That is the program, if it has one; any other library then stays loaded.
+#ifndef TARN_POLICIES_PLATFORM_ONE_IN_PROCESS_H_
+#define TARN_POLICIES_PLATFORM_ONE_IN_PROCESS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+
+#if defined(__ELF__) && defined(__linux__) && defined(__LP64__)
+#if defined(__x86_64__)
+#define TARN_HAS_NOTES 1
+#define TARN_SYMBOL "i"
+#elif defined(__aarch64__)
+#define TARN_HAS_NOTES 1
+#define TARN_SYMBOL "S"
+#endif
+#endif
+
+#if defined(TARN_HAS_NOTES)
+#define TARN_FOUND_IN_PROCESS TARN_ONE_IN_LIBRARY
+#else
+#define TARN_FOUND_IN_PROCESS TARN_ONE_IN_PROCESS  // one if libraries share their variables
+#endif
+
+namespace tarn::detail {
+
+#if defined(TARN_HAS_NOTES)
+
+// What <link.h> and <dlfcn.h> have in a thousand lines.
+struct loaded_segment {
+  std::uint32_t type, flags;
+  std::uintptr_t in_file, start, physical, bytes_in_file, bytes, alignment;
+};
+struct loaded_library {
+  std::uintptr_t start;
+  const char* path;
+  const loaded_segment* segments;
+  std::uint16_t count;
+};
+extern "C" int tarn_each_library(int (*)(const loaded_library*, std::size_t, void*), void*) noexcept asm("dl_iterate_phdr");
+extern "C" [[gnu::weak]] void* tarn_open_library(const char*, int) noexcept asm("dlopen");  // null: nothing can be unloaded
+
+/// A note of ours: the distance from here to the object follows.
+struct process_note {
+  std::uint32_t name_bytes = 5, content_bytes = 8, kind = 0;
+  char name[8] = "tarn";
+};
+struct note_search {
+  process_note wanted;
+  void* object = nullptr;
+  const char* path = "";
+};
+
+inline int find_note(const loaded_library* library, std::size_t, void* search) noexcept {
+  constexpr std::uint32_t notes = 4;
+  auto& s = *static_cast<note_search*>(search);
+  for (const loaded_segment* at = library->segments; at != library->segments + library->count; ++at) {
+    if (at->type != notes) continue;
+    const std::size_t step = at->alignment == 8 ? 8 : 4;
+    const auto rounded = [step](std::size_t n) { return (n + step - 1) & ~(step - 1); };
+    for (std::size_t left = at->bytes, next = 0; left > sizeof(process_note) + 7; left = next < left ? left - next : 0) {
+      const char* const note = reinterpret_cast<const char*>(library->start + at->start + at->bytes - left);
+      if (std::memcmp(note, &s.wanted, sizeof s.wanted) == 0) {
+        std::uintptr_t distance;
+        std::memcpy(&distance, note + sizeof s.wanted, sizeof distance);
+        s.object = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(note + sizeof s.wanted) + distance);
+        s.path = library->path;
+        return 1;
+      }
+      process_note other;
+      std::memcpy(&other, note, sizeof other);
+      next = 12 + rounded(other.name_bytes) + rounded(other.content_bytes);
+    }
+  }
+  return 0;
+}
+/// Whether the library is there, and now stays.
+inline bool keep_loaded(const char* path) noexcept {
+  constexpr int lazy_noload_nodelete = 1 | 4 | 0x1000;
+  return *path == 0 || &tarn_open_library == nullptr || tarn_open_library(path, lazy_noload_nodelete) != nullptr;
+}
+TARN_COLD inline void* find_in_process(std::uint32_t kind, void* mine, atomic_word<void*>& found) noexcept {
+  for (int tries = 0;; ++tries) {
+    note_search s{{.kind = kind}};
+    tarn_each_library(find_note, &s);
+    if (s.object == nullptr) s.object = mine;
+    found.store(s.object, memory_order_release);  // what follows may allocate, and come here again
+    if (keep_loaded(s.path) || tries == 9) return s.object;  // otherwise it was unloaded meanwhile
+  }
+}
+#endif
+
+/// \tparam Mine  this library's object
+/// \tparam Kind  tells its type and layout: libraries with other numbers have another object
+template <auto& Mine, std::uint32_t Kind>
+class TARN_ONE_IN_LIBRARY one_in_process {
+  using type = std::remove_reference_t<decltype(Mine)>;
+
+ public:
+  static type& get() noexcept {
+#if defined(TARN_HAS_NOTES)
+    void* known = found_.load(memory_order_acquire);
+    if (known == nullptr) [[unlikely]]
+      known = find();
+    return *static_cast<type*>(known);
+#else
+    return Mine;
+#endif
+  }
+
+#if defined(TARN_HAS_NOTES)
+ private:
+  TARN_COLD static void* find() noexcept {
+    asm volatile(
+        ".pushsection .note.tarn, \"aGR\", %%note, tarn_note_%c1, comdat\n"
+        ".balign 4\n.long 5, 8, %c1\n.asciz \"tarn\"\n.balign 4\n.quad %c0 - .\n.popsection"
+        :
+        : TARN_SYMBOL(&Mine), "i"(Kind));
+    return find_in_process(Kind, &Mine, found_);
+  }
+  static inline constinit atomic_word<void*> found_ = nullptr;
+#endif
+};
+
+}  // namespace tarn::detail
+
+#undef TARN_HAS_NOTES
+#undef TARN_SYMBOL
+
+#endif  // TARN_POLICIES_PLATFORM_ONE_IN_PROCESS_H_
