@@ -72,7 +72,8 @@ struct inspector {
   /// Gives empty chunks back, unless another thread is at the pool. Returns their bytes. Never waits.
   template <class Traits>
   static std::size_t trim_if_idle([[maybe_unused]] pool_members<Traits>& pool) noexcept {
-    if constexpr (Traits::may_return_chunks && need_not_wait<pool_state<Traits>>) return detail::trim_if_idle(pool.state_).bytes;
+    if constexpr (Traits::may_return_chunks && need_not_wait<pool_state<Traits>>)
+      return detail::trim_if_idle(pool.state_).bytes;
     else return 0;
   }
   static constexpr std::size_t trim_if_idle(rejected&) noexcept { return 0; }
@@ -101,6 +102,12 @@ struct inspector {
     if constexpr (std::is_base_of_v<rejected, Pool>) return false;
     else return Pool::refuses;
   }
+  /// Whether a batch costs less than its blocks one by one: they share a lock, and none is looked at by itself.
+  template <class Traits>
+  static constexpr bool prefers_batches(const pool_members<Traits>*) noexcept {
+    return !Traits::checking::traits.refuses && !Traits::samples && !pool_state<Traits>::is_confined;
+  }
+  static constexpr bool prefers_batches(const void*) noexcept { return false; }
 
   /// Whether the pool would take the block back. If not, its checking policy has reported that.
   template <class Traits>
