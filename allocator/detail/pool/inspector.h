@@ -8,10 +8,17 @@
 
 #include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/core/free_blocks.h"
-#include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/members.h"
 
 namespace tarn::detail {
+
+// Pools of objects have these, through clearing.h. Other products need not compile them.
+template <class State, class Visit>
+void each_live(State& s, Visit visit);
+template <class Traits, class Ender>
+class clearing;
+template <class State>
+bool forget_blocks_in_use(State& s) noexcept;
 
 /// For a pool that was refused.
 struct no_clearing {
