@@ -8,11 +8,13 @@
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 
-#if defined(__linux__)
-#include <sys/auxv.h>
-#endif
-
 namespace tarn::detail {
+
+#if defined(__linux__)
+/// getauxval() and AT_RANDOM. <sys/auxv.h>, which has them, brings <elf.h>: 370 lines for every file with a pool.
+unsigned long auxiliary_value(unsigned long) noexcept __asm__("getauxval");
+inline constexpr unsigned long random_bytes = 25;
+#endif
 
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> secret_of_process = 0;
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> factor_of_process = 0;  // set before the other one
@@ -30,7 +32,7 @@ constexpr std::uint64_t scatter(std::uint64_t n) noexcept {
 TARN_COLD inline std::uintptr_t make_secret() noexcept {
   std::uint64_t words[2] = {reinterpret_cast<std::uintptr_t>(&secret_of_process), 0};
 #if defined(__linux__)
-  if (const auto* const random = reinterpret_cast<const char*>(getauxval(AT_RANDOM)))
+  if (const auto* const random = reinterpret_cast<const char*>(auxiliary_value(random_bytes)))
     std::memcpy(words, random, sizeof words);
 #endif
   const auto made = static_cast<std::uintptr_t>(scatter(words[0] ^ scatter(words[1]))) | 1;
