@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/one_object.h"
+#include "tarn/allocator/detail/pool/burst.h"
 #include "tarn/allocator/detail/pool/endings.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/handle.h"
@@ -116,8 +118,28 @@ class object_pool {
     blocks_.deallocate(block);
   }
 
-  // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>)
-  // --------------------
+  // ---- bursts --------------------------------------------------------------------------------------------------------------
+#if TARN_EXCEPTIONS
+  /// Constructs an object for each place of `out`, all from the same arguments.
+  /// Throws: std::bad_alloc if there are fewer blocks, and what a constructor throws. The objects that were made are destroyed
+  /// then, the newest first, and what is in `out` is unspecified.
+  template <class... Args>
+  void construct_n(std::span<T*> out, const Args&... args) {
+    detail::burst<T, pool_type>(blocks_, out).fill_all([&](void* block) { return detail::make_in<T>(block, args...); });
+  }
+#endif
+  /// Constructs objects for `out` from its start, for as many places as there are blocks. Returns how many.
+  /// Throws: what a constructor throws, as construct_n().
+  template <class... Args>
+  [[nodiscard]] std::size_t try_construct_n(std::span<T*> out, const Args&... args) {
+    return detail::burst<T, pool_type>(blocks_, out).fill_some([&](void* block) { return detail::make_in<T>(block, args...); });
+  }
+  /// Destroys many objects, in their order. Null is ignored. Precondition: as for destroy(), for each, and none is named twice.
+  void destroy_n(std::span<T* const> objects) noexcept {
+    detail::end_all(blocks_, endings_, objects);
+  }
+
+  // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>) -----------------
 
   /// Returns a handle to an object of this pool; an empty one for anything else.
   [[nodiscard]] handle<T> handle_to(T* object) noexcept
@@ -215,20 +237,10 @@ class object_pool {
 /// After a complaint: what stands in for the pool of what is no object. Its members do nothing.
 template <class T, class... Policies>
   requires(!detail::is_one_object<T>)
-class object_pool<T, Policies...> : detail::object_complaint<detail::is_one_object<T>> {
+class object_pool<T, Policies...> : public detail::object_complaint<detail::is_one_object<T>, T> {
  public:
   template <class... Anything>
   constexpr explicit(false) object_pool(const Anything&...) noexcept {}
-  template <class... Anything>
-  std::decay_t<T>* construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* try_construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  void destroy(const volatile void*) noexcept {}
-  static constexpr bool has_destructors = false;
 };
 
 }  // namespace tarn

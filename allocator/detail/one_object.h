@@ -2,6 +2,7 @@
 #ifndef TARN_ALLOCATOR_DETAIL_ONE_OBJECT_H_
 #define TARN_ALLOCATOR_DETAIL_ONE_OBJECT_H_
 
+#include <cstddef>
 #include <type_traits>
 
 namespace tarn::detail {
@@ -15,11 +16,31 @@ concept throws_at_its_end = requires { sizeof(T); } && !std::is_nothrow_destruct
 template <class T>
 inline constexpr bool is_one_object = std::is_object_v<T> && !std::is_array_v<T> && !abstract_class<T>;
 
-template <bool Holds>
+/// After a complaint: the members of what stands in for the pool. They do nothing.
+template <bool Holds, class T>
 struct object_complaint {
   static_assert(Holds,
                 "tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class, which it can't "
                 "construct; name the type of one object");
+  static constexpr bool has_destructors = false;
+
+  template <class... Anything>
+  std::decay_t<T>* construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* try_construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  void destroy(const volatile void*) noexcept {}
+  template <class... Anything>
+  void construct_n(const Anything&...) noexcept {}
+  template <class... Anything>
+  std::size_t try_construct_n(const Anything&...) noexcept {
+    return 0;
+  }
+  template <class Anything>
+  void destroy_n(const Anything&) noexcept {}
 };
 
 }  // namespace tarn::detail

@@ -153,6 +153,36 @@ BOOST_AUTO_TEST_CASE(clear_of_objects_without_a_destructor_touches_none) {
   BOOST_TEST(pool.blocks().capacity() == capacity);
 }
 
+struct heavy {
+  explicit heavy(std::uint64_t with) { words.fill(with); }
+  ~heavy() { ++ended; }
+  std::array<std::uint64_t, 8> words;
+  static inline std::size_t ended = 0;
+};
+
+BOOST_AUTO_TEST_CASE(clear_touches_few_of_the_free_blocks) {  // they are in no cache
+  if (detail::memory_tools::active) return;
+  object_pool<heavy> pool;
+  std::vector<heavy*> all;
+  for (std::uint64_t i = 0; i != 4000; ++i) all.push_back(pool.construct(i));
+  std::shuffle(all.begin(), all.end(), std::mt19937(7));
+  all.resize(1200);
+  for (heavy* const one : all) pool.destroy(one);
+  const auto content_of = [](const heavy* one) {
+    std::array<std::uint64_t, 8> words{};
+    for (std::size_t i = 0; i != 8; ++i) words[i] = reinterpret_cast<const volatile std::uint64_t*>(one)[i];
+    return words;
+  };
+  std::vector<std::array<std::uint64_t, 8>> before;
+  for (const heavy* const one : all) before.push_back(content_of(one));
+  heavy::ended = 0;
+  pool.clear();
+  BOOST_TEST(heavy::ended == 2800u);
+  std::size_t written = 0;
+  for (std::size_t i = 0; i != all.size(); ++i) written += content_of(all[i]) != before[i] ? 1 : 0;
+  BOOST_TEST(written < 100u);
+}
+
 /// As smart pointers of some libraries are.
 struct hides_its_address {
   hides_its_address() { ++alive; }

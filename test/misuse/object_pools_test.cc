@@ -1,6 +1,7 @@
 // Object pools under checking policies: where an object was made, and what is left when the pool ends.
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
@@ -161,6 +162,17 @@ BOOST_AUTO_TEST_CASE(objects_that_are_left_are_no_leak) {
     BOOST_TEST(recorder::seen().size() == 1u);
     std::construct_at(&objects.blocks());
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_object_that_a_burst_names_twice_is_destroyed_once) {
+  const recorder recording;
+  object_pool<named_order, checked> orders;
+  std::array<named_order*, 3> some{orders.construct(), orders.construct(), nullptr};
+  some[2] = some[0];
+  orders.destroy_n(some);
+  BOOST_REQUIRE(recorder::seen().size() == 1u);
+  BOOST_TEST((recorder::seen().back().what.kind == misuse_kind::double_free));
+  recorder::seen().clear();
 }
 
 }  // namespace

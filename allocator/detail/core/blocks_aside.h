@@ -1,26 +1,22 @@
 // The free blocks of a pool, set aside for a walk through all of its blocks, which must know which of them are free.
 //
-//   lists    window 0 | 1 | 2 | ...            free blocks that are still ahead, linked through themselves
-//   bits     | 1 0 0 1 1 ... |                 of the window in which the walk is: a bit for each place where a block can start
-//   passed   highest -> ... -> lowest          free blocks that the walk has passed, linked through themselves
+//   window    | 1 0 0 1 1 ... |   a bit for each place of the window in which the walk is: walked_window.h
+//   waiting   the free blocks of windows that are ahead, and of those that were passed: waiting_blocks.h
 //
-// A window is a piece of the address space, of at most as many blocks as there are bits. Two windows may share a list. Blocks
-// don't overlap, so the address in a window divided by their stride is different for each, whatever chunk they lie in.
-//
-// To sort the free blocks took nearly all the time of a walk: their links were read in random order, again and again. Here a
-// link is written once, and read once, in a window that fits into a cache.
+// To sort the free blocks took nearly all the time of a walk, and so did links through all of them: they are in no cache. Now
+// most of them aren't touched.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_BLOCKS_ASIDE_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_BLOCKS_ASIDE_H_
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <utility>
 
 #include "tarn/allocator/detail/core/drained_blocks.h"
+#include "tarn/allocator/detail/core/waiting_blocks.h"
+#include "tarn/allocator/detail/core/walked_window.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
@@ -36,22 +32,14 @@ enum class passed {
 template <class State, passed Passed>
 class blocks_aside {
   using chunk = typename State::chunk;
-  using word = std::uint64_t;
-  static constexpr std::size_t word_bits = 64;
-  static constexpr unsigned few = 9;    // a window has places for 2^9 blocks,
-  static constexpr unsigned many = 13;  // or in a large pool for up to 2^13
-  static constexpr std::size_t most_lists = 256;
-  static constexpr std::size_t words = (std::size_t{1} << many) / word_bits;
+  using geometry = typename State::traits::geometry;
+  using window = walked_window<geometry>;
+  using places = typename window::places;
+  using word = typename window::word;
 
  public:
-  explicit blocks_aside(State& s) noexcept : s_(s) {
-    const auto stride_bits = static_cast<unsigned>(std::bit_width(s.chunks.geometry().stride())) - 1;
-    const std::size_t bytes = s.chunks.geometry().extent(s.chunks.capacity());
-    const auto wanted = static_cast<unsigned>(std::bit_width(bytes / most_lists));
-    const std::size_t most = 8 * sizeof(std::size_t) - 1;
-    shift_ = static_cast<unsigned>(smaller(clamped(wanted, stride_bits + few, stride_bits + many), most));
-    lists_ = smaller(std::bit_ceil((bytes >> shift_) + 1), most_lists);
-    for (std::size_t i = 0; i != lists_; ++i) ahead_[i] = nullptr;
+  explicit blocks_aside(State& s) noexcept
+      : s_(s), waiting_(s.chunks.geometry(), s.chunks.capacity()), window_(s.chunks.geometry(), waiting_.shift()) {
     s_.locking.drain_all(s_);
     s_.list.drain(s_.chunks, taker{*this});
     if constexpr (State::traits::in_place) {
@@ -67,8 +55,8 @@ class blocks_aside {
   ~blocks_aside() {
     if constexpr (Passed == passed::wait)
       if (last_ != at_end) walk([](void*) {});  // an exception ended it
+    if constexpr (Passed == passed::wait) give_back();
     if constexpr (!State::traits::in_place) s_.chunks.each([](chunk& c) { c.walked = 0; });
-    restore(s_, passed_);
   }
   blocks_aside(const blocks_aside&) = delete;
   blocks_aside& operator=(const blocks_aside&) = delete;
@@ -77,11 +65,10 @@ class blocks_aside {
   template <class Visit>
   void walk(Visit visit) {
     if constexpr (State::traits::in_place) {
-      for (std::size_t i = 0; i != carved_; ++i) come_to(s_.chunks.block_at(i), visit);
+      come_through(carved_, [this](std::size_t i) { return s_.chunks.block_at(i); }, visit);
     } else {
-      s_.chunks.each([&](chunk& c) {
-        std::byte* const first = c.first;  // visit() may give the chunk back with its last block
-        for (std::size_t i = 0, n = c.walked; i != n; ++i) come_to(s_.chunks.block_at(first, i), visit);
+      s_.chunks.each([&](chunk& c) {  // visit() may give the chunk back with its last block
+        come_through(c.walked, [this, first = c.first](std::size_t i) { return s_.chunks.block_at(first, i); }, visit);
       });
     }
     last_ = at_end;
@@ -90,10 +77,9 @@ class blocks_aside {
   /// Sets one more block aside, which is in use and in no list. It may be ahead.
   void take(void* block) noexcept {
     ++number_;
-    const std::uintptr_t at = address_of(block);
-    if (at <= last_) pass(block);
-    else if (at >> shift_ == window_) mark(at);
-    else link(list_of(at >> shift_), block);
+    if (address_of(block) <= last_) pass(block);
+    else if (window_.has(block)) window_.mark(window_.place_of(block));
+    else waiting_.add(block);
   }
 
   /// Whether the block existed when the walk began, and whether the walk has come to it.
@@ -115,7 +101,10 @@ class blocks_aside {
     return number_ == blocks;
   }
   /// Forgets them: the caller makes all blocks as new.
-  void drop() noexcept { passed_ = nullptr; }
+  void drop() noexcept {
+    passed_ = nullptr;
+    waiting_.forget();
+  }
   /// Puts every block that existed when the walk began into the list. Precondition: it has come to its end, and all are free.
   void put_all_back() noexcept {
     const auto put = [this](std::byte* block) {
@@ -137,68 +126,77 @@ class blocks_aside {
     void operator()(void* block) const noexcept { to.take(block); }
     blocks_aside& to;
   };
-  static constexpr std::uintptr_t nowhere = static_cast<std::uintptr_t>(-1);
-  static constexpr std::uintptr_t at_end = nowhere;
+  static constexpr auto at_end = static_cast<std::uintptr_t>(-1);
 
-  std::size_t place_of(std::uintptr_t address) const noexcept {
-    return static_cast<std::size_t>(address - (window_ << shift_)) / s_.chunks.geometry().stride();
+  void enter(const void* block) noexcept {
+    if (window_.has(block)) [[likely]] return;
+    window_.enter(window_.window_of(block));
+    waiting_.take(window_.window_of(block), window_);
   }
-  free_link*& list_of(std::uintptr_t window) noexcept { return ahead_[window & (lists_ - 1)]; }
-  void link(free_link*& list, void* block) noexcept {
-    void* const links = s_.chunks.geometry().links(block);
-    memory_tools::unpoison(links, sizeof(free_link));
-    list = ::new (links) free_link{list};
-  }
+  /// The walk has come to a free block. Precondition: it is in the block's window.
   void pass(void* block) noexcept {
-    if constexpr (Passed != passed::vanish) link(passed_, block);
-  }
-  void mark(std::uintptr_t address) noexcept {
-    const std::size_t at = place_of(address);
-    bits_[at / word_bits] |= word{1} << at % word_bits;
+    if constexpr (Passed == passed::wait)
+      if (!waiting_.add_to_tree(block)) link_block(s_.chunks.geometry(), passed_, block);
   }
 
-  template <class Visit>
-  void come_to(void* block, Visit& visit) {
-    const std::uintptr_t here = address_of(block);
-    if (here <= last_) return;  // the rest of a walk that an exception ended
-    last_ = here;
-    if (here >> shift_ != window_) [[unlikely]] enter(here >> shift_);
-    const std::size_t at = place_of(here);
-    if ((bits_[at / word_bits] >> at % word_bits & 1) != 0) pass(block);
-    else visit(block);
-  }
-  /// Marks the free blocks of a window.
-  TARN_NOINLINE void enter(std::uintptr_t window) noexcept {
-    window_ = window;
-    const std::size_t used = place_of((window << shift_) + (std::size_t{1} << shift_) - 1) / word_bits + 1;
-    for (std::size_t i = 0; i != used; ++i) bits_[i] = 0;
-    free_link* all = std::exchange(list_of(window), nullptr);
-    if (all != nullptr) prefetch();
-    while (all != nullptr) {
-      free_link* const one = std::exchange(all, all->next);
-      void* const block = s_.chunks.geometry().block_with(one);
-      const std::uintptr_t at = address_of(block);
-      if (at >> shift_ == window) mark(at);
-      else link(list_of(at >> shift_), block);
+  /// Visits the live ones of a chunk's blocks, as many of them at a time as a word has bits.
+  template <class BlockAt, class Visit>
+  void come_through(std::size_t n, BlockAt block_at, Visit& visit) {
+    std::size_t i = 0;
+    while (i != n && has_passed(block_at(i))) ++i;  // the rest of a walk that an exception ended
+    for (places some; i != n; i += some.number) {
+      enter(block_at(i));
+      some = window_.places_from(i, n, block_at);
+      const word free = window_.marks(some);
+      if constexpr (Passed == passed::wait) {
+        for (word left = free; left != 0; left &= left - 1) {
+          window_.unmark(some.first + lowest(left));  // if an exception ends the walk, it isn't passed again
+          pass(block_at(i + lowest(left)));
+        }
+      }
+      for (word live = free ^ some.all(); live != 0; live &= live - 1) {
+        void* const block = block_at(i + lowest(live));
+        last_ = address_of(block);
+        if (window_.is_marked(some.first + lowest(live))) [[unlikely]] pass(block);  // a visit has just ended it
+        else visit(block);
+      }
     }
   }
-  /// The links are about to be read in any order.
-  void prefetch() const noexcept {
-    const std::size_t step = larger(s_.chunks.geometry().stride(), cache_line);
-    for (std::size_t at = 0; at < std::size_t{1} << shift_; at += step)
-      prefetch_for_write(reinterpret_cast<void*>((window_ << shift_) + at));
+
+  /// Puts the free blocks that were passed back into the list, the lowest last.
+  void give_back() noexcept {
+    restore(s_, std::exchange(passed_, nullptr));
+    window_.leave();
+    if constexpr (State::traits::in_place) {
+      give_back_some(carved_, [this](std::size_t i) { return s_.chunks.block_at(i); });
+    } else {
+      s_.chunks.each_downwards([this](chunk& c) {
+        give_back_some(c.walked, [this, &c](std::size_t i) { return s_.chunks.block_at(c.first, i); });
+      });
+    }
   }
+  template <class BlockAt>
+  void give_back_some(std::size_t n, BlockAt block_at) noexcept {
+    while (n != 0) {
+      enter(block_at(n - 1));
+      const places some = window_.places_up_to(n, block_at);
+      n -= some.number;
+      for (word free = window_.marks(some); free != 0;) {
+        const auto highest = static_cast<unsigned>(std::bit_width(free)) - 1;
+        free ^= word{1} << highest;
+        s_.list.restore(s_.chunks, block_at(n + highest));
+      }
+    }
+  }
+  static std::size_t lowest(word bits) noexcept { return static_cast<std::size_t>(std::countr_zero(bits)); }
 
   State& s_;
-  unsigned shift_ = 0;  // bytes of a window, as a power of two
-  std::size_t lists_ = 1;
-  std::uintptr_t window_ = nowhere;
+  waiting_blocks<geometry> waiting_;
+  window window_;
   std::uintptr_t last_ = 0;  // where the walk is
   std::size_t number_ = 0;  // of blocks set aside
   std::size_t carved_ = 0;  // blocks when the walk began
-  free_link* passed_ = nullptr;
-  free_link* ahead_[most_lists];
-  word bits_[words];
+  free_link* passed_ = nullptr;  // those that no tree has room for: highest -> ... -> lowest
 };
 
 /// Calls visit(block) for every block in use, by ascending address. visit() may give that block back and take others, which

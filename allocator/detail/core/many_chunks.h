@@ -190,6 +190,16 @@ class many_chunks : public suspicions<Traits> {
       c = map_.after(first);
     }
   }
+  /// The same by descending address.
+  template <class Visit>
+  void each_downwards(Visit visit) {
+    for (auto at = size_max;;) {
+      const chunk* const c = map_.up_to(reinterpret_cast<void*>(at));
+      if (c == nullptr) return;
+      at = address_of(c->first) - 1;
+      visit(const_cast<chunk&>(*c));
+    }
+  }
   /// As each(), from the chunk that the address lies in, or from the next one, as long as visit() returns true.
   template <class Visit>
   void each_from(const void* address, Visit visit) {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/policies/detail/arithmetic.h"
 

@@ -8,10 +8,17 @@
 
 #include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/core/free_blocks.h"
-#include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/members.h"
 
 namespace tarn::detail {
+
+// Pools of objects have these, through clearing.h. Other products need not compile them.
+template <class State, class Visit>
+void each_live(State& s, Visit visit);
+template <class Traits, class Ender>
+class clearing;
+template <class State>
+bool forget_blocks_in_use(State& s) noexcept;
 
 /// For a pool that was refused.
 struct no_clearing {
@@ -102,6 +109,12 @@ struct inspector {
     if constexpr (std::is_base_of_v<rejected, Pool>) return false;
     else return Pool::refuses;
   }
+  /// Whether a batch costs less than its blocks one by one: they share a lock, and none is looked at by itself.
+  template <class Traits>
+  static constexpr bool prefers_batches(const pool_members<Traits>*) noexcept {
+    return !Traits::checking::traits.refuses && !Traits::samples && !pool_state<Traits>::is_confined;
+  }
+  static constexpr bool prefers_batches(const void*) noexcept { return false; }
 
   /// Whether the pool would take the block back. If not, its checking policy has reported that.
   template <class Traits>
