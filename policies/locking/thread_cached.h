@@ -19,8 +19,8 @@ namespace tarn {
 
 /// \tparam Threads   slots in the pool object, of 64 bytes: 16, 64 or 256. Threads - 1 threads at once find theirs directly;
 ///                   further ones, up to 1023, through a table, in four times the time; more take a lock each time
-/// \tparam Magazine  blocks in the largest magazine: 14, 30, 62, 126, 254 or 510. A thread begins with 14. No magazine holds more
-///                   than 512 KiB of blocks; where 14 are more, there is none, and each call takes a lock
+/// \tparam Magazine  blocks in the largest magazine: 14, 30, 62, 126, 254 or 510. A thread begins with 14. No magazine holds
+///                   more than 512 KiB of blocks; where 14 are more, there is none, and each call takes a lock
 template <std::size_t Threads = 16, std::size_t Magazine = 510>
 struct thread_cached {
   using axis = tarn::axis::locking;
