@@ -45,7 +45,7 @@ const scenario scenarios[] = {
     {"first freed after the end", 2, 3, 570, {{"aappa", "xggo"}, 6}},
     // asked for blocks
     {"asked in use", 2, 3, 3'700, {{"dod", "aaoo"}, 6, {"aaaaoo", "aaaaoo"}}},
-    {"both ask", 2, 2, 3'000, {{"daood", "daood"}, 8, {"aaaaoo", "aaaaoo"}}},
+    {"both ask", 2, 2, 2'700, {{"daood", "daood"}, 8, {"aaaaoo", "aaaaoo"}}},
     {"asked at the end", 3, 2, 12'000, {{"d", "aox", "aaaa"}, 6, {"", "aaaaoooo"}}},
     {"asked, ended and inherited", 2, 3, 20'000, {{"aoao", "ddaa"}, 6, {"", "", "aaaaooood", ""}}},
     {"first taken after the end", 2, 3, 2'800, {{"xaoa", "aaaao"}, 6}},
