@@ -53,6 +53,8 @@ class fork_member {
       return admits_slow(act);
     return true;
   }
+  /// Whether admits() would enter the list.
+  bool is_apart() const noexcept { return phase_.load(memory_order_acquire) == phase::apart; }
   void leave() noexcept;
 
  private:

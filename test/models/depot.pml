@@ -36,6 +36,7 @@ byte top[IDS + 1];
 byte current[IDS + 1];
 byte spare[IDS + 1];
 bool spare_is_full[IDS + 1];
+bool asked[IDS + 1]; /* its domain is something else, so that the thread's next call gives its blocks */
 
 /* magazine: in a place where no block lies is 0, so that whoever takes it for one is found out. */
 byte content[(MAGAZINES + 1) * CAPACITY];

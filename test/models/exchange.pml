@@ -3,8 +3,9 @@
  *   mirrors policies/locking/detail/thread_slots.h
  *     exchange    is_changing.store use is_changing.store
  *   mirrors policies/locking/detail/magazine_exchange.h
- *     mine        Process::self Process::enrol domain_.load domain_.compare_exchange_strong slots_.find s.is_used core_guard
- *                 slots_.make_group depot_.take_empty s.use s.domain.store
+ *     mine        Process::self Process::enrol domain_.load domain_.compare_exchange_strong slots_.find s.is_used s.is_of
+ *                 core_guard flush slots_.make_group depot_.take_empty s.use s.domain.store
+ *     flush       empty depot_.take_empty depot_.give_empty s.use s.domain.store
  *     refill      s.exchange core_guard depot_.has_full carve scavenge carve take_full prefetch_each
  *     take_full   depot_.give_empty s.use depot_.take_full
  *     carve       depot_.take_empty depot_.give_empty s.use pool.list.pop_batch
@@ -79,6 +80,8 @@ inline mine() {
           fi;
           unlock()
         }
+     :: m != 0 && asked[slot] -> /* flush: one size of magazine stands for all, so that it isn't exchanged */
+        plain { lock(); empty_slot(slot); asked[slot] = false; unlock() }
      :: else
      fi;
      m = 0

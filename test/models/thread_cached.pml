@@ -9,11 +9,10 @@
  *     push        Process::self s.is_of
  *     pop_slow    mine pop_locked refill
  *     push_slow   mine push_locked make_space push_locked
- *   mirrors policies/locking/detail/magazine_exchange.h
  *     push_locked core_guard pool.list.push_batch
  *     pop_locked  core_guard pool.list.pop_batch unload_full scavenge pool.list.pop_batch
- *   mirrors policies/locking/detail/magazine_calls.h
- *     drain       Process::self core_guard domain_.load slots_.find empty unload_full scavenge
+ *     drain       Process::self core_guard domain_.load slots_.find empty unload_full scavenge ask_for_blocks
+ *     ask_for_blocks slots_.each s.domain.load s.domain.store
  *
  * Whoever is handed a block has it alone, only the holder of an id uses its slot, and in the end each block and each magazine
  * is in one place, and each id given back.
@@ -54,7 +53,7 @@ inline pop() {
   plain {
     slot = id;
     if
-    :: slot != 0 -> atomic { assert(is_mine(slot)); got = top[slot] != 0 }
+    :: slot != 0 -> atomic { assert(is_mine(slot)); got = top[slot] != 0 && !asked[slot] }
     :: else
     fi
   };
@@ -114,7 +113,7 @@ inline push() {
   plain {
     slot = id;
     if
-    :: slot != 0 -> atomic { assert(is_mine(slot)); got = current[slot] != 0 && top[slot] != CAPACITY }
+    :: slot != 0 -> atomic { assert(is_mine(slot)); got = current[slot] != 0 && top[slot] != CAPACITY && !asked[slot] }
     :: else
     fi
   };
@@ -155,6 +154,18 @@ inline drain() {
     od
   };
   scavenge();
+  plain {
+    assert(is_guarded);
+    other = 1;
+    do
+    :: other > IDS -> other = 0; break
+#ifdef TAKEN_UNASKED
+    :: else -> if :: other != id && current[other] != 0 -> empty_slot(other) :: else fi; other++
+#else
+    :: else -> atomic { asked[other] = asked[other] || (other != id && current[other] != 0); other++ } /* domain.store */
+#endif
+    od
+  };
   unlock()
 }
 

@@ -6,10 +6,13 @@
  *     give_back   words_.fetch_and
  *     ~janitor    record_.resign process_ids.give_back
  *     enrol
- *     enrol       self library_ends.load process_ids.take me.enrol
+ *     enrol       self library_ends.load enrol_in_free enrol_in_allocation
+ *     enrol_in_free take_number
+ *     enrol_in_allocation take_number
+ *     take_number process_ids.take me.enrol
  *   mirrors policies/locking/detail/magazine_exchange.h
  *     scavenge    Process::ids domain_.load slots_.each s.domain.load numbers.take s.is_changing.load empty
- *                 depot_.give_empty depot_.give_empty slots::renew numbers.give_back */
+ *                 depot_.give_empty depot_.give_empty s.renew numbers.give_back */
 
 inline give_id_back(id) { atomic { assert(holder[id] == me); holder[id] = 0; ids = ids & ~bit(id) } } /* fetch_and */
 
@@ -125,7 +128,10 @@ inline scavenge() {
 #ifdef GIVEN_BACK_FIRST
         give_id_back(other);
 #endif
-        atomic { assert(is_mine(other)); top[other] = 0; current[other] = 0; spare[other] = 0; spare_is_full[other] = false };
+        atomic {
+          assert(is_mine(other));
+          top[other] = 0; current[other] = 0; spare[other] = 0; spare_is_full[other] = false; asked[other] = false
+        };
 #if !defined(SCAVENGE_UNCLAIMED) && !defined(SCAVENGE_LIVE) && !defined(GIVEN_BACK_FIRST)
         give_id_back(other)
 #endif

@@ -40,6 +40,14 @@ const scenario scenarios[] = {
     {"two drain, one ends", 3, 3, 310'000, {{"aod", "aod", "oox"}, 6, {"", "", "aaaao"}}},
     {"given back after the end", 3, 3, 72'000, {{"oxoo", "ao", "aa"}, 6, {"aaaa"}}},
     {"taken after the end", 2, 3, 9'700, {{"aoxaoao", "aaaa"}, 6, {"aa"}}},
+    {"one only frees and ends, one begins", 3, 3, 27'000, {{"aapp", "ggx", "ao"}, 6}},
+    {"one frees, then takes, and ends", 2, 3, 3'800, {{"aapao", "gaox"}, 6}},
+    {"first freed after the end", 2, 3, 570, {{"aappa", "xggo"}, 6}},
+    // asked for blocks
+    {"asked in use", 2, 3, 3'700, {{"dod", "aaoo"}, 6, {"aaaaoo", "aaaaoo"}}},
+    {"both ask", 2, 2, 2'700, {{"daood", "daood"}, 8, {"aaaaoo", "aaaaoo"}}},
+    {"asked at the end", 3, 2, 12'000, {{"d", "aox", "aaaa"}, 6, {"", "aaaaoooo"}}},
+    {"asked, ended and inherited", 2, 3, 20'000, {{"aoao", "ddaa"}, 6, {"", "", "aaaaooood", ""}}},
     {"first taken after the end", 2, 3, 2'800, {{"xaoa", "aaaao"}, 6}},
     {"any three operations", 2, 2, 290'000, {{"???", "???"}, 6, {"aaaao", "aa"}}},
     {"any two operations, one ends", 3, 2, 170'000, {{"??", "??", "ox"}, 8, {"aaao", "aa", "aaa"}}},
@@ -106,10 +114,12 @@ void expect_found(const char* name, unsigned threads, const magazine_script& scr
 const magazine_script scavengers{{"aa", "aox", "a"}, 6, {"aa", "aaaaoooo"}};
 const magazine_script inheriting{{"aa", "aao"}, 6, {"aa", "", "aaaaoooox"}};
 const magazine_script ending{{"oxoo", "ao", "aa"}, 6, {"aaaa"}};
+const magazine_script taking_at_the_end{{"oxaa", "ao", "aa"}, 6, {"aaaa"}};
 const magazine_script exchanging{{"aaaaaa", "gggggg"}, 8, {"aaaaaapppppp"}};
 const magazine_script exchanging_twice{{"aaaaaaaa", "gggggggg"}, 10, {"aaaaaaaapppppppp"}};
 const magazine_script further{{"aao", "aao"}, 8, {}, 4096, {}, 0, 15};
 const magazine_script beginning{{"a", "a"}, 6};
+const magazine_script asked{{"d", "aaoo"}, 6, {"", "aaaaoo"}};
 const magazine_script domains_begin{{"aaao", "aaao"}, 8, {}, 4096, {0, 1}};
 const magazine_script foreign{{"aoao", "aoao", "oox"}, 8, {"aa", "", "aaaa"}, 4096, {0, 1, 0}};
 
@@ -117,7 +127,7 @@ BOOST_AUTO_TEST_CASE(mistakes_with_numbers_are_found) {
   expect_found<variants::taken_number_taken::types>("a number that another took", 2, beginning);
   expect_found<variants::dead_number_taken_twice::types>("a number that another took since it was looked at", 2, inheriting);
   expect_found<variants::record_kept_at_exit::types>("a thread that ended keeps its record", 3, ending);
-  expect_found<variants::enrols_again_at_exit::types>("a thread that ended enrols again", 3, ending);
+  expect_found<variants::enrols_again_at_exit::types>("a thread that ended enrols again", 3, taking_at_the_end);
 }
 
 BOOST_AUTO_TEST_CASE(orders_that_are_too_weak_are_found) {
@@ -136,6 +146,8 @@ BOOST_AUTO_TEST_CASE(mistakes_with_slots_are_found) {
   expect_found<variants::full_spare_forgotten::types>("a full spare magazine forgotten", 3, scavengers);
   expect_found<variants::domain_not_compared::types>("a domain's number in another's pool", 2, domains_begin);
   expect_found<variants::domain_not_compared_when_hot::types>("a domain's number in another's pool, when hot", 3, foreign);
+  expect_found<variants::flushed_without_guard::types>("asked blocks given back without the guard", 2, asked);
+  expect_found<variants::emptied_by_another::types>("blocks taken from a slot in use", 2, asked);
   expect_found<variants::domain_stored::types>("two domains that both have the pool", 2, domains_begin);
 }
 

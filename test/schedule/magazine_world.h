@@ -105,6 +105,7 @@ class magazine_world {
   explicit magazine_world(const magazine_script& script) noexcept : script_(script), given_(script.memory) {
     numbers::renew();
     ends::renew();
+    thread_key::renew();
     thread_records<record>.fill({});
     domain_of_thread = script.domains;
     owners_.fill(nobody);
@@ -122,7 +123,7 @@ class magazine_world {
 
   void run(unsigned thread) noexcept {
     follow(script_.words[thread]);
-    if (has_ended_[thread]) ends::end();  // a thread that enrolled only then
+    if (has_ended_[thread]) end();  // a thread that enrolled only then
   }
   void finish() noexcept {
     const auto& zero = pool_.locking.slots_.slots_[0];
@@ -164,9 +165,13 @@ class magazine_world {
         case 'p': hand_over_.fetch_add(1); if (mine.size != 0) box_.blocks[box_.size++] = oldest(mine); break;
         case 'g': hand_over_.fetch_add(1); if (box_.size != 0) deallocate(oldest(box_)); break;
         case 'd': pool_.locking.drain(pool_); break;
-        case 'x': ends::end(); has_ended_[the_scheduler.current()] = true; break;
+        case 'x': end(); has_ended_[the_scheduler.current()] = true; break;
       }
     }
+  }
+  static void end() noexcept {
+    ends::end();
+    thread_key::end();
   }
   void allocate(hand& mine) noexcept {
     void* block = pool_.locking.pop(pool_);

@@ -24,6 +24,10 @@ SCHEDULED = [
     (1, "return this_thread;", "return test::record_of_thread<thread_record>();"),
     (1, "TARN_ONE_IN_PROCESS inline constinit ids_at_fork process_ids_at_fork;", ""),  # forks_test has forks
     (1, "process_ids_at_fork.admits(ids_at_fork::act);", ""),
+    (1, "process_ids_at_fork.is_apart()", "false"),
+    (1, "ends_of_threads.tell(resign_at_end, &me)", "test::thread_key::tell(resign_at_end, &me)"),
+    (1, "TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;", ""),
+    (1, "  ends_of_threads.close();\n", ""),
     (1, "if (step == fork_step::renew) process_ids.keep_only(this_thread.id);", "static_cast<void>(step);"),
     (1, "Atomic<bool> is_changing", "atomic_word<bool> is_changing"),
     (None, "process_ids", "thread_numbers::of_thread()"),
@@ -307,7 +311,7 @@ TABLES = {
             "number_given_back_before_record": SMALL + [
                 (1, "    record_.resign();\n    thread_numbers::of_thread().give_back(id);",
                  "    thread_numbers::of_thread().give_back(id);\n    test::the_scheduler.point();\n    record_.resign();")],
-            "enrols_again_at_exit": SMALL + [(1, "*this = {};\n    is = state::without;", "*this = {};")],
+            "enrols_again_at_exit": SMALL + [(1, "*this = {};\n    is = state::ended;", "*this = {};")],
             "number_taken_relaxed": SMALL + [
                 relaxed("seen = words_[w].fetch_or(mask(bit), memory_order_acquire)")],
             "dead_number_taken_relaxed": SMALL + [
@@ -320,8 +324,8 @@ TABLES = {
             "scavenged_without_number": SMALL + [
                 (1, "!numbers.take(id)) return;", "id == 0) return;"), (1, "      numbers.give_back(id);\n", "")],
             "number_given_back_before_renewed": SMALL + [
-                (1, "      slots::renew(s);\n      numbers.give_back(id);",
-                 "      numbers.give_back(id);\n      slots::renew(s);")],
+                (1, "      s.renew();\n      numbers.give_back(id);",
+                 "      numbers.give_back(id);\n      s.renew();")],
             "magazine_lost_at_renew": SMALL + [(1, "if (s.spare != nullptr) depot_.give_empty(s.spare);", "")],
             "full_spare_forgotten": SMALL + [
                 (1, "if (s.spare_is_full) "
@@ -340,8 +344,8 @@ TABLES = {
             "blocks_written_in_the_depot": SMALL + [
                 (1, "    if (s.spare != nullptr) write_each(*s.spare, pool.chunks.geometry());\n",
                  "magazine* const given = s.spare;\n    {\n"),
-                (1, "    s.use(fresh, false);\n    s.used(Largest, pool.chunks.capacity());\n    return true;",
-                 "    s.use(fresh, false);\n    s.used(Largest, pool.chunks.capacity());\n    }\n"
+                (1, "    s.use(fresh, false);\n    s.used(Largest, pool.chunks);\n    return true;",
+                 "    s.use(fresh, false);\n    s.used(Largest, pool.chunks);\n    }\n"
                  "    if (given != nullptr) write_each(*given, pool.chunks.geometry());\n    return true;")],
             "empty_magazine_lost": SMALL + [(1, "if (s.current != nullptr) depot_.give_empty(s.current);", "")],
             "full_spare_overwritten": SMALL + [(1, "if (s.spare != nullptr) depot_.give_full(s.spare);", "")],
@@ -352,8 +356,12 @@ TABLES = {
             "locked_push_without_guard": SMALL + [
                 (1, LOCK + "    return pool.list.push_batch(pool.chunks, &block, 1);",
                  "return pool.list.push_batch(pool.chunks, &block, 1);")],
-            "drained_without_guard": SMALL + [
-                (1, LOCK + "    if (me.domain != nullptr && me.domain", "if (me.domain != nullptr && me.domain")],
+            "drained_without_guard": SMALL + [(1, LOCK + "    slot* own = nullptr;", "slot* own = nullptr;")],
+            "flushed_without_guard": SMALL + [
+                (1, LOCK + "    if (is_used) return flush(pool, *s, me);",
+                 "if (is_used) return flush(pool, *s, me);\n" + LOCK)],
+            "emptied_by_another": SMALL + [
+                (1, "    ask_for_blocks(own);\n", "slots_.each([&](unsigned, slot& s) { if (&s != own) empty(pool, s); });")],
             "unloaded_without_guard": SMALL + [
                 (1, LOCK + "    const std::size_t few", "const std::size_t few")],
             "unloaded_blocks_stay": SMALL + [
@@ -363,7 +371,7 @@ TABLES = {
                 (1, "    s.spare_is_full = false;\n    s.limit", "    s.limit")],
             "limit_left_low": SMALL + [(1, "} else if (s.limit != s.current->limit()) {", "} else if (s.limit == nullptr) {")],
             "first_magazine_without_guard": SMALL + [
-                (1, LOCK + "    if (s == nullptr) s = slots_.make_group", "if (s == nullptr) s = slots_.make_group")],
+                (1, LOCK + "    if (is_used) return flush", "if (is_used) return flush")],
         },
     },
 }

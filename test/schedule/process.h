@@ -126,6 +126,35 @@ class local_to_thread {
   static inline for_each_thread<place> places_ = {};
 };
 
+/// In the place of thread_end, a key of the system: its destructor runs when the thread says so, after those of variables.
+class thread_key {
+ public:
+  using handler = void (*)(void*);
+
+  static bool tell(handler act, void* argument) noexcept {
+    place& mine = places_[the_scheduler.current()];
+    if (!mine.has_ended) mine.act = act, mine.argument = argument;
+    return true;
+  }
+  static void end() noexcept {
+    place& mine = places_[the_scheduler.current()];
+    if (mine.act == nullptr || mine.has_ended) return;
+    mine.has_ended = true;
+    mine.act(mine.argument);
+  }
+  static void renew() noexcept {
+    for (place& p : places_) p = {nullptr, nullptr, false};
+  }
+
+ private:
+  struct place {
+    handler act;  // null: it wasn't asked
+    void* argument;
+    bool has_ended;
+  };
+  static inline for_each_thread<place> places_ = {};
+};
+
 }  // namespace tarn::test
 
 #endif  // TARN_TEST_SCHEDULE_PROCESS_H_

@@ -4,8 +4,8 @@
 //   bottom                              top                        limit
 //   | oldest | ...             | newest |  room for blocks ...     |
 //
-// Arrays, not lists: 0.66 instead of 1.25 ns a pair, exact bounds without a counter, and a free touches no block (prototype,
-// Sapphire Rapids).
+// Arrays, not lists: 0.66 instead of 1.25 ns a pair, and exact bounds without a counter (prototype, Sapphire Rapids). A free
+// touches no block, but once a magazine: see write_each().
 #ifndef TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_H_
 #define TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_H_
 
@@ -27,6 +27,14 @@ struct magazine {
   static constexpr std::size_t sizes = 6;
   static constexpr std::size_t capacity(std::size_t size) noexcept { return (std::size_t{16} << size) - 2; }  // blocks
   static constexpr std::size_t bytes(std::size_t size) noexcept { return (std::size_t{16} << size) * sizeof(void*); }
+  static constexpr std::size_t most_bytes = 512 * 1024;  // in its blocks
+
+  /// How many of the sizes are small enough for blocks so far apart; 0: no magazine is.
+  static constexpr std::size_t sizes_for(std::size_t stride, std::size_t largest) noexcept {
+    std::size_t n = largest + 1;
+    while (n != 0 && capacity(n - 1) > most_bytes / stride) --n;
+    return n;
+  }
 
   void** bottom() noexcept { return reinterpret_cast<void**>(this + 1); }
   void** limit() noexcept { return bottom() + capacity(size); }
@@ -115,9 +123,12 @@ class depot {
 /// A full magazine goes to the depot, or comes from it. A cache line that the freeing thread only read stays shared, and each
 /// later store to it must request it again, one after the other. Written once here, it moves to the next thread in one
 /// transfer, and the prefetches on the other side overlap. Producer and consumer with magazines of 510: 29 to 11 ns a block,
-/// batched 13 to 8; only one of the two is worse than none (prototype, Sapphire Rapids).
+/// batched 13 to 8; only one of the two is worse than none (prototype, Sapphire Rapids). Not into blocks of a page or more:
+/// they may have no memory yet, or not any more, and the system would have to find some for each.
 template <class Geometry>
 void write_each(magazine& m, const Geometry& geometry) noexcept {
+  constexpr std::size_t page = 4096;
+  if (geometry.stride() >= page) return;
   for (void** b = m.bottom(); b != m.limit(); ++b) {
     auto* const byte = static_cast<std::byte*>(geometry.links(*b));
     [[maybe_unused]] const memory_tools::window look(byte, 1);

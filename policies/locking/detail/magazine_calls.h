@@ -48,14 +48,14 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
 
   template <class Pool>
   TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
-    slot* const s = mine();
+    slot* const s = mine(pool, call::allocates);
     if (s == nullptr) return pop_locked(pool);
     if (s->top == s->bottom && !refill(pool, *s)) return nullptr;  // further threads' slots are always reached here
     return *--s->top;
   }
   template <class Pool>
   TARN_NOINLINE status push_slow(Pool& pool, void* block) noexcept {
-    slot* const s = mine();
+    slot* const s = mine(pool, call::frees);
     status answer = status::done;
     if (s == nullptr) return push_locked(pool, block);
     if constexpr (Pool::traits::retention::traits.returns_chunks)
@@ -89,15 +89,17 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
 
   // ---- everything back to the list -----------------------------------------------------------------------------------
 
-  /// The caller's blocks, the depot's, and those of threads that have ended.
+  /// The caller's blocks, the depot's, and those of threads that have ended. Other threads are asked for theirs.
   template <class Pool>
   void drain(Pool& pool) noexcept {
     const thread_record& me = Process::self();
     [[maybe_unused]] const auto lock = core_guard();
+    slot* own = nullptr;
     if (me.domain != nullptr && me.domain == domain_.load(memory_order_relaxed))
-      if (slot* const s = slots_.find(me.id)) empty(pool, *s);
+      if ((own = slots_.find(me.id)) != nullptr) empty(pool, *own);
     while (unload_full(pool)) {}
     scavenge(pool);
+    ask_for_blocks(own);
   }
   template <class Pool>
   void drain_all(Pool& pool) noexcept {
@@ -138,14 +140,34 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   }
 
  private:
+  /// Without a slot, or without room in it.
+  template <class Pool>
+  status push_locked(Pool& pool, void* block) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    return pool.list.push_batch(pool.chunks, &block, 1);
+  }
+  template <class Pool>
+  void* pop_locked(Pool& pool) noexcept {
+    [[maybe_unused]] const auto lock = core_guard();
+    void* block = nullptr;
+    if (pool.list.pop_batch(pool.chunks, &block, 1) == 0 && (unload_full(pool) || scavenge(pool)))
+      pool.list.pop_batch(pool.chunks, &block, 1);
+    return block;
+  }
+  /// Nobody can take blocks from a slot whose thread lives. But in the word that tells a hit whose slot it is this writes
+  /// something else, so that the thread's next call here is a slow one, which flushes. Called under the core guard.
+  void ask_for_blocks(const slot* own) noexcept {
+    slots_.each([&](unsigned, slot& s) {
+      if (&s != own && s.domain.load(memory_order_relaxed) != nullptr) s.domain.store(this, memory_order_relaxed);
+    });
+  }
+
   using exchange::depot_;
   using exchange::domain_;
   using exchange::empty;
   using exchange::guards_;
   using exchange::make_space;
   using exchange::mine;
-  using exchange::pop_locked;
-  using exchange::push_locked;
   using exchange::refill;
   using exchange::scavenge;
   using exchange::slots_;

@@ -28,7 +28,7 @@
 namespace tarn::detail {
 
 /// \tparam Threads  slots inside the pool; others come from the store for further threads
-/// \tparam Largest  the largest size of magazine
+/// \tparam Largest  the largest size of magazine; for large blocks a smaller one, or none
 /// \tparam Guards   hot(), growth() and end(), as for direct_calls
 template <class Guards, class Process, unsigned Threads, std::size_t Largest>
 class magazine_exchange {
@@ -45,17 +45,21 @@ class magazine_exchange {
 
   // ---- slots ---------------------------------------------------------------------------------------------------------
 
-  /// The caller's slot, with a magazine in it; or null.
-  slot* mine() noexcept {
+  /// The caller's slot, with a magazine in it; or null: also if the blocks are too large for magazines.
+  template <class Pool>
+  slot* mine(Pool& pool, call what) noexcept {
+    if (magazine::sizes_for(pool.chunks.geometry().stride(), Largest) == 0) return nullptr;
     const thread_record& me = Process::self();
-    if (me.domain == nullptr && !Process::enrol()) return nullptr;
+    if (me.is != thread_record::state::enrolled && !Process::enrol(what)) return nullptr;
     const void* owner = domain_.load(memory_order_relaxed);
     if (owner == nullptr && domain_.compare_exchange_strong(owner, me.domain, memory_order_relaxed)) owner = me.domain;
     if (owner != me.domain) return nullptr;
 
     slot* s = slots_.find(me.id);
-    if (s != nullptr && s->is_used()) return s;
+    const bool is_used = s != nullptr && s->is_used();
+    if (is_used && s->is_of(me)) return s;
     [[maybe_unused]] const auto lock = core_guard();
+    if (is_used) return flush(pool, *s, me);
     if (s == nullptr) s = slots_.make_group(me.id, depot_);
     magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
     note_shortage();
@@ -64,6 +68,19 @@ class magazine_exchange {
     s->domain.store(me.domain, memory_order_relaxed);
     return s;
   }
+  /// Called under the core guard if trim() asked for the slot's blocks: see ask_for_blocks().
+  template <class Pool>
+  slot* flush(Pool& pool, slot& s, const thread_record& me) noexcept {
+    empty(pool, s);
+    if (magazine* const small = depot_.take_empty(0)) {  // so that this call doesn't take as many again
+      depot_.give_empty(s.current);
+      s.use(small, false);
+      s.wanted = 0;
+    }
+    s.domain.store(me.domain, memory_order_relaxed);
+    return &s;
+  }
+
   // ---- exchange ------------------------------------------------------------------------------------------------------
 
   /// Puts blocks into the empty current magazine, or replaces it. Returns whether there is a block now.
@@ -91,7 +108,7 @@ class magazine_exchange {
     if (s.spare == nullptr || s.spare->size < s.current->size) std::swap(s.spare, s.current);
     if (s.current != nullptr) depot_.give_empty(s.current);
     s.use(depot_.take_full(), true);
-    s.used(Largest, pool.chunks.capacity());
+    s.used(Largest, pool.chunks);
   }
   /// Takes blocks from the list, free or never used. They are not touched.
   template <class Pool>
@@ -108,7 +125,7 @@ class magazine_exchange {
     for (std::size_t i = 0; i != got / 2; ++i)
       std::swap(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
     s.top = s.bottom + got;
-    if (got != 0) s.used(Largest, pool.chunks.capacity());
+    if (got != 0) s.used(Largest, pool.chunks);
     return got != 0;
   }
 
@@ -129,7 +146,7 @@ class magazine_exchange {
     s.spare = s.current;
     s.spare_is_full = true;
     s.use(fresh, false);
-    s.used(Largest, pool.chunks.capacity());
+    s.used(Largest, pool.chunks);
     return true;
   }
 
@@ -161,21 +178,6 @@ class magazine_exchange {
     s.spare_is_full = false;
     s.limit = s.bottom + smaller(few, magazine::capacity(s.current->size));
     return answer;
-  }
-
-  /// Without a slot, or without room in it.
-  template <class Pool>
-  status push_locked(Pool& pool, void* block) noexcept {
-    [[maybe_unused]] const auto lock = core_guard();
-    return pool.list.push_batch(pool.chunks, &block, 1);
-  }
-  template <class Pool>
-  void* pop_locked(Pool& pool) noexcept {
-    [[maybe_unused]] const auto lock = core_guard();
-    void* block = nullptr;
-    if (pool.list.pop_batch(pool.chunks, &block, 1) == 0 && (unload_full(pool) || scavenge(pool)))
-      pool.list.pop_batch(pool.chunks, &block, 1);
-    return block;
   }
 
   // ---- under the core guard ------------------------------------------------------------------------------------------
@@ -211,7 +213,7 @@ class magazine_exchange {
         if (s.is_used()) depot_.give_empty(s.current);
         if (s.spare != nullptr) depot_.give_empty(s.spare);
       }
-      slots::renew(s);
+      s.renew();
       numbers.give_back(id);
     });
     return found;

@@ -3,8 +3,10 @@
 //
 //   head   | tag: 32 bits | number: 32 bits |      number 0: empty
 //
-// At 50 million pops a second, a tag of 16 bits wraps in 1.3 ms, less than a time slice; one of 32 bits in 86 s. The links are
-// atomics outside the blocks: a pop may read the link of a block that another thread took meanwhile and writes to.
+// At 50 million pops a second, a tag of 16 bits wraps in 1.3 ms, less than a time slice; one of 32 bits in 86 s. A thread that
+// is stopped for longer, within a pop, goes wrong only if it goes on after an exact multiple of 2^32 pops, with the same number
+// on top: a chance of less than 2^-32 each time. The links are atomics outside the blocks: a pop may read the link of a block
+// that another thread took meanwhile and writes to.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 #define TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 

@@ -1,5 +1,10 @@
 // Dense numbers for threads, so that a pool can keep something for each thread in itself. A thread takes the lowest free number
 // once it needs one, and gives it back when it ends. Only the holder of a number uses what pools keep under it.
+//
+// Who tells that a thread ends? The destructor of a thread_local variable (janitor), which is registered in an allocation and
+// also keeps the library loaded. In a free nothing may need memory, so there a key of the system does (thread_end.h), until
+// the thread's next allocation that finds no block. A thread that only frees is common, as a consumer, and would otherwise
+// take a lock for each block.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 
@@ -11,6 +16,7 @@
 #include "tarn/policies/detail/fork_handlers.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/thread_end.h"
 
 namespace tarn::detail {
 
@@ -64,23 +70,25 @@ inline constexpr std::size_t slot_bytes = 64;
 
 /// What a thread knows about itself.
 struct thread_record {
-  enum class state : unsigned char { fresh, enrolled, without };  // without: it ended, or found no number
+  /// enrolling: in the first allocation, which comes here again if the janitor's registration allocates. by_key: enrolled in a
+  /// free. ended: has no number any more.
+  enum class state : unsigned char { fresh, by_key, enrolling, enrolled, ended };
 
   const void* domain = nullptr;              // the set that its number belongs to; null: it has no number
   std::array<std::uint32_t, 3> offset = {};  // bytes to its slot in arrays of slot_counts; 0: slot 0, no thread's own
   std::uint16_t id = 0;
   state is = state::fresh;
+  unsigned char waits = 0;  // slow calls to do without a number before it asks again
 
   void enrol(const void* ids, unsigned number) noexcept {
     for (std::size_t i = 0; i != slot_counts.size(); ++i)
       offset[i] = number < slot_counts[i] ? static_cast<std::uint32_t>(number * slot_bytes) : 0;
     id = static_cast<std::uint16_t>(number);
-    is = state::enrolled;
     domain = ids;
   }
   void resign() noexcept {
     *this = {};
-    is = state::without;
+    is = state::ended;
   }
 };
 
@@ -91,10 +99,12 @@ TARN_ONE_IN_PROCESS TARN_NEAR_TLS inline constinit thread_local thread_record th
 
 /// Whether the library is being unloaded, or the process ends. Set before its static objects are destroyed.
 TARN_ONE_IN_LIBRARY inline constinit atomic_word<bool> library_ends = false;
+TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;
 /// A template, so that only programs with thread caches have it.
 template <class>
 TARN_AT_UNLOAD static void note_end_of_library() noexcept {
   library_ends.store(true, memory_order_relaxed);
+  ends_of_threads.close();
 }
 
 /// In the child of a fork the other threads are gone, and what lay in their slots can be taken over.
@@ -122,6 +132,14 @@ class janitor {
   thread_record& record_;
 };
 
+/// For threads that enrolled in a free. Of the library's own, as the key is.
+TARN_ONE_IN_LIBRARY inline void resign_at_end(void* record) noexcept {
+  thread_record& me = *static_cast<thread_record*>(record);
+  if (me.is == thread_record::state::by_key) const janitor at_once(me);
+}
+
+enum class call { allocates, frees };
+
 /// What thread_cached uses of the process; a test passes other threads.
 struct process_threads {
   template <class T>
@@ -129,21 +147,39 @@ struct process_threads {
   TARN_STEP static thread_record& self() noexcept { return this_thread; }
   static thread_ids<atomic_word>& ids() noexcept { return process_ids; }
 
-  /// Gives the calling thread a number. Returns whether it could: not if all are taken, and not if the thread is ending.
+  /// Gives the calling thread a number. Returns whether it has one: not if all are taken, which it asks for again after 64 slow
+  /// calls, and not if it is ending. In a free this needs no memory; where it would, the thread is served without a number.
   template <class Unused = void>
-  TARN_COLD static bool enrol() noexcept {
+  TARN_COLD static bool enrol(call what) noexcept {
     static_cast<void>(&note_end_of_library<Unused>);  // instantiates it
     thread_record& me = self();
-    if (me.is != thread_record::state::fresh) return me.is == thread_record::state::enrolled;
-    if (library_ends.load(memory_order_relaxed)) return false;  // the janitor's code would be gone when the thread ends
+    if (me.is >= thread_record::state::enrolling || (what == call::frees && me.domain != nullptr)) return me.domain != nullptr;
+    if (library_ends.load(memory_order_relaxed)) return me.domain != nullptr;  // who tells of the thread's end would be gone
+    if (me.waits != 0 && --me.waits != 0) return false;
+    return what == call::frees ? enrol_in_free(me) : enrol_in_allocation(me);
+  }
+
+ private:
+  static bool enrol_in_free(thread_record& me) noexcept {
+    if (process_ids_at_fork.is_apart()) return false;  // to enter the list may need memory
+    if (!ends_of_threads.tell(resign_at_end, &me) || !take_number(me)) return false;
+    me.is = thread_record::state::by_key;
+    return true;
+  }
+  static bool enrol_in_allocation(thread_record& me) noexcept {
     process_ids_at_fork.admits(ids_at_fork::act);
-    me.is = thread_record::state::without;  // registering the janitor may allocate, and come here again
-    const unsigned id = process_ids.take();
-    if (id == 0) return false;
+    if (me.domain == nullptr && !take_number(me)) return false;
+    me.is = thread_record::state::enrolling;  // a call that comes here again has the number
     thread_local janitor at_exit(me);
     static_cast<void>(at_exit);
-    me.enrol(&process_ids, id);
+    me.is = thread_record::state::enrolled;
     return true;
+  }
+  static bool take_number(thread_record& me) noexcept {
+    const unsigned id = process_ids.take();
+    if (id != 0) me.enrol(&process_ids, id);
+    else me.waits = 64;
+    return id != 0;
   }
 };
 

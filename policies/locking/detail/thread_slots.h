@@ -52,9 +52,26 @@ struct alignas(slot_bytes) thread_slot {
     store_release(top, place + 1);
   }
   bool is_used() const noexcept { return current != nullptr; }
-  /// Magazines grow with use, by one size after every second exchange; not beyond a quarter of the pool.
-  void used(std::size_t largest, std::size_t capacity) noexcept {
-    if (++exchanges % 2 == 0 && wanted < largest && 4 * magazine::capacity(wanted + std::size_t{1}) <= capacity) ++wanted;
+  /// A thread of another domain may read `domain` meanwhile.
+  void renew() noexcept {
+    domain.store(nullptr, memory_order_relaxed);
+    top = nullptr;
+    bottom = nullptr;
+    limit = nullptr;
+    current = nullptr;
+    spare = nullptr;
+    spare_is_full = false;
+    wanted = 0;
+    exchanges = 0;
+    is_changing.store(false, memory_order_relaxed);
+  }
+  /// Magazines grow with use, by one size after every second exchange; not beyond a quarter of the pool, nor most_bytes.
+  template <class Chunks>
+  void used(std::size_t largest, const Chunks& chunks) noexcept {
+    if (++exchanges % 2 != 0) return;
+    const std::size_t next = wanted + std::size_t{1};
+    if (next < magazine::sizes_for(chunks.geometry().stride(), largest) && 4 * magazine::capacity(next) <= chunks.capacity())
+      ++wanted;
   }
 };
 
@@ -101,13 +118,9 @@ class thread_slots {
         for (unsigned i = 0; i != group; ++i) visit(Threads + g * group + i, slots[i]);
   }
 
-  static void renew(slot& s) noexcept {
-    s.~slot();
-    ::new (static_cast<void*>(&s)) slot;
-  }
   /// Makes all slots as new; the memory of groups goes back.
   void forget() noexcept {
-    each([](unsigned, slot& s) { renew(s); });
+    each([](unsigned, slot& s) { s.renew(); });
     for (auto& g : far_) g.store(nullptr, memory_order_relaxed);
   }
 

@@ -1,0 +1,181 @@
+// How much memory rests in the magazines of threads, and how others get it back.
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <barrier>
+#include <cstddef>
+#include <new>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+
+namespace tarn::test {
+namespace {
+
+using detail::magazine;
+
+BOOST_AUTO_TEST_CASE(a_magazine_holds_at_most_half_a_mebibyte) {
+  constexpr std::size_t largest = 5;  // 510 blocks
+  for (const std::size_t stride : {16, 64, 1000, 1028, 1029, 4096, 10'000, 37'449}) {
+    const std::size_t n = magazine::sizes_for(stride, largest);
+    BOOST_TEST_REQUIRE(n != 0u);
+    BOOST_TEST(magazine::capacity(n - 1) * stride <= magazine::most_bytes);
+    if (n <= largest) BOOST_TEST(magazine::capacity(n) * stride > magazine::most_bytes);
+  }
+  BOOST_TEST(magazine::sizes_for(64, largest) == largest + 1);
+  BOOST_TEST(magazine::sizes_for(64, 0) == 1u);
+  BOOST_TEST(magazine::sizes_for(37'450, largest) == 0u);
+  BOOST_TEST(magazine::sizes_for(std::size_t{1} << 60, largest) == 0u);
+}
+
+/// A thread that has freed `blocks` and stays, until the test ends.
+template <class Pool>
+class idle_thread {
+ public:
+  idle_thread(Pool& pool, std::vector<void*> blocks)
+      : thread_([this, &pool, blocks] {
+          for (void* const b : blocks) pool.deallocate(b);
+          step_.arrive_and_wait();  // idle from here
+          step_.arrive_and_wait();  // a call
+          if (kept_ != nullptr) pool.deallocate(kept_);
+          step_.arrive_and_wait();
+          step_.arrive_and_wait();
+        }) {
+    step_.arrive_and_wait();
+  }
+  ~idle_thread() {
+    if (!called_) free_one(nullptr);
+    step_.arrive_and_wait();
+    thread_.join();
+  }
+  idle_thread(const idle_thread&) = delete;
+  idle_thread& operator=(const idle_thread&) = delete;
+
+  /// The thread wakes up for one call.
+  void free_one(void* block) {
+    kept_ = block;
+    step_.arrive_and_wait();
+    step_.arrive_and_wait();
+    called_ = true;
+  }
+
+ private:
+  std::barrier<> step_{2};
+  void* kept_ = nullptr;
+  bool called_ = false;
+  std::thread thread_;
+};
+
+/// Free blocks that the calling thread can't have.
+template <class Pool>
+std::size_t out_of_reach(Pool& pool) {
+  const std::size_t before = pool.capacity();
+  std::vector<void*> blocks;
+  while (pool.capacity() == before) blocks.push_back(pool.allocate());
+  for (void* const b : blocks) pool.deallocate(b);
+  return before - (blocks.size() - 1);
+}
+
+template <std::size_t Bytes>
+using blocks_of = std::integral_constant<std::size_t, Bytes>;
+using sizes = std::tuple<blocks_of<64>, blocks_of<1000>, blocks_of<4096>, blocks_of<30'000>, blocks_of<65'536>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_idle_thread_keeps_at_most_two_magazines, Size, sizes) {
+  using pool_type = pool<static_size<Size::value>, thread_cached<>, fixed_growth<1000>, page_store<>>;
+  pool_type pool;
+  pool.reserve(5000);
+  std::vector<void*> blocks(4500);
+  for (void*& b : blocks) b = pool.allocate();
+  std::size_t kept = 0;
+  {
+    idle_thread other(pool, blocks);
+    kept = out_of_reach(pool);
+  }
+  BOOST_TEST(kept * Size::value <= 2 * magazine::most_bytes);
+  if (Size::value > 37'449) BOOST_TEST(kept == 0u);
+  else BOOST_TEST(kept != 0u);
+}
+
+using small = pool<static_size<64>, thread_cached<>, fixed_growth<64>>;
+
+BOOST_AUTO_TEST_CASE(an_idle_thread_is_asked_by_trim_and_gives_at_its_next_call) {
+  small pool;
+  std::vector<void*> blocks(6400);
+  for (void*& b : blocks) b = pool.allocate();
+  void* const last = blocks.back();
+  blocks.pop_back();
+  idle_thread other(pool, blocks);
+  pool.trim();
+  const std::size_t kept = pool.capacity();
+  BOOST_TEST(kept > 64u);
+  other.free_one(last);
+  pool.trim();
+  BOOST_TEST(pool.capacity() <= 64u);  // the chunk of the block that it freed last
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_was_asked_and_ends_leaves_its_blocks_to_others) {
+  small pool;
+  std::vector<void*> blocks(6400);
+  for (void*& b : blocks) b = pool.allocate();
+  {
+    std::barrier step(2);
+    std::thread other([&] {
+      for (void* const b : blocks) pool.deallocate(b);
+      step.arrive_and_wait();
+      step.arrive_and_wait();
+    });
+    step.arrive_and_wait();
+    pool.trim();
+    step.arrive_and_wait();
+    other.join();
+  }
+  pool.trim();
+  BOOST_TEST(pool.capacity() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_was_asked_takes_few_blocks_again) {
+  small pool;
+  pool.reserve(6400);
+  std::barrier step(2);
+  std::thread other([&] {
+    std::vector<void*> blocks(6400);
+    for (void*& b : blocks) b = pool.allocate();
+    for (void* const b : blocks) pool.deallocate(b);
+    step.arrive_and_wait();  // idle
+    step.arrive_and_wait();
+    pool.deallocate(pool.allocate());
+    step.arrive_and_wait();
+    step.arrive_and_wait();
+  });
+  step.arrive_and_wait();
+  pool.trim();
+  step.arrive_and_wait();
+  step.arrive_and_wait();
+  pool.trim();
+  BOOST_TEST(pool.capacity() <= 14 * 64u);  // 14 blocks, at worst each of another chunk
+  step.arrive_and_wait();
+  other.join();
+}
+
+BOOST_AUTO_TEST_CASE(an_exchange_writes_no_block_of_a_page_or_more) {
+  alignas(64) std::array<std::byte, 128> place;
+  const auto touched = [&]<std::size_t Bytes>(blocks_of<Bytes>) {
+    std::vector<std::byte> memory(14 * Bytes, std::byte{7});
+    auto* const m = ::new (static_cast<void*>(place.data())) magazine{nullptr, 0};
+    for (std::size_t i = 0; i != 14; ++i) m->bottom()[i] = memory.data() + i * Bytes;
+    detail::write_each(*m, detail::geometry<static_size<Bytes, 1>, detail::block_shape{}>());
+    std::size_t n = 0;
+    for (const std::byte b : memory) n += b != std::byte{7};
+    return n;
+  };
+  BOOST_TEST(touched(blocks_of<64>{}) == 14u);
+  BOOST_TEST(touched(blocks_of<4095>{}) == 14u);
+  BOOST_TEST(touched(blocks_of<4096>{}) == 0u);
+  BOOST_TEST(touched(blocks_of<30'000>{}) == 0u);
+}
+
+}  // namespace
+}  // namespace tarn::test
