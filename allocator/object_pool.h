@@ -42,6 +42,7 @@ class object_pool {
   using value_type = T;
   using pool_type = pool<detail::by_product<size_of<T>>, Policies...>;
 
+  static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
 
   using deleter = object_deleter<T, Policies...>;
@@ -174,7 +175,11 @@ class object_pool {
   }
   /// Gives all memory back at once. No destructor runs: call clear() first if objects need theirs.
   /// Precondition: no other thread uses the pool.
-  void release() noexcept { blocks_.release(); }
+  void release() noexcept
+    requires(may_return_chunks)
+  {
+    blocks_.release();
+  }
 
   /// The pool of the blocks: reserve(), trim(), capacity(), owns(), statistics().
   pool_type& blocks() noexcept { return blocks_; }
@@ -204,7 +209,7 @@ class object_pool {
 
   /// What is left is no leak, whatever its type.
   void forget() noexcept {
-    if constexpr (requires { blocks_.release(); }) blocks_.release();
+    if constexpr (may_return_chunks) blocks_.release();
     else clear();
   }
 
@@ -229,6 +234,7 @@ class object_pool<T, Policies...> : detail::object_complaint<detail::is_one_obje
   }
   void destroy(const volatile void*) noexcept {}
   static constexpr bool has_destructors = false;
+  static constexpr bool may_return_chunks = true;
 };
 
 }  // namespace tarn
