@@ -1,5 +1,5 @@
 // A handle to an object in a pool: the object's address and a generation number. A stale handle finds nothing, even when
-// another object lies at that address:
+// another object lies at that address, in this pool or in one that came later:
 //
 //   tarn::object_pool<Order, tarn::hardened_with<tarn::generations>> orders;
 //   tarn::handle<Order> h = orders.handle_to(orders.construct(1, 9.5));

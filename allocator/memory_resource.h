@@ -55,6 +55,17 @@ class optional_growth {
 ///                   million that are freed in random order, batch_reuse<> is (it takes 2.2 KiB a class)
 template <class... Policies>
 class pool_resource : public std::pmr::memory_resource {
+  using default_classes = geometric_classes<16, 65536>;
+  template <class P>
+  using if_classes = std::conditional_t<size_class_policy<P>, P, void>;  // another size is refused, and silent here
+  using classes = typename detail::first_of<if_classes<Policies>..., default_classes>::type;
+  template <class... Ps>
+  using body_of = typename decltype(detail::select_classes<default_classes, 0, Ps...>())::type::body;
+  using body = typename detail::policy_list<
+      Policies..., detail::by_product<detail::optional_growth>,
+      detail::by_product<resource_store>>::template with_default<axis::reuse, lifo_reuse<>>::template into<body_of>;
+  static constexpr bool may_return_chunks = requires(body& blocks) { blocks.release(); };
+
  public:
   pool_resource() : pool_resource(std::pmr::pool_options{}, std::pmr::get_default_resource()) {}
   explicit pool_resource(std::pmr::memory_resource* upstream) : pool_resource(std::pmr::pool_options{}, upstream) {}
@@ -66,18 +77,26 @@ class pool_resource : public std::pmr::memory_resource {
   pool_resource(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   pool_resource& operator=(const pool_resource&) = delete;
   ~pool_resource() override {
-    release();
+    if constexpr (may_return_chunks) release();
     blocks_.end();
   }
 
   /// Gives all memory back to upstream, including blocks in use. Precondition: no other thread uses the resource.
-  void release() noexcept { blocks_.release(); }
+  void release() noexcept
+    requires(may_return_chunks)
+  {
+    blocks_.release();
+  }
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_.get(); }
   /// Returns the options in force.
   std::pmr::pool_options options() const noexcept { return options_; }
 
   /// Gives the wholly free chunks back to upstream. Returns their bytes.
-  std::size_t trim() noexcept { return blocks_.trim(); }
+  std::size_t trim() noexcept
+    requires(may_return_chunks)
+  {
+    return blocks_.trim();
+  }
   /// The pools: each_pool(visit), large(), class_size(bytes, alignment).
   auto& blocks() noexcept { return blocks_; }
 
@@ -95,15 +114,6 @@ class pool_resource : public std::pmr::memory_resource {
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
  private:
-  using default_classes = geometric_classes<16, 65536>;
-  template <class P>
-  using if_classes = std::conditional_t<size_class_policy<P>, P, void>;  // another size is refused, and silent here
-  using classes = typename detail::first_of<if_classes<Policies>..., default_classes>::type;
-  template <class... Ps>
-  using body_of = typename decltype(detail::select_classes<default_classes, 0, Ps...>())::type::body;
-  using body = typename detail::policy_list<
-      Policies..., detail::by_product<detail::optional_growth>,
-      detail::by_product<resource_store>>::template with_default<axis::reuse, lifo_reuse<>>::template into<body_of>;
   static constexpr std::size_t most_blocks = 65536;
 
   static std::pmr::pool_options normalised(std::pmr::pool_options options) noexcept {

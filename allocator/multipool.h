@@ -68,6 +68,7 @@ template <class... Ts, class Policies>
 struct object_pools<std::tuple<std::type_identity<Ts>...>, Policies> {
   static constexpr bool distinct = ((times_given<Ts, Ts...> == 1) && ...);
   using type = std::tuple<typename object_pool_with<Ts, Policies>::type...>;
+  static constexpr bool may_return_chunks = (object_pool_with<Ts, Policies>::type::may_return_chunks && ...);
   template <class T>
   static constexpr bool has = one_of<T, Ts...>;
   template <class T>
@@ -107,7 +108,9 @@ class multipool {
     pool_of<T>().destroy(object);
   }
   /// Gives all memory of all pools back at once. No destructor runs. Precondition: no other thread uses the pools.
-  void release_all() noexcept {
+  void release_all() noexcept
+    requires(pools::may_return_chunks)
+  {
     std::apply([](auto&... each) { (each.release(), ...); }, pools_);
   }
   /// Destroys every object of every pool, each once, although one's destructor may destroy others, also in other pools.

@@ -44,6 +44,7 @@ class object_pool {
   using value_type = T;
   using pool_type = pool<detail::by_product<size_of<T>>, Policies...>;
 
+  static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
 
   using deleter = object_deleter<T, Policies...>;
@@ -196,7 +197,11 @@ class object_pool {
   }
   /// Gives all memory back at once. No destructor runs: call clear() first if objects need theirs.
   /// Precondition: no other thread uses the pool.
-  void release() noexcept { blocks_.release(); }
+  void release() noexcept
+    requires(may_return_chunks)
+  {
+    blocks_.release();
+  }
 
   /// The pool of the blocks: reserve(), trim(), capacity(), owns(), statistics().
   pool_type& blocks() noexcept { return blocks_; }
@@ -226,7 +231,7 @@ class object_pool {
 
   /// What is left is no leak, whatever its type.
   void forget() noexcept {
-    if constexpr (requires { blocks_.release(); }) blocks_.release();
+    if constexpr (may_return_chunks) blocks_.release();
     else clear();
   }
 
@@ -241,6 +246,7 @@ class object_pool<T, Policies...> : public detail::object_complaint<detail::is_o
  public:
   template <class... Anything>
   constexpr explicit(false) object_pool(const Anything&...) noexcept {}
+  static constexpr bool may_return_chunks = true;
 };
 
 }  // namespace tarn

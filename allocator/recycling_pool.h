@@ -92,7 +92,7 @@ class recycling_pool {
   recycling_pool& operator=(const recycling_pool&) = delete;
   /// Destroys all objects, also those that were not released.
   ~recycling_pool() {
-    if constexpr (!std::is_trivially_destructible_v<T>)
+    if constexpr (!std::is_trivially_destructible_v<T> && !std::is_base_of_v<detail::rejected, pool_type>)
       detail::inspector::drained(slots_).chunks.each_carved([](void* slot) {
         if (header_of(slot)->is != state::unmade) std::destroy_at(object_of(slot));
       });

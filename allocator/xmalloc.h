@@ -138,7 +138,11 @@ class xallocator {
   }
 
   /// Gives the wholly free granules back to the store. Returns their bytes.
-  static std::size_t trim() noexcept { return pools::instance().trim(); }
+  static std::size_t trim() noexcept
+    requires(pools::may_return_chunks)
+  {
+    return pools::instance().trim();
+  }
 };
 
 // The two modes have different names for the linker: code of one never meets the other's.

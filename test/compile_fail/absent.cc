@@ -1,7 +1,9 @@
 // Members that a composition lacks. What the compiler says of a call names the constant that the member depends on.
 #include <cstddef>
 
+#include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/allocator/xmalloc.h"
 
 // expect: release
 // mentions: may_return_chunks
@@ -99,6 +101,26 @@ std::size_t use() { return pool::blocks_in(4096, tarn::dynamic_size{48}); }
 std::size_t use() { return pool::blocks_in(4096); }
 #endif
 }  // namespace absent_blocks_in
+// expect: release
+// mentions: may_return_chunks
+namespace absent_release_of_objects {
+#ifdef TARN_TWIN
+void use(tarn::object_pool<long, tarn::thread_cached<>>& right) { right.release(); }
+#else
+void use(tarn::object_pool<long, tarn::lock_free>& wrong) { wrong.release(); }
+#endif
+}  // namespace absent_release_of_objects
+
+// expect: trim
+// mentions: may_return_chunks
+namespace absent_trim_of_many_sizes {
+struct messages;
+#ifdef TARN_TWIN
+std::size_t use() { return tarn::xallocator<messages, tarn::thread_cached<>>::trim(); }
+#else
+std::size_t use() { return tarn::xallocator<messages, tarn::lock_free>::trim(); }
+#endif
+}  // namespace absent_trim_of_many_sizes
 
 // expect: verify
 // mentions: can_verify

@@ -9,6 +9,7 @@
 
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/multipool.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
@@ -651,3 +652,25 @@ tarn::size_class_pool<tarn::sampled_guard_pages<5000>, tarn::static_array_store<
 #endif
 void use() { pool.deallocate(pool.allocate(10), 10); }
 }  // namespace c15_sampled_array_of_classes
+
+// expect: tarn: [C5] a policy of this pool has no default value
+namespace c5_multipool_over_a_buffer {
+struct wall {};
+struct door {};
+#ifdef TARN_TWIN
+tarn::multipool<wall, door, tarn::static_array_store<8>> pools;
+#else
+tarn::multipool<wall, door, tarn::buffer_store> pools;
+#endif
+void use() { pools.destroy(pools.construct<wall>()); }
+}  // namespace c5_multipool_over_a_buffer
+
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
+namespace c8_containers_over_a_buffer {
+#ifdef TARN_TWIN
+tarn::stl_allocator<long, tarn::static_array_store<64>> allocator;
+#else
+tarn::stl_allocator<long, tarn::buffer_store> allocator;
+#endif
+void use() { allocator.deallocate(allocator.allocate(1), 1); }
+}  // namespace c8_containers_over_a_buffer

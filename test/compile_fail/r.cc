@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/static_pool.h"
 
 // expect: tarn: [R1] a block of zero bytes can't be told from the next one
@@ -167,6 +168,21 @@ tarn::pool<tarn::static_size<64>, tarn::batch_reuse<>, tarn::return_empty_chunks
 }  // namespace r8_return_empty_chunks_of_batches
 
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
+namespace r8_returning_idle_objects {
+struct grid {
+  ~grid() {}
+  void reset() {}
+};
+#ifdef TARN_TWIN
+tarn::recycling_pool<grid, tarn::keep_chunks> right;
+void use() { right.release(right.acquire()); }
+#else
+tarn::recycling_pool<grid, tarn::return_empty_chunks<>> wrong;
+void use() { wrong.release(wrong.acquire()); }
+#endif
+}  // namespace r8_returning_idle_objects
+
+// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
 namespace r8_returning_what_is_not_seen {
 struct eager : tarn::keep_chunks {
   static constexpr tarn::retention_traits traits{.returns_chunks = true};
@@ -263,6 +279,20 @@ tarn::pool<tarn::static_size<64>, tarn::heap_store, tarn::reclaim_and_retry<>> r
 tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::reclaim_and_retry<>> wrong;
 #endif
 }  // namespace r13_reclaiming_for_an_array
+
+// expect: tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in
+namespace r14_deferred_checking_of_idle_objects {
+struct grid {
+  void reset() {}
+};
+#ifdef TARN_TWIN
+tarn::recycling_pool<grid, tarn::hardened> right;
+void use() { right.release(right.acquire()); }
+#else
+tarn::recycling_pool<grid, tarn::deferred_checking> wrong;
+void use() { wrong.release(wrong.acquire()); }
+#endif
+}  // namespace r14_deferred_checking_of_idle_objects
 
 // expect: tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in
 namespace r14_deferred_checking_of_batches {

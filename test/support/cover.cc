@@ -1,8 +1,12 @@
 // Chooses the tested compositions: few that hold every legal pair of the kinds in kinds.h, and every pair of axes other than
 // checking in a composition that refuses no call. Prints each as a line, "path: policies". The same kinds give the same lines.
+//
+// With an argument, for the products in products.h: few compositions of each product that hold every kind that it takes, and so
+// many pairs of kinds as they can. Each is a line, "product: policies".
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +18,7 @@
 #include <vector>
 
 #include "tarn/test/support/kinds.h"
+#include "tarn/test/support/products.h"
 
 namespace tarn::test {
 namespace {
@@ -69,11 +74,13 @@ struct known_kind {
   std::size_t axis;
   policy_id id;
   policy_id implies;
+  bool needs_value;
   void (*put_traits)(detail::composition&);
 };
 const std::vector<known_kind> all_kinds = std::apply(
     []<class... P>(const kind<P>&... one) {
-      return std::vector{known_kind{one.name, axis_of<P>(), id_of<typename kind<P>::policy>, implied_by<P>, &put_traits<P>}...};
+      return std::vector{known_kind{one.name, axis_of<P>(), id_of<typename kind<P>::policy>, implied_by<P>,
+                                    !std::default_initializable<P>, &put_traits<P>}...};
     },
     kinds);
 
@@ -90,22 +97,30 @@ struct candidate {
 };
 
 /// All legal compositions that begin with the kinds that `so_far` has on the axes before `axis`.
-void complete(std::size_t axis, candidate so_far, detail::composition c, std::vector<candidate>& out) {
+/// \param own    of a product: policies that no row names
+/// \param takes  whether a composition is legal
+template <class Takes>
+void complete(std::size_t axis, candidate so_far, asked a, const std::vector<policy_id>& own, Takes takes,
+              std::vector<candidate>& out) {
   if (axis == axes) {
-    so_far.refuses = c.checking.refuses;
-    so_far.samples = c.checking.samples;
-    if (detail::first_broken(c) == detail::rule::none) out.push_back(so_far);
+    so_far.refuses = a.c.checking.refuses;
+    so_far.samples = a.c.checking.samples;
+    if (takes(a)) out.push_back(so_far);
     return;
   }
+  const auto is_own = [&](const known_kind& one) { return std::ranges::find(own, one.id) != own.end(); };
+  const bool has_own = std::ranges::any_of(all_kinds, [&](const known_kind& one) { return one.axis == axis && is_own(one); });
   for (std::size_t i = 0; i != all_kinds.size(); ++i) {
     const known_kind& one = all_kinds[i];
-    if (one.axis != axis) continue;
-    so_far.kinds[axis] = static_cast<std::uint8_t>(i);
-    one.put_traits(c);
+    if (one.axis != axis || (has_own && !is_own(one))) continue;
+    so_far.kinds[axis] = has_own ? no_kind : static_cast<std::uint8_t>(i);
+    asked with = a;
+    one.put_traits(with.c);
+    if (one.needs_value && !has_own) with.needs_value = true;
     if (axis == reuse) {
-      c.reuse_is_implied = !c.locking.own_free_list || all_kinds[so_far.kinds[locking]].implies == one.id;
+      with.c.reuse_is_implied = !a.c.locking.own_free_list || all_kinds[so_far.kinds[locking]].implies == one.id;
     }
-    complete(axis + 1, so_far, c, out);
+    complete(axis + 1, so_far, with, own, takes, out);
   }
 }
 
@@ -137,11 +152,22 @@ void each_pair(const candidate& one, F f) {
   }
 }
 
+/// The same for a row of a product: each kind is needed, as a pair with itself, and pairs are welcome.
+template <class F>
+void each_kind(const candidate& one, F f) {
+  for (std::size_t i = 0; i != axes; ++i) {
+    if (one.kinds[i] == no_kind) continue;
+    f(one.kinds[i] * all_kinds.size() + one.kinds[i]);
+    for (std::size_t j = i + 1; j != axes; ++j)
+      if (one.kinds[j] != no_kind) f(one.kinds[i] * all_kinds.size() + one.kinds[j] + extra());
+  }
+}
+
 /// What a pair counts. Few compositions have the one that counts more: rows for it are hard to share.
-constexpr std::size_t extra_weight = 60;
-std::vector<std::size_t> weights_of_pairs(const std::vector<candidate>& legal) {
+template <class Show>
+std::vector<std::size_t> weights_of_pairs(const std::vector<candidate>& legal, std::size_t extra_weight, Show each_shown) {
   std::vector<std::size_t> weights(2 * extra());
-  for (const candidate& one : legal) each_pair(one, [&](std::size_t pair) { ++weights[pair]; });
+  for (const candidate& one : legal) each_shown(one, [&](std::size_t pair) { ++weights[pair]; });
   for (std::size_t pair = 0; pair != weights.size(); ++pair) {
     if (weights[pair] == 0) continue;
     const double rarity = static_cast<double>(legal.size()) / static_cast<double>(weights[pair]);
@@ -154,14 +180,15 @@ std::vector<std::size_t> weights_of_pairs(const std::vector<candidate>& legal) {
 constexpr std::uint32_t orders = 12;  // that are tried; the shortest list of rows is taken
 
 /// Rows that, with those given, show all pairs: the next one is always one that shows most. `order` breaks ties.
+template <class Show>
 std::vector<candidate> choose(const std::vector<candidate>& legal, const std::vector<candidate>& given,
-                              const std::vector<std::size_t>& weights, std::uint32_t order) {
+                              const std::vector<std::size_t>& weights, std::uint32_t order, Show each_shown) {
   std::vector<std::size_t> open = weights;  // 0: shown already
-  const auto show = [&](const candidate& one) { each_pair(one, [&](std::size_t pair) { open[pair] = 0; }); };
+  const auto show = [&](const candidate& one) { each_shown(one, [&](std::size_t pair) { open[pair] = 0; }); };
   const auto gain = [&](const candidate& one) {
     std::size_t needed = 0;
     std::size_t welcome = 0;
-    each_pair(one, [&](std::size_t pair) { (pair < extra() ? needed : welcome) += open[pair]; });
+    each_shown(one, [&](std::size_t pair) { (pair < extra() ? needed : welcome) += open[pair]; });
     return needed == 0 ? 0 : needed + welcome;
   };
   struct offer {
@@ -191,6 +218,26 @@ std::vector<candidate> choose(const std::vector<candidate>& legal, const std::ve
   return rows;
 }
 
+/// The shortest list of rows.
+template <class Show>
+std::vector<candidate> fewest(const std::vector<candidate>& legal, const std::vector<candidate>& given,
+                              std::size_t extra_weight, Show each_shown) {
+  const std::vector<std::size_t> weights = weights_of_pairs(legal, extra_weight, each_shown);
+  std::vector<candidate> rows;
+  for (std::uint32_t order = 0; order != orders; ++order) {
+    std::vector<candidate> some = choose(legal, given, weights, order, each_shown);
+    if (order == 0 || some.size() < rows.size()) rows = std::move(some);
+  }
+  return rows;
+}
+
+std::string policies_of(const candidate& one) {
+  std::string policies;
+  for (const std::uint8_t place : one.kinds)
+    if (place != no_kind) policies.append(policies.empty() ? "" : ", ").append(all_kinds[place].name);
+  return policies;
+}
+
 void print(const candidate& one, const std::string& policies) {
   const char* const path = one.refuses ? one.samples ? "checked_sampled" : "checked" : one.samples ? "sampled" : "plain";
   std::printf("%s: %s\n", path, policies.c_str());
@@ -198,7 +245,8 @@ void print(const candidate& one, const std::string& policies) {
 
 int cover() {
   std::vector<candidate> legal;
-  complete(0, {}, {}, legal);
+  const auto is_pool = [](const asked& a) { return detail::first_broken(a.c) == detail::rule::none; };
+  complete(0, {}, {}, {}, is_pool, legal);
   std::vector<bool> seen(all_kinds.size());
   for (const candidate& one : legal)
     for (const std::uint8_t place : one.kinds) seen[place] = true;
@@ -213,21 +261,24 @@ int cover() {
     print(given.back(), one.policies);
   };
   std::apply([&](const auto&... one) { (give(one), ...); }, also_tested);
-  const std::vector<std::size_t> weights = weights_of_pairs(legal);
-  std::vector<candidate> rows;
-  for (std::uint32_t order = 0; order != orders; ++order) {
-    std::vector<candidate> some = choose(legal, given, weights, order);
-    if (order == 0 || some.size() < rows.size()) rows = std::move(some);
-  }
-  for (const candidate& one : rows) {
-    std::string policies;
-    for (const std::uint8_t place : one.kinds) policies.append(policies.empty() ? "" : ", ").append(all_kinds[place].name);
-    print(one, policies);
-  }
+  for (const candidate& one : fewest(legal, given, 60, [](const candidate& c, auto f) { each_pair(c, f); }))
+    print(one, policies_of(one));
+  return 0;
+}
+
+int cover_products() {
+  const auto cover_one = []<class... Own>(const product_kind<Own...>& product) {
+    std::vector<candidate> legal;
+    complete(0, {}, {}, {id_of<typename detail::canonical<Own>::type>...},
+             product.takes, legal);
+    for (const candidate& one : fewest(legal, {}, 1, [](const candidate& c, auto f) { each_kind(c, f); }))
+      std::printf("%s: %s\n", product.name, policies_of(one).c_str());
+  };
+  std::apply([&](const auto&... one) { (cover_one(one), ...); }, products);
   return 0;
 }
 
 }  // namespace
 }  // namespace tarn::test
 
-int main() { return tarn::test::cover(); }
+int main(int arguments, char**) { return arguments == 1 ? tarn::test::cover() : tarn::test::cover_products(); }

@@ -1,33 +1,43 @@
 #!/usr/bin/env python3
-"""Writes test/support/cover.inc, the tested compositions, which follow from the kinds in test/support/kinds.h.
+"""Writes the tested compositions, which follow from the kinds in test/support/kinds.h: test/support/cover.inc, and those of the
+products in test/support/products.h, test/support/product_cover.inc.
 
-    test/support/write_cover.py            writes it
-    test/support/write_cover.py --check    writes nothing; fails where the file isn't what would be written
+    test/support/write_cover.py            writes them
+    test/support/write_cover.py --check    writes nothing; fails where a file isn't what would be written
 """
 
+import glob
 import os
+import re
 import subprocess
 import sys
 
 import compilers
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-COVER = "test/support/cover.inc"
 COLUMNS = 128
-HEAD = """\
+AXES = ("size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics")
+CLASSES = ("geometric_classes", "listed_classes")  # sizes of products, which pools don't take
+HEADS = {
+    "test/support/cover.inc": """\
 // Written by test/support/write_cover.py, out of kinds.h. Each row is a pool; its first word says which parts of the machinery
 // it has: it refuses calls (checked) or not (plain), and keeps some blocks beside its chunks (sampled).
 // clang-format off
-"""
+""",
+    "test/support/product_cover.inc": """\
+// Written by test/support/write_cover.py, out of kinds.h and products.h. Each row is a product, and the policies that it is tried
+// with. Together, the rows of a product have every kind that it takes.
+// clang-format off
+""",
+}
 
 
-def chosen():
-    """What cover.cc prints."""
+def program():
+    """What chooses; it prints the rows, with an argument those of the products."""
     root = compilers.include_root()
-    program = os.path.join(root, "cover")
     command = [compilers.present()[0], "-std=c++20", "-O2", "-I.", *compilers.WARNINGS, "tarn/test/support/cover.cc"]
-    subprocess.run([*command, "-o", program], cwd=root, check=True)
-    return subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    subprocess.run([*command, "-o", "cover"], cwd=root, check=True)
+    return os.path.join(root, "cover")
 
 
 def policies(text):
@@ -53,31 +63,94 @@ def row(line):
     return "\n".join(lines) + "\n"
 
 
-def cover():
-    return HEAD + "".join(map(row, chosen().splitlines()))
+def covers():
+    """Yields each file's name, and what is to stand in it."""
+    chooses = program()
+    for arguments, (name, head) in zip(([], ["products"]), HEADS.items()):
+        chosen = subprocess.run([chooses, *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
+        yield name, head + "".join(map(row, chosen.splitlines()))
 
 
-def difference():
-    """What is wrong with the file, or None."""
+def differences():
+    """What is wrong with the files, or None."""
     try:
-        wanted = cover()
+        wrong = [name for name, wanted in covers() if not is_in(name, wanted)]
     except subprocess.CalledProcessError as error:
         return str(error)
-    if os.path.exists(COVER):
-        with open(COVER, encoding="utf-8") as file:
-            if file.read() == wanted:
-                return None
-    return f"{COVER} isn't what follows from test/support/kinds.h; run test/support/write_cover.py"
+    if not wrong:
+        return None
+    return ", ".join(wrong) + " isn't what follows from test/support/kinds.h and products.h; run test/support/write_cover.py"
+
+
+def is_in(name, wanted):
+    if not os.path.exists(name):
+        return False
+    with open(name, encoding="utf-8") as file:
+        return file.read() == wanted
+
+
+def included(header, folder):
+    """The headers of a folder that a header includes: their names without .h."""
+    with open(header, encoding="utf-8") as file:
+        return re.findall(rf'^#include "tarn/{folder}/(\w+)\.h"$', file.read(), re.M)
+
+
+def unknown_policies():
+    """The policies that are no kinds, or None. A policy's header says what it decides."""
+    with open("test/support/kinds.h", encoding="utf-8") as file:
+        kinds = set(re.findall(r"KIND\((\w+)", file.read()))
+    policies = []
+    for axis in AXES:
+        for name in included(f"policies/{axis}.h", f"policies/{axis}"):
+            with open(f"policies/{axis}/{name}.h", encoding="utf-8") as file:
+                if file.readline().startswith("// decides") and name not in CLASSES:
+                    policies.append(name)
+    unknown = [name for name in policies if name not in kinds]
+    if len(policies) < 25:
+        return f"only {len(policies)} policies were found"
+    return f"no kind in test/support/kinds.h: {', '.join(unknown)}" if unknown else None
+
+
+def unknown_products():
+    """The products that no line of products.h stands for, or None."""
+    with open("test/support/products.h", encoding="utf-8") as file:
+        words = set(re.findall(r"\w+", " ".join(re.findall(r'"([\w ]+)"', file.read()))))
+    headers = included("allocator/all.h", "allocator")
+    unknown = [name for name in headers if name not in words]
+    if len(headers) < 14:
+        return f"only {len(headers)} products were found"
+    return f"of no product in test/support/products.h: {', '.join(unknown)}" if unknown else None
+
+
+def unknown_cases():
+    """The cases that are to show a refusal and aren't in test/compile_fail, or None."""
+    with open("test/support/products.h", encoding="utf-8") as file:
+        named = re.findall(r'^    \{"\w+", "[^"]+", "(\w+)"\},$', file.read(), re.M)
+    cases = set()
+    for path in glob.glob("test/compile_fail/*.cc"):
+        with open(path, encoding="utf-8") as file:
+            cases |= set(re.findall(r"^namespace (\w+) \{$", file.read(), re.M))
+    if not named:
+        return "no refusal was found in test/support/products.h"
+    unknown = [name for name in named if name not in cases]
+    return f"no case of test/compile_fail: {', '.join(unknown)}" if unknown else None
 
 
 def main():
     os.chdir(ROOT)
     if "--check" in sys.argv[1:]:
-        return compilers.report([(COVER, difference)])
-    text = cover()
-    with open(COVER, "w", encoding="utf-8") as file:
-        file.write(text)
-    print(f"{text.count('ROW(')} compositions")
+        return compilers.report(
+            [
+                ("the covers", differences),
+                ("every policy", unknown_policies),
+                ("every product", unknown_products),
+                ("every refusal", unknown_cases),
+            ]
+        )
+    for name, text in covers():
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+        print(f"{text.count('ROW(')} rows in {name}")
     return 0
 
 

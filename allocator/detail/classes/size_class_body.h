@@ -114,13 +114,14 @@ class size_class_body {
   // ---- all of it -----------------------------------------------------------------------------------------------------------
 
   /// Gives everything back to the store, including blocks in use. Precondition: no other thread uses the pool.
-  void release() noexcept {
+  void release() noexcept
+    requires(Locking::traits.may_return_chunks)
+  {
     chunks_.be_left_alone();
     each_pool([](std::size_t, Pool& p) { p.release(); });  // so that they end without a block in use
     drop_all();
   }
-  /// What the destructor of an owner does: the same, but checking policies are told of blocks that are still in use, and that
-  /// the pool has ended.
+  /// The same at the owner's end, of which checking policies are told, and of blocks that are still in use.
   void end() noexcept {
     chunks_.be_left_alone();
     if constexpr (checks) report_leaks(class_owner{this, kept_.name(), false}, large_);
@@ -129,7 +130,9 @@ class size_class_body {
     if constexpr (checks) keep_stores(this);  // so that a later call finds that it has ended
   }
   /// Gives the wholly free chunks of every class back to the store. Returns how many bytes.
-  std::size_t trim() noexcept {
+  std::size_t trim() noexcept
+    requires(Locking::traits.may_return_chunks)
+  {
     std::size_t bytes = 0;
     each_pool([&](std::size_t, Pool& p) { bytes += p.trim(); });
     return Chunks::tagged ? chunks_.trim() : bytes;
@@ -193,10 +196,8 @@ class size_class_body {
   }
   void give(std::size_t i, void* block, [[maybe_unused]] std::size_t bytes) noexcept {
     member* const m = members_[i].load(memory_order_acquire);
-    if constexpr (checks) {
-      if (m == nullptr) [[unlikely]]
-        return refuse({block, bytes, 0});  // the class never had a block
-    }
+    if (checks && m == nullptr) [[unlikely]]
+      return refuse({block, bytes, 0});  // the class never had a block
     m->pool.deallocate(block);
   }
   TARN_COLD void refuse([[maybe_unused]] const refused_free& call) noexcept {
@@ -217,8 +218,7 @@ class size_class_body {
   member* make_member(std::size_t i) noexcept {
     const owned place = places_.take(chunks_, i);
     if (!place) return nullptr;
-    member* made = nullptr;
-    member* found;
+    member *made = nullptr, *found;
     {
       const held lock(making_);
       found = members_[i].load(memory_order_relaxed);

@@ -41,6 +41,7 @@ template <class Tag, std::size_t Granule, class... Policies>
 class static_classes {
  public:
   using body = typename decltype(choose_static_classes<Granule, Policies...>())::type;
+  static constexpr bool may_return_chunks = requires(body& all) { all.trim(); };
 
   static body& instance() noexcept { return *launder_address(&body_); }
 

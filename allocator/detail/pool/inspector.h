@@ -147,6 +147,7 @@ struct inspector {
     [[maybe_unused]] const auto guard = pool.state_.locking.core_guard();
     return pool.state_.chunks.is_block(address);
   }
+  static constexpr bool is_block(const rejected&, const void*) noexcept { return false; }
 };
 
 }  // namespace tarn::detail

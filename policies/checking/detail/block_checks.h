@@ -84,7 +84,7 @@ class block_checks {
     requires(Spec::traits.has_generations)
   {
     const place at = place::of(chunks, block);
-    return at.in_use() ? at.records().find(at.slot)->generation() : 0;
+    return at.in_use() ? at.records().generation(at.slot) : 0;
   }
 
   /// Records where a block in use was allocated. Any other address is ignored.

@@ -5,11 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
 #include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/secret.h"
 
 namespace tarn::detail {
 
@@ -26,7 +30,7 @@ struct live_mark {
   enum : unsigned char { never_used, used, idle } state;
 };
 
-/// In use or not, and how many times it was: odd while it is in use. A handle from 2^31 uses ago is taken for a current one.
+/// In use or not, and how many times it was: odd while it is in use. After 2^31 uses of the block a number comes again.
 struct generation_mark {
   bool in_use() const noexcept { return (count & 1) != 0; }
   bool was_handed_out() const noexcept { return count != 0; }
@@ -79,6 +83,25 @@ struct sited_record : life_record {
   call_site site;
 };
 
+template <class Record>
+concept counts_uses = requires(const Record& one) { one.generation(); };
+
+/// So many chunks of the process, of any pool, have counted uses. Where a library has a variable of its own, it numbers its
+/// chunks from elsewhere on.
+TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uint64_t> chunks_that_count = 0;
+
+/// A number for each chunk that no other had, in the upper half of each generation: counts of uses begin anew in a chunk that
+/// comes again at the same address, and in another pool's.
+struct chunk_number {
+  void draw() noexcept {
+    upper_half = (chunks_that_count.fetch_add(1, memory_order_relaxed) + scatter(address_of(&chunks_that_count))) << 32;
+  }
+  std::uint64_t upper_half = 0;
+};
+struct no_chunk_number {
+  static void draw() noexcept {}
+};
+
 /// The column. A record is made when its block is first handed out: a chunk of a million blocks costs no more than one.
 template <class Record>
 class block_records {
@@ -91,6 +114,7 @@ class block_records {
   void open(std::byte* column, std::size_t, const Geometry&) noexcept {
     records_ = reinterpret_cast<Record*>(column);
     ready_ = 0;
+    number_.draw();
   }
 
   bool in_use(std::size_t i) const noexcept { return i < ready_ && records_[i].in_use(); }
@@ -101,10 +125,18 @@ class block_records {
     return records_[i];
   }
   std::size_t ready() const noexcept { return ready_; }
+  /// A number that no other use of a block at this address had, in this pool or another, within 2^31 uses of the block and 2^32
+  /// chunks of the process. Precondition: the block is in use.
+  std::uint64_t generation(std::size_t i) const noexcept
+    requires(counts_uses<Record>)
+  {
+    return number_.upper_half + records_[i].generation();
+  }
 
  private:
   Record* records_ = nullptr;
   std::size_t ready_ = 0;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<counts_uses<Record>, chunk_number, no_chunk_number> number_;
 };
 
 }  // namespace tarn::detail

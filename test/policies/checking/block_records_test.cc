@@ -147,6 +147,28 @@ BOOST_AUTO_TEST_CASE(every_use_of_a_block_has_a_number_of_its_own) {
   check_generations<generation_mark>();
   check_generations<life_record>();
 }
+/// A chunk that goes back to the store and comes again counts anew, but its generations don't begin anew.
+template <class Record>
+void check_generations_of_a_place(tarn::test::called_from = {}) {
+  column<Record> c(2);
+  std::uint64_t sequence = 0;
+  std::set<std::uint64_t> seen = {0};
+  for (int chunk = 0; chunk != 20; ++chunk) {
+    c.open(c.start(), 2, geometry);
+    if (chunk % 3 == 0) sequence = 0;  // another pool's
+    for (int i = 0; i != 20; ++i) {
+      c.get(1).take(sequence);
+      BOOST_TEST(seen.insert(c.generation(1)).second);
+      BOOST_TEST(c.generation(1) == c.generation(1));
+      c.get(1).give(sequence);
+    }
+  }
+}
+BOOST_AUTO_TEST_CASE(a_place_has_no_generation_twice_though_its_chunk_was_made_anew) {
+  check_generations_of_a_place<generation_mark>();
+  check_generations_of_a_place<life_record>();
+}
+
 BOOST_AUTO_TEST_CASE(a_count_that_is_used_up_is_no_new_block) {
   std::uint64_t none = 0;
   generation_mark one{0xFFFF'FFFDu};  // in use
