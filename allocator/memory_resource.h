@@ -163,7 +163,8 @@ class block_resource : public std::pmr::memory_resource {
     return fits(bytes, alignment) ? detail::must_allocate(pool_) : upstream_->allocate(bytes, alignment);
   }
   void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
-    fits(bytes, alignment) ? pool_.deallocate(block) : upstream_->deallocate(block, bytes, alignment);
+    if (fits(bytes, alignment)) pool_.deallocate(block);
+    else if (block != nullptr) upstream_->deallocate(block, bytes, alignment);
   }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 

@@ -60,6 +60,7 @@ using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::typ
 ///   allocate, try_allocate, deallocate, allocate_batch, try_allocate_batch, deallocate_batch    blocks
 ///   reserve, try_reserve, trim, release                                                         chunks
 ///   owns, block_size, block_alignment, capacity, statistics                                     questions
+///   bytes_for, blocks_in                                                                        buffers, static
 ///
 /// It can't be copied or moved. Its destructor gives every chunk back, including blocks still in use.
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,

@@ -104,14 +104,14 @@ class xallocator {
 
   /// Frees a block. Null is ignored. Precondition: it came from here and was not freed since.
   static void deallocate(void* block) noexcept {
-    if (block != nullptr) pools::instance().deallocate(block);
+    pools::instance().deallocate(block);
   }
 
   /// The same with the size that was asked for last, and the alignment. They aren't needed, and not looked at unless a checking
   /// policy is named: a block that reallocate() left in place belongs to another class than its new size.
   static void deallocate_sized(void* block, std::size_t bytes) noexcept { deallocate_aligned_sized(block, 1, bytes); }
   static void deallocate_aligned_sized(void* block, std::size_t alignment, std::size_t bytes) noexcept {
-    if (block != nullptr) pools::instance().deallocate_sized(block, bytes, alignment);
+    pools::instance().deallocate_sized(block, bytes, alignment);
   }
 
   /// Returns the bytes that a block has: what was asked for, or more. 0 for null.

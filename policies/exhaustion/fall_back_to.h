@@ -38,6 +38,7 @@ class fall_back_to {
  public:
   using axis = tarn::axis::exhaustion;
   using second_store = known_store;
+  using second_growth = Growth;
   static constexpr bool arguments_hold =
       detail::defined<Store> && policy_on<Store, tarn::axis::store> && policy_on<Growth, tarn::axis::growth>;
   struct complaint : detail::home<Store> {
@@ -51,7 +52,7 @@ class fall_back_to {
     if constexpr (arguments_hold && detail::says<Store, store_traits>) {
       t.store_is_bounded = Store::traits.bounded;
       t.store_is_sized_by_geometry = Store::traits.sized_by_geometry;
-      if (!Store::traits.bounded) t.extra_chunks = Growth::traits.max_chunks;
+      t.extra_chunks = Growth::traits.max_chunks;
     }
     return t;
   }();

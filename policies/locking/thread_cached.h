@@ -1,5 +1,5 @@
 // decides    every thread keeps its own magazines of free blocks, and meets the others only to exchange a whole magazine
-// costs      13 instructions to allocate a block and as many to free it; 1.7 KiB in the pool object, and memory from the
+// costs      13 instructions to allocate a block and 15 to free it; 1.7 KiB in the pool object, and memory from the
 //            store, about 9 bytes for each free block. Up to two magazines of blocks stay in each thread that used the pool
 // conflicts  bounded stores, whose blocks could lie in other threads' magazines while a thread finds none
 // use when   several threads allocate and free, their own blocks or each other's

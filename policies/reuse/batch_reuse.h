@@ -33,7 +33,7 @@ struct batch_reuse {
                   "tarn: [E1] batch_reuse with a front that is no multiple of 64 or under 128 pointers: half of it must hold "
                   "a batch; take 128, 256 or 1024");
   };
-  static constexpr reuse_traits traits{.min_block = 2 * sizeof(void*), .min_alignment = alignof(void*)};
+  static constexpr reuse_traits traits{.min_block = 2 * sizeof(void*), .min_alignment = alignof(void*), .drops_null = true};
 
  private:
   // 256: with 128 a burst of 100 moves a batch back and forth, and takes 1.4 times as long.
@@ -70,7 +70,7 @@ struct batch_reuse {
       return block;
     }
     TARN_NOINLINE void* pop_slow(chunks_type& chunks) noexcept {
-      if (front_.size() == 0) {
+      if (!front_.has_block()) {
         if (front_.closed()) front_.open();
         void** const out = front_.fill(batch);
         front_.filled(batch, batches_.take(out, words(chunks)) ? batch : chunks.carve(out, batch));
@@ -91,9 +91,8 @@ struct batch_reuse {
 
     // Not inlined: the compiler would compare the unpacking of 64 addresses with the caller's array, of perhaps five, and warn.
     TARN_NOINLINE std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
-      std::size_t got = detail::smaller(n, front_.size());
-      for (std::size_t i = 0; i < got; ++i) out[i] = front_.pop();
-      while (n - got >= batch && batches_.take(out + got, words(chunks))) got += batch;
+      std::size_t got = front_.take(out, n);
+      while (n - got >= batch && batches_.take(out + got, words(chunks))) got += detail::without_nulls(out + got, batch);
       if (n != got && batches_.empty()) got += chunks.carve(out + got, n - got);
       for (; got != n; ++got) {  // part of a batch
         out[got] = pop_slow(chunks);
@@ -119,9 +118,9 @@ struct batch_reuse {
     /// Leaves the list as it was when new: the chunk whose column holds the front may go.
     template <class Take>
     void drain(chunks_type& chunks, Take take) noexcept {
-      while (void* const block = front_.pop()) take(block);
       void* some[batch];
-      while (batches_.take(some, words(chunks))) detail::each_of(some, batch, take);
+      while (const std::size_t got = front_.take(some, batch)) detail::each_of(some, got, take);
+      while (batches_.take(some, words(chunks))) detail::each_of(some, detail::without_nulls(some, batch), take);
       forget();
     }
     void restore(chunks_type& chunks, void* block) noexcept {
@@ -139,8 +138,15 @@ struct batch_reuse {
     void pack(chunks_type& chunks) noexcept {
       std::size_t dropped = 0;
       const std::size_t keep = front_.capacity() / 2 - 1;  // so that a front of 128 with 127 entries gives up one batch, too
-      for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch)
-        batches_.give(front_.entries() + left - batch, words(chunks));
+      const std::size_t pieces = batches_.pieces(words(chunks).count());
+      for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch) {
+        void** const oldest = front_.entries() + left - batch;
+        if (detail::first_null(oldest, pieces) != pieces) [[unlikely]] {  // dropping it makes room, too
+          front_.drop_oldest(dropped);
+          return front_.sweep();
+        }
+        batches_.give(oldest, words(chunks));
+      }
       front_.drop_oldest(dropped);
     }
 

@@ -1,5 +1,5 @@
 // decides    the block freed last is handed out first: one list, linked through the free blocks
-// costs      the smallest of all: 6 instructions to allocate a block, 4 to free it, 8 bytes of state. After frees in random
+// costs      the smallest of all: 6 instructions to allocate a block, 6 to free it, 8 bytes of state. After frees in random
 //            order every allocation waits for memory, since the address of the next block is stored inside this one
 // conflicts  none; blocks under 8 bytes take 8
 // use when   blocks are smaller than 16 bytes, or few: the default for those, and for bounded stores

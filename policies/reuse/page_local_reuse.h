@@ -43,6 +43,7 @@ struct page_local_reuse {
       .min_alignment = alignof(detail::free_link),
       .finds_chunks = true,
       .sees_empty_chunks = true,
+      .drops_null = true,
   };
 
  private:
@@ -82,7 +83,7 @@ struct page_local_reuse {
       return block;
     }
     TARN_NOINLINE void* pop_slow(chunks_type& chunks) noexcept {
-      if (front_.size() == 0) {
+      if (!front_.has_block()) {
         resize_front(chunks);
         const std::size_t n = detail::smaller(batch, front_.room() - 1);
         front_.filled(n, take(chunks, front_.fill(n), n));
@@ -103,8 +104,7 @@ struct page_local_reuse {
     }
 
     std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
-      const std::size_t got = detail::smaller(n, front_.size());
-      for (std::size_t i = 0; i != got; ++i) out[i] = front_.pop();
+      const std::size_t got = front_.take(out, n);
       return got + take(chunks, out + got, n - got);
     }
     status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {

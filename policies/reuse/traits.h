@@ -17,6 +17,7 @@ struct reuse_traits {
   bool needs_chunks = true;        // adopted() informs the list of each chunk; false: the list only carves
   bool sees_empty_chunks = false;  // it tells `chunks` when a chunk becomes wholly free, with chunk_emptied(), and when it is
                                    // used again, with chunk_reused()
+  bool drops_null = false;         // push() and push_batch() accept null, which its slow half drops: a free needn't ask
 };
 
 }  // namespace tarn

@@ -14,7 +14,7 @@ namespace tarn {
 
 struct no_statistics {
   using axis = tarn::axis::statistics;
-  static constexpr statistics_traits traits{};
+  static constexpr statistics_traits traits{.hears_blocks = false};
 
   template <class Traits>
   struct state {

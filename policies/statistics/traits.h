@@ -10,6 +10,7 @@ namespace tarn {
 /// What a statistics policy declares about itself.
 struct statistics_traits {
   bool counts = false;         // read(): what statistics() of the pool returns
+  bool hears_blocks = true;    // on_allocate() and on_deallocate() do something
   bool hears_release = false;  // on_release(): all blocks are released, including those in use
 };
 

@@ -122,6 +122,35 @@ FOR_EVERY_COMPOSITION(an_empty_batch_does_nothing)
   CHECK(rig->upstream.calls() == 0u);
 END
 
+FOR_EVERY_COMPOSITION(freeing_null_does_nothing)
+  pool.deallocate(nullptr);
+  pool.deallocate_batch(std::vector<void*>(3, nullptr));
+  CHECK(rig->upstream.calls() == 0u);
+  std::vector<void*> blocks(1000);
+  for (void*& block : blocks) {
+    pool.deallocate(nullptr);
+    REQUIRE((block = pool.try_allocate()) != nullptr);
+  }
+  const std::size_t capacity = pool.capacity();
+  const auto in_use = [&pool] { return pool.statistics().value_or(pool_counts{}).in_use; };
+  const std::size_t counted = in_use();
+  for (int i = 0; i < 3000; ++i) pool.deallocate(nullptr);  // more than any front has room for
+  CHECK(in_use() == counted);
+  for (std::size_t i = 0; i != 500; ++i) {  // alone and in batches, so that a null lies everywhere between blocks
+    pool.deallocate(blocks[i]);
+    if (i % 3 == 0) pool.deallocate(nullptr);
+  }
+  for (std::size_t i = 500; i != 1000; i += 5) {
+    void* const some[] = {nullptr, blocks[i], blocks[i + 1], nullptr, blocks[i + 2], blocks[i + 3], blocks[i + 4], nullptr};
+    pool.deallocate_batch(some);
+  }
+  for (int i = 0; i < 300; ++i) REQUIRE(model.take());
+  REQUIRE(model.take_batch(700) == 700u);
+  CHECK((pool.capacity() == capacity || is.returns_chunks));
+  while (model.live() != 0) model.give(0);
+  pool.deallocate(nullptr);
+END
+
 FOR_EVERY_COMPOSITION(reserve_gets_the_chunks_up_front)
   pool.reserve(0);
   CHECK(rig->upstream.calls() == 0u);

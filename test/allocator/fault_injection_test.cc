@@ -1,7 +1,9 @@
-// Every growable composition and every operation of a pool, with the k-th call of the store failing, k = 1, 2, ..., until the
-// operation needs no more calls: once, for ever, every second; with null and with an exception (pool_trial.h).
+// Every composition that grows or has a second store, and every operation of a pool, with the k-th call of the stores failing,
+// k = 1, 2, ..., until the operation needs no more calls: once, for ever, every second; with null and with an exception
+// (pool_trial.h).
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdio>
@@ -23,40 +25,89 @@ namespace {
 
 // ---- every composition -----------------------------------------------------------------------------------------------------
 
-// Other exhaustion policies have a test of their own: a second store would never be dry.
+// Other exhaustion policies have a test of their own.
 template <class Pool>
 using over_faults = with_exhaustion<with_store<Pool, injecting_store>, report_exhaustion>;
 
-BOOST_AUTO_TEST_CASE(every_growable_composition) {
-  std::vector<subject> subjects;
-  std::size_t rows = 0;
-  std::size_t bounded = 0;
-  std::size_t without_trim = 0;
-  const auto add = [&]<class Row>(std::type_identity<Row>) {
-    ++rows;
-    using is = facts<typename Row::type>;
-    using over = over_faults<typename Row::type>;
-    if constexpr (is::store::traits.bounded) {
-      ++bounded;
-    } else {
-      subject s = subject_of<over>("composition " + std::to_string(rows - 1), &over_first<over>);
-      if (is::whole_pages) s.grain = 4096;
-      without_trim += !s.may_return_chunks;
-      subjects.push_back(std::move(s));
-    }
-  };
-  const auto add_all = [&]<class... Row>(std::type_identity<std::tuple<Row...>>) { (add(std::type_identity<Row>{}), ...); };
-  add_all(std::type_identity<shard>{});
+/// The rows of the list, and what is tried of them.
+struct rows {
+  std::size_t all = 0;
+  std::size_t bounded = 0;  // one store, which is: no call of it fails
+  std::vector<subject> growing;  // one store
+  std::vector<subject> with_two;
+};
 
-  ledger book;
-  for (const subject& s : subjects) try_everything(book, s);
-  std::printf("%zu of %zu compositions grow; the others have a bounded store\n", subjects.size(), rows);
-  check_floors(book, 10'000 / TARN_SHARDS);
-  BOOST_TEST(rows == std::tuple_size_v<shard>);
-  BOOST_TEST(subjects.size() + bounded == rows);
-  BOOST_TEST(subjects.size() >= 32u / TARN_SHARDS);
+template <class Pool>
+void add_row(rows& to) {
+  using is = facts<Pool>;
+  const std::string name = "composition " + std::to_string(to.all++);
+  const std::size_t grain = is::whole_pages ? 4096 : 1;
+  if constexpr (is::exhaustion::traits.has_second()) {
+    using over = over_two_faults<Pool>;
+    subject s = subject_of<over>(name, &over_two<over>);
+    s.grain = grain;
+    s.where = failing_store::both;
+    s.goes_on = s.reserve != 0;
+    to.with_two.push_back(std::move(s));
+  } else if constexpr (is::store::traits.bounded) {
+    ++to.bounded;
+  } else {
+    using over = over_faults<Pool>;
+    subject s = subject_of<over>(name, &over_first<over>);
+    s.grain = grain;
+    to.growing.push_back(std::move(s));
+  }
+}
+const rows& the_rows() {
+  static const rows found = []<class... Row>(std::type_identity<std::tuple<Row...>>) {
+    rows all;
+    (add_row<typename Row::type>(all), ...);
+    return all;
+  }(std::type_identity<shard>{});
+  return found;
+}
+
+void check_trims(ledger& book, const std::vector<subject>& subjects, called_from = {}) {
+  const auto without = static_cast<std::size_t>(
+      std::count_if(subjects.begin(), subjects.end(), [](const subject& s) { return !s.may_return_chunks; }));
   for (const operation& o : operations)
-    if (o.exists == &has_trim) BOOST_TEST(book.without(o.name) == without_trim);
+    if (o.exists == &has_trim) CHECK(book.without(o.name) == without);
+}
+
+BOOST_AUTO_TEST_CASE(every_growable_composition) {
+  const rows& of = the_rows();
+  ledger book;
+  for (const subject& s : of.growing) try_everything(book, s);
+  std::printf("%zu of %zu compositions have one store, and grow\n", of.growing.size(), of.all);
+  check_floors(book, 7'000 / TARN_SHARDS);
+  BOOST_TEST(of.all == std::tuple_size_v<shard>);
+  BOOST_TEST(of.growing.size() + of.with_two.size() + of.bounded == of.all);
+  BOOST_TEST(of.growing.size() >= 24u / TARN_SHARDS);
+  check_trims(book, of.growing);
+}
+
+// An array, a buffer or another store before or behind another one: whichever of them can refuse does.
+BOOST_AUTO_TEST_CASE(every_composition_with_a_second_store) {
+  const rows& of = the_rows();
+  ledger book;
+  std::vector<subject> tried;
+  for (const subject& s : of.with_two) {
+    BOOST_TEST_CONTEXT(s.name) what_is_promised_is_served(s);
+    if (s.own != 0 && s.reserve != 0) continue;  // neither can refuse
+    try_everything(book, s);
+    tried.push_back(s);
+    if (s.own != 0 || s.reserve != 0) continue;
+    subject again = s;
+    again.name += ", the first is dry";
+    again.where = failing_store::second_first_is_dry;
+    try_everything(book, again);
+    tried.push_back(std::move(again));
+  }
+  std::printf("%zu of %zu compositions have two stores; %zu ways to fail\n", of.with_two.size(), of.all, tried.size());
+  check_floors(book, 7'000 / TARN_SHARDS);
+  BOOST_TEST(of.with_two.size() >= 30u / TARN_SHARDS);
+  BOOST_TEST(tried.size() >= 24u / TARN_SHARDS);
+  check_trims(book, tried);
 }
 
 // ---- every way to go on without memory -------------------------------------------------------------------------------------
@@ -119,7 +170,7 @@ BOOST_AUTO_TEST_CASE(every_exhaustion_policy) {
                                                  failing_store::second_first_is_dry),
       with_second_store<fixed_growth<50>>("fall_back_to, both fail", failing_store::both),
       with_second_store<fixed_growth<50>, return_empty_chunks<0, 1>>("fall_back_to, both fail, return_empty_chunks",
-                                                                      failing_store::both),
+                                                                     failing_store::both),
       with_second_store<geometric_growth<8, 64>, lock_free>("fall_back_to, both fail, lock_free", failing_store::both),
       with_neighbour(),
       subject_of<reclaiming>("reclaim_and_retry, nothing to reclaim", &over_first<reclaiming>),

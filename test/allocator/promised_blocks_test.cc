@@ -7,6 +7,7 @@
 #include <memory_resource>
 #include <mutex>
 #include <new>
+#include <span>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -61,11 +62,13 @@ struct with {
   using behind_a_resource = pool<block, resource_store, reserve, Policies...>;
   using second = fall_back_to<resource_store>;
   using before_a_resource = pool<block, static_array_store<100>, second, Policies...>;
+  using before_a_buffer = pool<block, resource_store, fall_back_to<buffer_store>, Policies...>;
+  using in_two_arrays = pool<block, static_array_store<100>, fall_back_to<static_array_store<50>>, Policies...>;
 };
 using without_caches =
     std::tuple<with<>, with<mutex_locking<>>, with<mutex_locking<>, lifo_reuse<>>, with<page_local_reuse<>>, with<hardened>,
                with<checked>, with<hardened, page_local_reuse<>>, with<checked, mutex_locking<>, page_local_reuse<>>,
-               with<deferred_checking>>;
+               with<deferred_checking>, with<lock_free>, with<lock_free, checked>>;
 using with_caches =
     std::tuple<with<thread_cached<>>, with<thread_cached<>, hardened>, with<thread_cached<>, page_local_reuse<>>>;
 using all_policies = decltype(std::tuple_cat(without_caches(), with_caches()));
@@ -84,6 +87,48 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_array_serves_every_block_while_the_second_store
   BOOST_TEST(all_of(pool) == 100u);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(two_arrays_serve_every_block_that_they_have, policies, without_caches) {
+  typename policies::in_two_arrays pool;
+  BOOST_TEST(all_of(pool) == 150u);
+}
+using with_a_buffer_behind =
+    std::tuple<with<>, with<mutex_locking<>, page_local_reuse<>>, with<thread_cached<>>, with<lock_free>, with<hardened>,
+               with<checked, batch_reuse<>>>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_reserve_in_a_buffer_serves_what_its_bytes_are_for, policies, with_a_buffer_behind) {
+  using pool = typename policies::before_a_buffer;
+  static_assert(pool::bytes_for(50, 64) > 50 * 64);  // the record of its chunk, too
+  alignas(128) std::byte bytes[pool::bytes_for(50) + 64];
+  for (const std::size_t offset : {0, 1, 16}) {
+    const std::size_t alignment = offset == 0 ? 128 : detail::lowest_bit(offset);
+    BOOST_TEST(pool::blocks_in(pool::bytes_for(50, alignment), alignment) == 50u);
+    for (const std::size_t fewer : {0, 1}) {
+      test::upstream first;
+      first.fail(1, test::failing::for_ever);
+      using second = fall_back_to<buffer_store>;
+      const buffer_store buffer{std::span(bytes).subspan(offset, pool::bytes_for(50, alignment) - fewer)};
+      pool tested{resource_store{&first}, second{buffer}};
+      BOOST_TEST(all_of(tested) == 50 - fewer);
+    }
+  }
+}
+BOOST_AUTO_TEST_CASE(a_reserve_smaller_than_its_limit_serves_what_it_has) {
+  pool<block, no_growth<1>, fall_back_to<static_array_store<10>, no_growth<100>>> pool;
+  BOOST_TEST(all_of(pool) == 11u);
+}
+BOOST_AUTO_TEST_CASE(lock_free_has_a_reserve_of_any_size_behind_any_number_of_chunks) {
+  constexpr std::size_t reserved = 10'000;  // numbers of three runs, and more bytes than a hundred of the other chunks
+  test::upstream first;
+  pool<block, lock_free, resource_store, fixed_growth<10>, fall_back_to<static_array_store<reserved>>> pool{
+      resource_store{&first}};
+  pool.reserve(1000);
+  first.fail(1, test::failing::for_ever);
+  BOOST_TEST(all_of(pool) == 1000 + reserved);
+  first.fail(1, test::failing::never);
+  pool.reserve(12'000);
+  BOOST_TEST(pool.capacity() == 12'000u);
+  first.fail(1, test::failing::for_ever);
+  BOOST_TEST(all_of(pool) == 12'000u);
+}
 BOOST_AUTO_TEST_CASE(an_array_is_used_again_while_a_block_of_the_second_store_is_in_use) {
   pool<block, static_array_store<100>, fall_back_to<heap_store>> pool;
   const auto lies_inside = [&](void* b) { return b >= static_cast<void*>(&pool) && b < static_cast<void*>(&pool + 1); };

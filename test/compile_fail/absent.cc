@@ -75,6 +75,31 @@ void use(tarn::pool<tarn::static_size<64>, tarn::lock_free>& wrong) { wrong.trim
 #endif
 }  // namespace absent_trim_lock_free
 
+// expect: bytes_for
+// mentions: takes_a_buffer
+// The heap gives one chunk after the other: the notes name the constant `takes_a_buffer`.
+namespace absent_bytes_for {
+#ifdef TARN_TWIN
+using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store>;
+#else
+using pool = tarn::pool<tarn::static_size<64>>;
+#endif
+std::size_t use() { return pool::bytes_for(100); }
+}  // namespace absent_bytes_for
+
+// expect: blocks_in
+// mentions: size_is_given_at_run_time
+// What a block takes isn't known before its size is: it is an argument, then.
+namespace absent_blocks_in {
+using pool = tarn::pool<tarn::dynamic_size, tarn::buffer_store>;
+
+#ifdef TARN_TWIN
+std::size_t use() { return pool::blocks_in(4096, tarn::dynamic_size{48}); }
+#else
+std::size_t use() { return pool::blocks_in(4096); }
+#endif
+}  // namespace absent_blocks_in
+
 // expect: verify
 // mentions: can_verify
 // Nothing is written around blocks or into free ones, so there is nothing to look at: the notes name the constant `can_verify`.

@@ -54,6 +54,29 @@ void* use() { return wrong::instance().allocate(); }
 #endif
 }  // namespace r3_static_pool_that_grows
 
+// expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
+namespace r3_reserve_that_grows {
+using array = tarn::static_array_store<50>;
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::fall_back_to<array, tarn::no_growth<10>>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::fall_back_to<array, tarn::fixed_growth<10>>> wrong;
+#endif
+}  // namespace r3_reserve_that_grows
+
+// expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
+// What a pool that was refused would need is no second mistake.
+namespace r3_buffer_of_a_pool_that_grows {
+#ifdef TARN_TWIN
+using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store>;
+#else
+using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::fixed_growth<16>>;
+#endif
+std::byte bytes[pool::bytes_for(16)];
+static_assert(pool::blocks_in(sizeof bytes) != 0);
+}  // namespace r3_buffer_of_a_pool_that_grows
+
 // expect: tarn: [R4] dynamic_size was combined with static_array_store
 namespace r4_array_of_dynamic_size {
 std::byte bytes[4096];

@@ -72,7 +72,7 @@ class subject {
     return block;
   }
   void deallocate(void* block) {
-    lives_[block].freed = ++sequence_;
+    if (block != nullptr) lives_[block].freed = ++sequence_;
     give(block);
   }
   virtual bool owns(const void*) const noexcept = 0;

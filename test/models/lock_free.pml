@@ -4,8 +4,8 @@
  * those in the file that is included:
  *
  *   mirrors policies/locking/detail/stack_calls.h
- *     pop         stack_.pop link_of
- *     push        stack_.push link_of
+ *     pop         stack_.pop
+ *     push        stack_.push
  *     pop_slow    pop core_guard pool.list.pop_batch pop link_of push_batch
  *     push_batch  link_of .store stack_.push_chain link_of
  *

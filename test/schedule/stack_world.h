@@ -28,6 +28,7 @@ struct stack_traits {
     chunk* next = nullptr;
   };
   static constexpr bool one_chunk = OneChunk;
+  static constexpr bool has_bounded_store = false, store_is_bounded = false, second_store_is_bounded = false;
 };
 
 /// The pool behind the stack: its list and its chunks in one. It carves, a few blocks at a time, under the guard only.

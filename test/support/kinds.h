@@ -81,6 +81,7 @@ inline constexpr std::tuple kinds{
     KIND(retry_with<gives_up>),
     KIND(wait_for_block<1>),
     KIND(fall_back_to<heap_store, fixed_growth<50, 500>>),
+    KIND(fall_back_to<static_array_store<500>>),
     KIND(reclaim_and_retry<>),
 
     KIND(no_checking),

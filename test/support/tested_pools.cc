@@ -3,6 +3,10 @@
 #include "tarn/test/support/tested_pools.h"
 
 #include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +35,23 @@ class erased_rig final : private holder<rig<Pool>>, public any_rig {
 };
 
 template <class Pool>
+void tell_of_buffers(tested_pool& p) {
+  if constexpr (facts<Pool>::size::traits.at_run_time) {
+    p.bytes_for = [](std::size_t n, std::size_t alignment) { return Pool::bytes_for(n, dynamic_size{48, 16}, alignment); };
+    p.blocks_in = [](std::size_t n, std::size_t alignment) { return Pool::blocks_in(n, dynamic_size{48, 16}, alignment); };
+    p.make_in = [](std::span<std::byte> bytes) -> std::unique_ptr<any_pool> {
+      return std::make_unique<erased<Pool>>(dynamic_size{48, 16}, buffer_store{bytes});
+    };
+  } else {
+    p.bytes_for = [](std::size_t n, std::size_t alignment) { return Pool::bytes_for(n, alignment); };
+    p.blocks_in = [](std::size_t n, std::size_t alignment) { return Pool::blocks_in(n, alignment); };
+    p.make_in = [](std::span<std::byte> bytes) -> std::unique_ptr<any_pool> {
+      return std::make_unique<erased<Pool>>(buffer_store{bytes});
+    };
+  }
+}
+
+template <class Pool>
 tested_pool row_of(std::size_t row) {
   using is = facts<Pool>;
   tested_pool p{};
@@ -55,6 +76,7 @@ tested_pool row_of(std::size_t row) {
       else
         return std::make_unique<erased<Pool>>(resource_store{&u});
     };
+  if constexpr (std::same_as<typename is::store, buffer_store>) tell_of_buffers<Pool>(p);
   return p;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <ostream>
+#include <span>
 #include <vector>
 
 #include "tarn/test/support/any_pool.h"
@@ -43,6 +44,11 @@ struct tested_pool {
   std::size_t beside;
   std::unique_ptr<any_rig> (*make)();
   std::unique_ptr<any_pool> (*make_over)(upstream&);  // of pools over a resource, else null
+
+  // Of pools in a buffer, else null: the static members, and a pool in that one.
+  std::size_t (*bytes_for)(std::size_t blocks, std::size_t alignment);
+  std::size_t (*blocks_in)(std::size_t bytes, std::size_t alignment);
+  std::unique_ptr<any_pool> (*make_in)(std::span<std::byte>);
 
   friend std::ostream& operator<<(std::ostream& out, const tested_pool& p) {
     return out << "row " << p.row << " of cover.inc";

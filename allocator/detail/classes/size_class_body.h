@@ -64,10 +64,10 @@ class size_class_body {
     return allocate_slow(bytes, alignment);
   }
 
-  /// Frees a block. Precondition: allocate() returned it for the same size and alignment; it is not null, unless the size is 0.
+  /// Frees a block; null: does nothing. Precondition: allocate() returned it for the same size and alignment, or it is null.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     const std::size_t i = lookup::at_once(bytes, alignment);
-    if (i == none) [[unlikely]] return deallocate_slow(block, bytes, alignment);
+    if (i == none || block == nullptr) [[unlikely]] return deallocate_slow(block, bytes, alignment);
     give(i, block, bytes);
   }
 
@@ -84,13 +84,13 @@ class size_class_body {
 
   // ---- by address alone --------------------------------------------------------------------------------------------------
 
-  /// Frees a block. Precondition: allocate() returned it; it is not null.
+  /// Frees a block; null: does nothing. Precondition: allocate() returned it, or it is null.
   void deallocate(void* block) noexcept
     requires(Chunks::tagged)
   {
+    if (block == nullptr) return;
     const std::size_t i = chunks_.index_of(block);
-    if (i == Chunks::large) [[unlikely]]
-      return deallocate_large(block);
+    if (i == Chunks::large) [[unlikely]] return deallocate_large(block);
     members_[i].load(memory_order_acquire)->pool.deallocate(block);
   }
   /// The same. A checking policy refuses a size or an alignment that the block doesn't have.
@@ -98,12 +98,12 @@ class size_class_body {
     requires(Chunks::tagged)
   {
     if constexpr (checks) {
-      const std::size_t has = usable_size(block);
+      const std::size_t has = block == nullptr ? 0 : usable_size(block);
       if (has != 0 && (bytes > has || address_of(block) % alignment != 0)) return refuse({block, bytes, alignment});
     }
     deallocate(block);
   }
-  /// Returns the size of a block in bytes. Precondition: as for deallocate().
+  /// Returns the size of a block in bytes. Precondition: as for deallocate(); it is not null.
   std::size_t usable_size(const void* block) const noexcept
     requires(Chunks::tagged)
   {
@@ -186,7 +186,7 @@ class size_class_body {
     return m == nullptr ? nullptr : m->pool.try_allocate();
   }
   TARN_NOINLINE void deallocate_slow(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-    if (block == nullptr) return;  // 0 bytes always come here
+    if (block == nullptr) return;
     const std::size_t i = lookup::find(bytes, alignment);
     if (i != none) give(i, block, bytes);
     else if (!large_.deallocate(chunks_, block)) refuse({block, bytes, 0});

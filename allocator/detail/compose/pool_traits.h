@@ -10,6 +10,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn::detail {
 
@@ -27,6 +28,17 @@ class array_chunk;
 /// Whether Growth is the policy that the store implies: all of the store's blocks, and no fewer.
 template <class Store, class Growth>
 concept grows_as_implied = std::is_same_v<typename Store::implies, Growth>;
+
+/// The growth policy that says how many blocks a chunk in a buffer has: the pool's, or that of the second store.
+template <class Exhaustion, class Growth, bool StoreIsABuffer>
+struct growth_in_a_buffer {
+  using type = Growth;
+};
+template <class Exhaustion, class Growth>
+  requires requires { typename Exhaustion::second_growth; }
+struct growth_in_a_buffer<Exhaustion, Growth, false> {
+  using type = typename Exhaustion::second_growth;
+};
 
 /// The identity of static pools whose locking policy doesn't need their tag: they share code.
 struct some_static_pool {};
@@ -56,6 +68,13 @@ struct pool_traits {
   static constexpr std::size_t max_chunks =
       add(Store::traits.bounded ? 1 : Growth::traits.max_chunks, Exhaustion::traits.extra_chunks);
   static constexpr bool one_chunk = max_chunks == 1;
+  static constexpr bool store_is_bounded = Store::traits.bounded;
+  static constexpr bool second_store_is_bounded = Exhaustion::traits.has_second() && Exhaustion::traits.store_is_bounded;
+  static constexpr bool has_bounded_store = store_is_bounded || second_store_is_bounded;
+  static constexpr bool store_is_a_buffer = store_is_bounded && !Store::traits.sized_by_geometry;
+  static constexpr bool takes_a_buffer =
+      store_is_a_buffer || (second_store_is_bounded && !Exhaustion::traits.store_is_sized_by_geometry);
+  using growth_in_buffer = typename growth_in_a_buffer<Exhaustion, Growth, store_is_a_buffer>::type;
   static constexpr bool finds_chunks = Reuse::traits.finds_chunks || Checking::traits.finds_chunks;
 
   /// Whether no axis keeps anything per chunk.
@@ -88,6 +107,12 @@ struct pool_traits {
   static constexpr bool list_holds_all =
       !Reuse::traits.sees_empty_chunks && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list;
 
+  /// Whether a null that is freed may enter the list, which drops it: a hit needn't ask.
+  static constexpr bool takes_null = Reuse::traits.drops_null && !Locking::traits.keeps_blocks &&
+                                     !Locking::traits.own_free_list && !Exhaustion::traits.hears_frees &&
+                                     !Checking::traits.refuses && !Checking::traits.samples &&
+                                     !Statistics::traits.hears_blocks && !memory_tools::active;
+
   static constexpr bool hears_frees = Exhaustion::traits.hears_frees;
   static constexpr bool reclaims = Exhaustion::traits.reclaims;
 
@@ -107,7 +132,7 @@ struct pool_traits {
 
   /// Bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would lose a block.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
-    return Store::traits.bounded && !Store::traits.sized_by_geometry ? g.alignment() : g.chunk_alignment();
+    return store_is_a_buffer ? g.alignment() : g.chunk_alignment();
   }
 };
 

@@ -42,6 +42,14 @@ class rejected {
   static constexpr std::size_t block_size() noexcept { return 1; }
   static constexpr std::size_t block_alignment() noexcept { return 1; }
   std::size_t capacity() const noexcept { return 0; }
+  template <class... Anything>
+  static constexpr std::size_t bytes_for(const Anything&...) noexcept {
+    return 1;
+  }
+  template <class... Anything>
+  static constexpr std::size_t blocks_in(const Anything&...) noexcept {
+    return 1;
+  }
   int statistics() const noexcept { return 0; }
   const rejected& store() const noexcept { return *this; }
   int pages() const noexcept { return 0; }

@@ -145,6 +145,7 @@ constexpr rule first_broken(const composition& c) noexcept {
   if (is_static && (c.bytes > size_limit || c.alignment > size_limit)) return rule::r7;
   if (is_static && c.bytes < c.reuse.min_block && c.reuse.min_block > sizeof(void*)) return rule::r6;
   if (c.store.bounded && c.growth.max_chunks != 1) return rule::r3;
+  if (c.exhaustion.store_is_bounded && c.exhaustion.extra_chunks != 1) return rule::r3;
   if (!is_static && (c.store.sized_by_geometry || c.exhaustion.store_is_sized_by_geometry)) return rule::r4;
   if (c.growth.needs_bounded_store && !c.store.bounded) return rule::r5;
   if (c.store.bounded && c.locking.keeps_blocks) return rule::r10;

@@ -94,7 +94,7 @@ template <class State>
 bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
   using traits = typename State::traits;
   constexpr auto statistics = traits::statistics::traits;
-  constexpr bool counts_each = !statistics.hears_release && !std::is_empty_v<decltype(s.statistics)>;
+  constexpr bool counts_each = !statistics.hears_release && statistics.hears_blocks;
   if constexpr (traits::checking::traits.refuses || traits::samples || traits::hears_frees || counts_each ||
                 traits::retention::traits.returns_chunks) {
     return false;

@@ -87,6 +87,15 @@ typename State::chunk* make_chunk(State& s, supplied got, const fresh_chunks<Sta
   return s.chunks.make(got.region, State::traits::layout::blocks_in(got.region.bytes, got.at_most, g));
 }
 
+/// A fresh chunk of the second store; as fetch_chunk().
+template <class State>
+typename State::chunk* fetch_second_chunk(State& s, const fresh_chunks<State>& fresh) noexcept {
+  auto* const c = make_chunk(s, s.supply.fetch_second(s.chunks.geometry()), fresh);
+  if (c == nullptr) return nullptr;
+  c->from_second = true;
+  s.supply.count_second(c->blocks);
+  return c;
+}
 /// A fresh chunk that isn't part of the pool yet. Null: growth or the store refused, and nothing has changed. `last` and
 /// `more`: blocks in the newest, and in all, of the chunks that were fetched before and not adopted.
 template <class State>
@@ -98,11 +107,7 @@ typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more,
   }();
   if (auto* const c = make_chunk(s, s.supply.fetch(request, s.chunks.geometry()), fresh)) return c;
   if constexpr (decltype(s.supply)::has_second) {
-    auto* const c = make_chunk(s, s.supply.fetch_second(s.chunks.geometry()), fresh);
-    if (c == nullptr) return nullptr;
-    c->from_second = true;
-    s.supply.count_second(c->blocks);
-    return c;
+    return fetch_second_chunk(s, fresh);
   } else {
     one.store_refused = request.wanted != 0;
     return nullptr;
@@ -132,55 +137,78 @@ bool top_up(State& s, const fresh_chunks<State>& fresh = {}) noexcept {
   return true;
 }
 
-/// Adopts all fresh chunks, or none: then they go back.
-template <class State, class Counts>
-bool adopt_all(State& s, const fresh_chunks<State>& fresh, attempt_at<State>& one, Counts before) noexcept {
-  if (!top_up(s, fresh)) {
-    give_back(s, fresh.first());
-    s.supply.restore_second(before);
-    one.store_refused = true;
-    return false;
-  }
+/// Makes the fresh chunks part of the pool.
+template <class State>
+void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
   for (auto *c = fresh.first(), *next = c; c != nullptr; c = next) {
     next = c->next;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.locking.adopt(s, *c);
     s.statistics.on_chunk(c->region.bytes);
   }
-  return true;
+}
+
+/// What came of asking for chunks: they are the pool's; one was refused; or what the locking policy needs to adopt them was.
+enum class chunks_got { all, no_chunk, no_tables };
+
+/// Gets chunks until `enough(more)`, with `more` blocks in them, or gets none.
+/// \param second_only  the first store isn't asked
+template <class State, class Enough>
+chunks_got get_chunks(State& s, std::size_t& more, attempt_at<State>& one, Enough enough, bool second_only = false) noexcept {
+  const auto before = s.supply.second();
+  fresh_chunks<State> fresh;
+  chunks_got got = chunks_got::all;
+  more = 0;
+  for (std::size_t last = 0; !enough(more);) {
+    typename State::chunk* c = nullptr;
+    if constexpr (decltype(s.supply)::has_second)
+      if (second_only) c = fetch_second_chunk(s, fresh);
+    if (!second_only) c = fetch_chunk(s, last, more, one, fresh);
+    if (c == nullptr) {
+      got = chunks_got::no_chunk;
+      break;
+    }
+    last = c->blocks;
+    more += c->blocks;
+    fresh.push(*c, s.chunks.geometry());
+  }
+  if (fresh.first() == nullptr) return got;
+  if (got == chunks_got::all && !top_up(s, fresh)) {
+    got = chunks_got::no_tables;
+    one.store_refused = true;
+  }
+  if (got == chunks_got::all) {
+    adopt_all(s, fresh);
+  } else {
+    give_back(s, fresh.first());
+    s.supply.restore_second(before);
+  }
+  return got;
+}
+/// The same. If there are no tables for chunks of the first store, those of the second, which may need none, must do.
+template <class State, class Enough>
+bool get_chunks_of_either(State& s, std::size_t& more, attempt_at<State>& one, Enough enough) noexcept {
+  const chunks_got got = get_chunks(s, more, one, enough);
+  if constexpr (decltype(s.supply)::has_second && State::traits::locking::traits.keeps_memory) {
+    if (got == chunks_got::no_tables) return get_chunks(s, more, one, enough, true) == chunks_got::all;
+  }
+  return got == chunks_got::all;
 }
 
 /// Gets a chunk.
 template <class State>
 bool grow(State& s, attempt_at<State>& one) noexcept {
-  const auto before = s.supply.second();
-  fresh_chunks<State> fresh;
-  auto* const c = fetch_chunk(s, 0, 0, one, fresh);
-  if (c == nullptr) return false;
-  fresh.push(*c, s.chunks.geometry());
-  return adopt_all(s, fresh, one, before);
+  std::size_t more = 0;
+  return get_chunks_of_either(s, more, one, [](std::size_t blocks) { return blocks != 0; });
 }
 
 /// Gets chunks until there are at least that many blocks, or gets none. Takes the growth guard.
 template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   [[maybe_unused]] const auto growing = growth_guard(s);
-  const auto before = s.supply.second();
-  fresh_chunks<State> fresh;
   std::size_t more = 0;
-  for (std::size_t last = 0; capacity_of(s) + more < blocks;) {
-    auto* const c = fetch_chunk(s, last, more, one, fresh);
-    if (c == nullptr) {
-      give_back(s, fresh.first());
-      s.supply.restore_second(before);
-      return false;
-    }
-    last = c->blocks;
-    more += c->blocks;
-    fresh.push(*c, s.chunks.geometry());
-  }
-  if (fresh.first() == nullptr) return true;
-  if (!adopt_all(s, fresh, one, before)) return false;
+  if (!get_chunks_of_either(s, more, one, [&](std::size_t fresh) { return capacity_of(s) + fresh >= blocks; })) return false;
+  if (more == 0) return true;
   s.locking.expect(more);
   top_up(s);  // if this fails, the next operations top up themselves
   return true;

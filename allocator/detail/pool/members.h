@@ -8,6 +8,7 @@
 #include <new>
 #include <span>
 
+#include "tarn/allocator/detail/pool/buffer_sizes.h"
 #include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/sampled_path.h"
@@ -23,7 +24,7 @@ namespace tarn::detail {
 struct inspector;
 
 template <class Traits>
-class pool_members {
+class pool_members : public buffer_sizes<Traits> {
   using state = pool_state<Traits>;
   static constexpr bool refuses = Traits::checking::traits.refuses;
   using path = path_of<Traits>;
@@ -62,13 +63,13 @@ class pool_members {
     return slow::try_allocate(state_);
   }
 
-  /// Frees a block. Never fails, never needs memory. Never waits for a store, unless chunks go back automatically under a mutex
-  /// without try_lock().
-  /// Precondition: `block` came from this pool and was not freed since; it is not null. A checking policy reports a block that
-  /// can't be freed; then, as for null, nothing happens.
+  /// Frees a block; null: does nothing. Never fails, never needs memory, never waits for a thread that is at the store.
+  /// Precondition: `block` is null, or came from this pool and was not freed since. A checking policy reports a block that
+  /// can't be freed; then nothing happens.
   void deallocate(void* block) noexcept {  // changes the pool: not for a const one
+    if (!Traits::takes_null && block == nullptr) [[unlikely]] return;
     if constexpr (refuses)
-      if (block == nullptr || !path::admits_caller(state_)) [[unlikely]] return;
+      if (!path::admits_caller(state_)) [[unlikely]] return;
     if constexpr (Traits::samples)
       if (sampled::owns(state_, block)) [[unlikely]] return sampled::put(state_, block);
     const status answer = path::put(state_, block);
@@ -105,15 +106,14 @@ class pool_members {
     return slow::take_batch(state_, out);
   }
 
-  /// Frees many blocks; `blocks` is only read. Precondition: as for deallocate(), for each, and no block twice.
+  /// Frees many blocks; nulls among them: nothing. `blocks` is only read. Precondition: as for deallocate(); none twice.
   void deallocate_batch(std::span<void* const> blocks) noexcept {
     while (!blocks.empty()) {
       const auto some = blocks.first(smaller(64, blocks.size()));  // so that no lock is held for long
       blocks = blocks.subspan(some.size());
-      if constexpr (refuses || Traits::samples)
-        for (std::size_t i = some.size(); i-- != 0;) deallocate(some[i]);  // the first of the batch is handed out first
+      if constexpr (!refuses && !Traits::samples) slow::put_batch(state_, some);
       else
-        slow::put_batch(state_, some);
+        for (std::size_t i = some.size(); i-- != 0;) deallocate(some[i]);  // the first of the batch is handed out first
     }
   }
 

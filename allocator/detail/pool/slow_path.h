@@ -94,6 +94,13 @@ struct slow_path {
   }
 
   static void put_batch(state& s, std::span<void* const> blocks) noexcept {
+    if constexpr (!Traits::takes_null) {
+      const std::size_t n = first_null(blocks.data(), blocks.size());
+      if (n != blocks.size()) {
+        put_batch(s, blocks.subspan(n + 1));
+        blocks = blocks.first(n);
+      }
+    }
     if (path::put_batch(s, blocks) == status::surplus) give_surplus_back(s);
     tell_of_leaving(s);
     if constexpr (Traits::hears_frees) s.supply.freed(blocks.size());

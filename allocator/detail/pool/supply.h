@@ -84,14 +84,14 @@ class supply {
 
   /// Null: growth or the store refused, and nothing has changed.
   supplied fetch(chunk_request request, const geometry_type& g) noexcept {
-    if (Traits::store::traits.bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
-    return fetch_from(source_, request, g);
+    return fetch_from<Traits::store_is_bounded>(source_, request, g);
   }
   /// From the second store, whose chunks grow independently.
   supplied fetch_second(const geometry_type& g) noexcept
     requires(has_second)
   {
-    return fetch_from(exhaustion_, exhaustion_.next_chunk(second_.newest, second_.blocks, g.stride()), g);
+    const chunk_request request = exhaustion_.next_chunk(second_.newest, second_.blocks, g.stride());
+    return fetch_from<Traits::second_store_is_bounded>(exhaustion_, request, g);
   }
   /// A region of the second store became a chunk of that many blocks.
   void count_second(std::size_t blocks) noexcept
@@ -192,8 +192,9 @@ class supply {
   }
 
  private:
-  template <class Source>
+  template <bool Bounded, class Source>
   supplied fetch_from(Source& from, chunk_request request, const geometry_type& g) noexcept {
+    if (Bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
     while (request.wanted != 0) {
       const std::size_t bytes = layout::bytes(request.wanted, g);
       if (bytes <= size_limit) {

@@ -4,6 +4,8 @@
 //   number - 1   | run: 20 bits | slot: 12 bits |      a chunk has as many runs as it needs, one after the other
 //   runs         run -> chunk
 //   places       address / granule -> chunk, hashed; a chunk has one entry for each granule that it touches
+//   apart        the chunks of bounded stores, which stand in no table: what such a store has is the users', and is served when
+//                no memory for a table can be had. Their numbers are the last ones
 //
 // When the tables are full, they are copied into larger ones. A thread still reading the old ones finds what it knew.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_
@@ -17,6 +19,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
@@ -38,17 +41,70 @@ struct numbered_column {
   std::uint32_t base = 0;
 };
 
+/// For a pool without a bounded store.
+template <class Chunk>
+struct no_chunks_apart {
+  static constexpr bool any = false;
+  static constexpr bool has(const Chunk&) noexcept { return false; }
+  static constexpr std::size_t blocks() noexcept { return 0; }
+  static constexpr void add(Chunk&) noexcept {}
+  static constexpr void forget() noexcept {}
+};
+
+/// Two stores, each of which has at most one chunk here.
+/// \tparam First, Second  whether the pool's store and the second one are bounded
+template <class Chunk, template <class> class Atomic, bool First, bool Second>
+class chunks_apart {
+ public:
+  static constexpr bool any = true;
+  static constexpr bool has(const Chunk& c) noexcept { return c.from_second ? Second : First; }
+
+  /// The chunk with that number or block; null: neither.
+  const Chunk* of(std::uint32_t n) const noexcept {
+    return find([n](const Chunk& c) { return n - 1 - c.base < c.blocks; });
+  }
+  template <class Geometry>
+  const Chunk* at(const void* block, const Geometry& g) const noexcept {
+    return find([&](const Chunk& c) { return address_of(block) - address_of(c.first) < g.extent(c.blocks); });
+  }
+  std::size_t blocks() const noexcept { return blocks_; }
+  void add(Chunk& c) noexcept {
+    blocks_ += c.blocks;
+    c.base = static_cast<std::uint32_t>(UINT32_MAX - blocks_);
+    chunks_[First && c.from_second ? 1 : 0].store(&c, memory_order_release);
+  }
+  void forget() noexcept {
+    for (auto& c : chunks_) c.store(nullptr, memory_order_relaxed);
+    blocks_ = 0;
+  }
+
+ private:
+  template <class Is>
+  const Chunk* find(Is is) const noexcept {
+    for (const auto& place : chunks_)
+      if (const Chunk* const c = place.load(memory_order_acquire); c != nullptr && is(*c)) return c;
+    return nullptr;
+  }
+
+  Atomic<const Chunk*> chunks_[First && Second ? 2 : 1] = {};
+  std::size_t blocks_ = 0;  // of both
+};
+
 /// \tparam Chunk  derived from numbered_column
-template <class Chunk, class Geometry, template <class> class Atomic>
+template <class Chunk, class Geometry, template <class> class Atomic, class Apart = no_chunks_apart<Chunk>>
 class block_numbers {
  public:
   using number = std::uint32_t;
 
   /// Precondition of both: a chunk has that number or block.
   const Chunk& chunk_of(number n) const noexcept {
+    if constexpr (Apart::any)
+      if (const Chunk* const c = apart_.of(n)) return *c;
     return *table_.load(memory_order_acquire)->runs[(n - 1) / run].load(memory_order_acquire);
   }
   const Chunk& chunk_at(const void* block, const Geometry& g) const noexcept {
+    if constexpr (Apart::any)
+      if (const Chunk* const c = apart_.at(block, g)) return *c;
     const table& t = *table_.load(memory_order_acquire);
     for (std::size_t i = t.home(address_of(block) >> t.shift);; i = t.next(i)) {
       const Chunk& c = *t.places[i].load(memory_order_acquire);
@@ -60,16 +116,22 @@ class block_numbers {
 
   /// Bytes of a table with room for the list of fresh chunks, too; 0: they have room now.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) noexcept {
-    if (fresh == nullptr) return 0;
     const table* const t = table_.load(memory_order_relaxed);
-    if (t == nullptr) shift_ = static_cast<unsigned>(std::bit_width(larger(g.extent(fresh->blocks), 4096) - 1));
     std::size_t runs = runs_;
     std::size_t places = places_;
+    std::size_t apart = apart_.blocks();
     for (; fresh != nullptr; fresh = fresh->next) {
+      if (Apart::has(*fresh)) {
+        apart += fresh->blocks;
+        continue;
+      }
+      if (t == nullptr && runs == 0)
+        shift_ = static_cast<unsigned>(std::bit_width(larger(g.extent(fresh->blocks), 4096) - 1));
       runs += runs_of(*fresh);
       places += places_of(*fresh, g);
     }
-    if (runs >= most_runs) return size_max;  // no numbers are left
+    if (runs + apart / run + 1 > most_runs) return size_max;  // no numbers are left
+    if (runs == runs_) return 0;
     if (t != nullptr && runs <= t->max_runs && 2 * places <= t->mask + 1) return 0;
     want_runs_ = std::bit_ceil(larger(2 * runs, 16));
     want_places_ = std::bit_ceil(larger(4 * places, 32));
@@ -94,6 +156,7 @@ class block_numbers {
   }
   /// Precondition: there is no shortage.
   void add(Chunk& c, const Geometry& g) noexcept {
+    if (Apart::has(c)) return apart_.add(c);
     table& t = *table_.load(memory_order_relaxed);
     c.base = static_cast<number>(runs_ * run);
     for (std::size_t i = runs_of(c); i != 0; --i) t.runs[runs_++].store(&c, memory_order_release);
@@ -103,6 +166,7 @@ class block_numbers {
   void forget() noexcept {
     table_.store(nullptr, memory_order_relaxed);
     runs_ = places_ = 0;
+    apart_.forget();
   }
 
  private:
@@ -136,6 +200,7 @@ class block_numbers {
     return ((address_of(c.first) + g.extent(c.blocks) - 1) >> shift_) - (address_of(c.first) >> shift_) + 1;
   }
 
+  TARN_NO_UNIQUE_ADDRESS Apart apart_;
   Atomic<table*> table_ = nullptr;
   std::size_t runs_ = 0;
   std::size_t places_ = 0;

@@ -21,8 +21,11 @@ template <class Traits, class Guards, template <class> class Atomic>
 class stack_calls {
   using chunk = typename Traits::chunk;
   using geometry = typename Traits::geometry;
+  using apart = std::conditional_t<Traits::has_bounded_store,
+                                   chunks_apart<chunk, Atomic, Traits::store_is_bounded, Traits::second_store_is_bounded>,
+                                   no_chunks_apart<chunk>>;
   using numbers = std::conditional_t<Traits::one_chunk, one_chunk_numbers<chunk, geometry, Atomic>,
-                                     block_numbers<chunk, geometry, Atomic>>;
+                                     block_numbers<chunk, geometry, Atomic, apart>>;
   using stack = tagged_stack<Atomic>;
   using number = typename stack::number;
   using link = typename stack::link;
@@ -34,13 +37,21 @@ class stack_calls {
 
   template <class Pool>
   void* pop(Pool& pool) noexcept {
-    const number n = stack_.pop([this](number of) -> link& { return link_of(of); });
-    return n == stack::none ? nullptr : block_of(pool.chunks.geometry(), n);
+    const chunk* c = nullptr;  // of the number popped, so that it is looked up once
+    const number n = stack_.pop([&](number of) -> link& {
+      c = &numbers_.chunk_of(of);
+      return c->links[of - 1 - c->base];
+    });
+    if (n == stack::none) return nullptr;
+    const auto& g = pool.chunks.geometry();
+    return c->first + g.distance(n - 1 - c->base) + g.offset();
   }
   template <class Pool>
   status push(Pool& pool, void* block) noexcept {
-    const number n = number_of(pool.chunks.geometry(), block);
-    stack_.push(n, link_of(n));
+    const auto& g = pool.chunks.geometry();
+    const chunk& c = numbers_.chunk_at(block, g);
+    const number slot = slot_in(c, g, block);
+    stack_.push(c.base + slot + 1, c.links[slot]);
     return status::done;
   }
 
@@ -117,14 +128,12 @@ class stack_calls {
   }
 
  private:
+  static number slot_in(const chunk& c, const geometry& g, const void* block) noexcept {
+    return static_cast<number>(g.slot_at(address_of(block) - address_of(c.first) - g.offset()));
+  }
   number number_of(const geometry& g, const void* block) const noexcept {
     const chunk& c = numbers_.chunk_at(block, g);
-    const std::size_t slot = g.slot_at(address_of(block) - address_of(c.first) - g.offset());
-    return c.base + static_cast<number>(slot) + 1;
-  }
-  void* block_of(const geometry& g, number n) const noexcept {
-    const chunk& c = numbers_.chunk_of(n);
-    return c.first + g.distance(n - 1 - c.base) + g.offset();
+    return c.base + slot_in(c, g, block) + 1;
   }
   link& link_of(number n) const noexcept {
     const chunk& c = numbers_.chunk_of(n);

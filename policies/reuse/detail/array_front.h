@@ -7,6 +7,9 @@
 // both an empty array and the block. There is always room for one more: a push stores first and tests afterwards, so that what
 // it calls when the array is full needs nothing but the array. `top` is a pointer, not an index: with an index the pair costs
 // 1.7 ns instead of 0.53 (prototype, Sapphire Rapids).
+//
+// A null that was freed may stand among the entries, so that a free needn't ask. A pop takes it for the end; what empties or
+// packs the array drops it.
 #ifndef TARN_POLICIES_REUSE_DETAIL_ARRAY_FRONT_H_
 #define TARN_POLICIES_REUSE_DETAIL_ARRAY_FRONT_H_
 
@@ -68,6 +71,25 @@ class array_front {
     use(slots, n);
     top_ -= entries;
     std::memcpy(top_, old, entries * sizeof(void*));
+  }
+
+  /// Whether the newest entry is a block; drops nulls until it is.
+  bool has_block() noexcept {
+    while (size() != 0 && *top_ == nullptr) ++top_;
+    return size() != 0;
+  }
+  /// Moves the newest blocks to `out`, at most `n`. Returns how many.
+  std::size_t take(void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    while (got != n && has_block()) out[got++] = *top_++;
+    return got;
+  }
+  /// Drops every null.
+  void sweep() noexcept {
+    void** to = end_;
+    for (void** from = end_; from-- != top_;)
+      if (*from != nullptr) *--to = *from;
+    top_ = to;
   }
 
   /// Drops the `n` oldest entries, which stand at entries()[size() - n] and up.

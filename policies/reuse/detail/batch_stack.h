@@ -18,6 +18,9 @@ class batch_stack {
  public:
   static constexpr std::size_t batch = 64;  // blocks
 
+  /// How many of the blocks hold a piece: the first of a batch. The others may be null.
+  static constexpr std::size_t pieces(std::size_t words) noexcept { return (batch + words - 1) / words; }
+
   constexpr bool empty() const noexcept { return head_ == nullptr; }
 
   /// Packs blocks[0..63].
@@ -48,7 +51,7 @@ class batch_stack {
     prefetch_for_write(head_);  // the next batch's first piece; null prefetches nothing
     const std::size_t first = words < batch ? words : batch;
     for (std::size_t w = 1; w != first; ++w) out[w] = in.read(out[0], w);
-    const std::size_t pieces = (batch + words - 1) / words;
+    const std::size_t pieces = batch_stack::pieces(words);
     std::size_t asked = 1;  // pieces whose addresses are known are prefetched early: their misses overlap
     const auto ask = [&](std::size_t known) {
       for (; asked < known && asked < pieces; ++asked) prefetch_for_write(out[asked]);

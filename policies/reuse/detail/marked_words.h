@@ -65,8 +65,8 @@ class block_places {
 
 /// Calls mark(chunk, word, mask, blocks) for the blocks' bits: one call for neighbours in one word, which makes frees in order
 /// a sixth faster. If the pool checks what leaves, an address that is no block, or free already, isn't marked but given to
-/// leaves_wrong(). A group of blocks is looked up first and marked afterwards; meanwhile the words of the bitmaps arrive: frees
-/// in random order take 12.5 instead of 15 to 20 ns (Xeon with 2 MiB of L2).
+/// leaves_wrong(). Nulls are left out. A group of blocks is looked up first and marked afterwards; meanwhile the words of the
+/// bitmaps arrive: frees in random order take 12.5 instead of 15 to 20 ns (Xeon with 2 MiB of L2).
 template <class Chunks, class Mark>
 void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark mark) noexcept {
   constexpr std::size_t group = 16;
@@ -81,19 +81,21 @@ void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark m
   };
   block_places<Chunks> find(chunks);
   while (n != 0) {
-    const std::size_t some = smaller(group, n);
     typename block_places<Chunks>::place at[group];
-    for (std::size_t i = 0; i != some; ++i) {
-      at[i] = find.of(blocks[i]);
-      if constexpr (Chunks::checks_leaving) find.is_block(blocks[i], at[i]);  // what is none loses its place
-      if (may_miss && at[i].c == nullptr) [[unlikely]] continue;
-      at[i].c->bitmap.prefetch(at[i].word());
+    const void* looked_up[group];
+    std::size_t found = 0;
+    for (const std::size_t later = n - smaller(group, n); n != later; --n, ++blocks) {
+      if (*blocks == nullptr) [[unlikely]] continue;
+      at[found] = find.of(*blocks);
+      if constexpr (Chunks::checks_leaving) find.is_block(*blocks, at[found]);  // what is none loses its place
+      if (may_miss && at[found].c == nullptr) [[unlikely]] continue;
+      at[found].c->bitmap.prefetch(at[found].word());
+      looked_up[found++] = *blocks;
     }
-    for (std::size_t i = 0; i != some; ++i) {
-      if (may_miss && at[i].c == nullptr) [[unlikely]] continue;
+    for (std::size_t i = 0; i != found; ++i) {
       if constexpr (Chunks::checks_leaving) {
         const bool again = at[i].c == c && at[i].word() == word && (mask & at[i].bit()) != 0;
-        if (!find.is_in_use(blocks[i], at[i], again)) continue;
+        if (!find.is_in_use(looked_up[i], at[i], again)) continue;
       }
       if (at[i].c != c || at[i].word() != word) {
         commit();
@@ -103,8 +105,6 @@ void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark m
       mask |= at[i].bit();
       ++marked;
     }
-    blocks += some;
-    n -= some;
   }
   commit();
 }
