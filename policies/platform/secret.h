@@ -11,9 +11,9 @@
 namespace tarn::detail {
 
 #if defined(__linux__)
-// Of <sys/auxv.h>, which brings 400 lines.
-extern "C" unsigned long tarn_value_at_start(unsigned long) noexcept asm("getauxval");
-inline constexpr unsigned long random_bytes_at_start = 25;  // AT_RANDOM
+/// getauxval() and AT_RANDOM. <sys/auxv.h>, which has them, brings <elf.h>: 370 lines for every file with a pool.
+unsigned long auxiliary_value(unsigned long) noexcept __asm__("getauxval");
+inline constexpr unsigned long random_bytes = 25;
 #endif
 
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> secret_of_process = 0;
@@ -32,7 +32,7 @@ constexpr std::uint64_t scatter(std::uint64_t n) noexcept {
 TARN_COLD inline std::uintptr_t make_secret() noexcept {
   std::uint64_t words[2] = {reinterpret_cast<std::uintptr_t>(&secret_of_process), 0};
 #if defined(__linux__)
-  if (const auto* const random = reinterpret_cast<const char*>(tarn_value_at_start(random_bytes_at_start)))
+  if (const auto* const random = reinterpret_cast<const char*>(auxiliary_value(random_bytes)))
     std::memcpy(words, random, sizeof words);
 #endif
   const auto made = static_cast<std::uintptr_t>(scatter(words[0] ^ scatter(words[1]))) | 1;
