@@ -71,7 +71,7 @@ bool blocks_are_right(const tested_pool& is, const answer& blocks_in, std::size_
 
 BOOST_DATA_TEST_CASE(as_many_blocks_come_out_as_the_bytes_are_for, those_in_buffers(), is) {
   for (const std::size_t alignment : alignments) CHECK(bytes_are_right(is, is.bytes_for, alignment, {1, 2, 3, 64, 65, 200}));
-  for (const std::size_t better : {2, 8, 256}) {  // the same bytes at an address of which less is known
+  for (const std::size_t better : {2u, 8u, 256u}) {  // the same bytes at an address of which less is known
     const std::size_t blocks = blocks_from(is, is.bytes_for(65, 1), better);
     CHECK(blocks == 65u);
   }

@@ -204,19 +204,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_free_of_any_thread_asks_no_store, Pool, pools_of
 
 struct door {
   door() = default;
-  explicit door(long n) : number(n) {}
+  explicit door(std::size_t n) : number(n) {}
   void reset() noexcept { number = 0; }
-  long number = 0;
+  std::size_t number = 0;
 };
 struct wall {
-  explicit wall(long n) : number{n} {}
-  long number[9];
+  explicit wall(std::size_t n) : number{n} {}
+  std::size_t number[9];
 };
 struct gate {
   DECLARE_MEMORY_POOL(gate);
 
  public:
-  long number = 0;
+  std::size_t number = 0;
 };
 
 /// Takes n things, then gives them back in random order. Returns what that asked for.
@@ -238,9 +238,9 @@ std::size_t taken_by_frees(std::size_t n, Take take, Give give) {
 template <class... Policies>
 void try_objects(called_from = {}) {
   object_pool<door, Policies...> doors;
-  CHECK(taken_by_frees(1000, [&](long n) { return doors.construct(n); }, [&](door* d) { doors.destroy(d); }) == 0);
-  CHECK(taken_by_frees(1000, [&](long n) { return doors.make_unique(n); }, [&](auto& d) { d.reset(); }) == 0);
-  for (long n = 0; n != 1000; ++n) static_cast<void>(doors.construct(n));
+  CHECK(taken_by_frees(1000, [&](std::size_t n) { return doors.construct(n); }, [&](door* d) { doors.destroy(d); }) == 0);
+  CHECK(taken_by_frees(1000, [&](std::size_t n) { return doors.make_unique(n); }, [&](auto& d) { d.reset(); }) == 0);
+  for (std::size_t n = 0; n != 1000; ++n) static_cast<void>(doors.construct(n));
   const calls made = during_frees([&] { doors.clear(); });
   CHECK(made.taken == 0);
 }
@@ -250,15 +250,15 @@ BOOST_AUTO_TEST_CASE(objects) {
   try_objects<checked>();
   try_objects<hardened, page_local_reuse<>>();
   recycling_pool<door> recycled;
-  const auto make = [&](long) { return recycled.acquire(); };
+  const auto make = [&](std::size_t) { return recycled.acquire(); };
   BOOST_TEST(taken_by_frees(1000, make, [&](door* d) { recycled.release(d); }) == 0u);
   multipool<door, wall> things;
-  BOOST_TEST(
-      taken_by_frees(1000, [&](long n) { return things.construct<wall>(n); }, [&](wall* w) { things.destroy(w); }) == 0u);
-  BOOST_TEST(taken_by_frees(1000, [](long) { return new gate; }, [](gate* g) { delete g; }) == 0u);
+  BOOST_TEST(taken_by_frees(
+                 1000, [&](std::size_t n) { return things.construct<wall>(n); }, [&](wall* w) { things.destroy(w); }) == 0u);
+  BOOST_TEST(taken_by_frees(1000, [](std::size_t) { return new gate; }, [](gate* g) { delete g; }) == 0u);
   auto& process_wide = static_pool<struct frees_tag, static_size<64>, shared_locking>::instance();
   const auto give = [&](void* b) { process_wide.deallocate(b); };
-  BOOST_TEST(taken_by_frees(1000, [&](long) { return process_wide.allocate(); }, give) == 0u);
+  BOOST_TEST(taken_by_frees(1000, [&](std::size_t) { return process_wide.allocate(); }, give) == 0u);
 }
 
 struct sized {

@@ -98,10 +98,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_reserve_in_a_buffer_serves_what_its_bytes_are_fo
   using pool = typename policies::before_a_buffer;
   static_assert(pool::bytes_for(50, 64) > 50 * 64);  // the record of its chunk, too
   alignas(128) std::byte bytes[pool::bytes_for(50) + 64];
-  for (const std::size_t offset : {0, 1, 16}) {
+  for (const std::size_t offset : {0u, 1u, 16u}) {
     const std::size_t alignment = offset == 0 ? 128 : detail::lowest_bit(offset);
     BOOST_TEST(pool::blocks_in(pool::bytes_for(50, alignment), alignment) == 50u);
-    for (const std::size_t fewer : {0, 1}) {
+    for (const std::size_t fewer : {0u, 1u}) {
       test::upstream first;
       first.fail(1, test::failing::for_ever);
       using second = fall_back_to<buffer_store>;
@@ -128,6 +128,13 @@ BOOST_AUTO_TEST_CASE(lock_free_has_a_reserve_of_any_size_behind_any_number_of_ch
   BOOST_TEST(pool.capacity() == 12'000u);
   first.fail(1, test::failing::for_ever);
   BOOST_TEST(all_of(pool) == 12'000u);
+}
+BOOST_AUTO_TEST_CASE(lock_free_takes_from_its_reserve_when_its_store_has_a_chunk_but_no_table) {
+  test::upstream first;
+  first.fail(2, test::failing::for_ever);
+  pool<block, lock_free, resource_store, fall_back_to<static_array_store<500>>> pool{resource_store{&first}};
+  BOOST_TEST(all_of(pool) == 500u);
+  BOOST_TEST(first.bytes() == 0u);
 }
 BOOST_AUTO_TEST_CASE(an_array_is_used_again_while_a_block_of_the_second_store_is_in_use) {
   pool<block, static_array_store<100>, fall_back_to<heap_store>> pool;
