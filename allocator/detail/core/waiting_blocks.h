@@ -36,7 +36,7 @@ template <class Geometry>
 class waiting_blocks {
   using tree = place_tree<Geometry>;
   static constexpr unsigned few = 9;  // a window has places for 2^9 blocks, or in a large pool for more
-  static constexpr std::size_t windows = 128;
+  static constexpr std::size_t windows = 256;
 
  public:
   /// \param blocks  of the pool

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_every_size_are_found_again) {
       wait_and_be_found<1000>(1000, known, percent);
     }
 }
-BOOST_AUTO_TEST_CASE(windows_share_entries) {  // of which there are 128
+BOOST_AUTO_TEST_CASE(windows_share_entries) {  // of which there are 256
   wait_and_be_found<8>(200'000, 1, 3);
   wait_and_be_found<24>(100'000, 1, 3);
 }
