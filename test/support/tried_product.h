@@ -1,5 +1,5 @@
-// What every product is tried with under every policy that it takes: it hands out pieces of memory until it has no more, and gets
-// some back, while it trims and other pools ask it to. No two pieces overlap, the product's own account agrees, nothing is
+// What every product is tried with under every policy that it takes: it hands out pieces of memory until it has no more, and
+// gets some back, while it trims and other pools ask it to. No two pieces overlap, the product's own account agrees, nothing is
 // reported, and all memory goes back. Compiled once for all rows of a file.
 #ifndef TARN_TEST_SUPPORT_TRIED_PRODUCT_H_
 #define TARN_TEST_SUPPORT_TRIED_PRODUCT_H_

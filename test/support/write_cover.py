@@ -25,8 +25,8 @@ HEADS = {
 // clang-format off
 """,
     "test/support/product_cover.inc": """\
-// Written by test/support/write_cover.py, out of kinds.h and products.h. Each row is a product, and the policies that it is tried
-// with. Together, the rows of a product have every kind that it takes.
+// Written by test/support/write_cover.py, out of kinds.h and products.h. Each row is a product, and the policies that it is
+// tried with. Together, the rows of a product have every kind that it takes.
 // clang-format off
 """,
 }
