@@ -82,9 +82,9 @@ class [[nodiscard]] store_call {
   bool counts_;
 };
 
-/// The same, where a locking policy keeps threads apart.
-template <class Locking>
-using store_call_under = std::conditional_t<Locking::traits.one_thread, no_guard, store_call>;
+/// The same, where threads may be inside the gate: a locking policy keeps them apart, or other pools ask this one to trim.
+template <class Locking, bool Asked = false>
+using store_call_under = std::conditional_t<Locking::traits.one_thread && !Asked, no_guard, store_call>;
 
 /// Makes a mutex anew, in the child of a fork: the thread that locked it may be gone, or be this one, which the system knows by
 /// another number than in the parent. So unlock() may do nothing.

@@ -207,6 +207,47 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_a_store_that_waits_for_who_waits_for
   BOOST_TEST(can_use(waiting));
 }
 
+/// Puts a chunk into the pool, in which no block is in use.
+template <class Pool>
+void fill_and_empty(Pool& p) {
+  if constexpr (requires { p.block_size(); }) p.deallocate(p.allocate());
+  else p.deallocate(p.allocate(64), 64);
+}
+using asked_without_a_lock = std::tuple<blocks_of_64<resource_store, reclaim_and_retry<>>,
+                                        size_class_pool<resource_store, reclaim_and_retry<>>>;
+
+// Thread 1 asks a pool to trim that has no lock of its own, and whose store waits for a mutex. Thread 2 holds that, and waits
+// to grow its pool until the fork is over.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_the_store_of_a_pool_without_a_lock_that_is_asked, asked, asked_without_a_lock) {
+  const test::alarm_clock patience(300);
+  budget memory(1 << 20);
+  growing<mutex_locking<>> waiting{resource_store{&memory}};
+  std::mutex of_program;
+  std::atomic<bool> is_held = false, is_at_store = false, in_handler = false;
+  const handlers mine([&] { in_handler = true; }, [] {}, false);
+  std::thread holder([&] {
+    const std::lock_guard lock(of_program);
+    is_held = true;
+    wait_until(in_handler);
+    waiting.reserve(1);
+  });
+  wait_until(is_held);
+  std::thread asking([&] {
+    asked pool{resource_store{&memory}};
+    fill_and_empty(pool);
+    memory.on_deallocate = [&](std::size_t) {
+      is_at_store = true;
+      const std::lock_guard lock(of_program);
+    };
+    BOOST_TEST(reclaim_all() != 0u);
+    memory.on_deallocate = nullptr;
+  });
+  wait_until(is_at_store);
+  BOOST_TEST(child_can([&] { return can_use(waiting); }));
+  asking.join();
+  holder.join();
+}
+
 // A third thread waits for the growth of the pool whose store is at work: it, too, must not keep the fork waiting.
 BOOST_AUTO_TEST_CASE(a_fork_passes_threads_that_wait_to_grow) {
   const test::alarm_clock patience(300);

@@ -63,7 +63,7 @@ class supply {
   using layout = typename Traits::layout;
   using source = typename source_of<Traits>::type;
   using exhaustion = typename Traits::exhaustion::template state<Traits>;
-  using call_of_store = store_call_under<typename Traits::locking>;
+  using call_of_store = store_call_under<typename Traits::locking, Traits::reclaims>;
   static constexpr bool looks = Traits::checking::traits.refuses;
 
  public:
