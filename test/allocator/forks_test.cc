@@ -248,6 +248,45 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_the_store_of_a_pool_without_a_lock_t
   holder.join();
 }
 
+// A thread is at the store. A handler that runs while tarn holds everything can't wait for it: it waits for the fork.
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_early_handler_gets_no_chunk_while_a_thread_is_at_the_store, locking, with_store) {
+  const test::alarm_clock patience(300);
+  budget memory(1 << 20);
+  growing<locking> pool{resource_store{&memory}};
+  size_class_pool<resource_store, mutex_locking<>> classes{resource_store{&memory}};
+  std::atomic<int> at_store = 0, calls = 0;
+  std::atomic<bool> may_go = false;
+  memory.on_allocate = [&] {
+    ++at_store;
+    wait_until(may_go);
+  };
+  std::thread worker([&] { pool.reserve(1); });
+  std::thread other([&] { classes.deallocate(classes.allocate(100), 100); });
+  while (at_store != 2) std::this_thread::yield();
+  const auto ask = [&] {
+    ++calls;
+    const group_guard<crew> guard;
+    BOOST_TEST(pool.try_allocate() == nullptr);
+    BOOST_TEST(!pool.try_reserve(1));
+    if constexpr (!std::is_same_v<locking, lock_free>) BOOST_TEST(pool.trim() == 0u);
+    BOOST_TEST(classes.try_allocate(100) == nullptr);
+    BOOST_TEST(classes.try_allocate(100'000) == nullptr);
+  };
+  {
+    const handlers mine(ask, ask, true);
+    BOOST_TEST(child_can([&] {
+      memory.on_allocate = nullptr;
+      return calls == 2 && can_use(pool) && classes.try_allocate(100) != nullptr;
+    }));
+  }
+  BOOST_TEST(calls == 2);
+  may_go = true;
+  worker.join();
+  other.join();
+  BOOST_TEST(can_use(pool));
+  BOOST_TEST(classes.try_allocate(100) != nullptr);
+}
+
 // A third thread waits for the growth of the pool whose store is at work: it, too, must not keep the fork waiting.
 BOOST_AUTO_TEST_CASE(a_fork_passes_threads_that_wait_to_grow) {
   const test::alarm_clock patience(300);
