@@ -103,7 +103,7 @@ using exhaustion_of_granules =
 /// The exhaustion policy of a class that takes granules.
 template <class Exhaustion>
 using exhaustion_of_class = std::conditional_t<Exhaustion::traits.reclaims, class_reclaim<Exhaustion>,
-                                               std::conditional_t<Exhaustion::traits.has_second(), report_exhaustion, Exhaustion>>;
+                       std::conditional_t<Exhaustion::traits.has_second(), report_exhaustion, Exhaustion>>;
 
 /// Exhaustion for malloc's functions: where the pool gives up, it says so in errno.
 template <class Exhaustion>

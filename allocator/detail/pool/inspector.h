@@ -74,7 +74,8 @@ struct inspector {
   /// Gives empty chunks back, unless another thread is at the pool. Returns their bytes. Never waits.
   template <class Traits>
   static std::size_t trim_if_idle([[maybe_unused]] pool_members<Traits>& pool) noexcept {
-    if constexpr (Traits::may_return_chunks && need_not_wait<pool_state<Traits>>) return detail::trim_if_idle(pool.state_).bytes;
+    if constexpr (Traits::may_return_chunks && need_not_wait<pool_state<Traits>>)
+      return detail::trim_if_idle(pool.state_).bytes;
     else return 0;
   }
   static constexpr std::size_t trim_if_idle(rejected&) noexcept { return 0; }
