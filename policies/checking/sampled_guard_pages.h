@@ -89,9 +89,14 @@ struct sampled_guard_pages : Then {
       tell(view, what);
       return true;
     }
+    /// Where a walk begins: blocks that are sampled after that don't concern it.
+    std::uint64_t sampled_now() const noexcept { return sequence_; }
+    /// Calls visit(block) for each that was in use when sampled_now() returned `then`, and is still.
     template <class Visit>
-    void each_sampled(Visit visit) {
-      slots_.each_live([&](const detail::slot_view& view) { visit(const_cast<std::byte*>(view.block)); });
+    void each_sampled(std::uint64_t then, Visit visit) {
+      slots_.each_live([&](const detail::slot_view& view) {
+        if (view.taken.sequence <= then) visit(const_cast<std::byte*>(view.block));
+      });
     }
     /// The pool ends: does what Then does, and sampled blocks in use are leaks, too.
     template <class Chunks>

@@ -23,7 +23,8 @@ struct checking_traits {
   bool shuffles = false;         // blocks that were never handed out come in random order
   bool checks_leaving = false;   // the reuse policy checks blocks that leave its front
   bool samples = false;          // some blocks are the policy's own: due(), owns(), take(), give(), each_sampled(),
-                                 // drop_sampled(), report_sampled() and describe_fault(), as sampled_guard_pages has them
+                                 // sampled_now(), drop_sampled(), report_sampled() and describe_fault(), as
+                                 // sampled_guard_pages has them
   bool has_generations = false;  // generation_of(): a number that is unique to one use of a block, also if its chunk went
                                  // back to the store, and another came at that address
   bool has_sites = false;        // note_site(): where a block was allocated

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/held.h"
 
 namespace tarn::detail {
 
@@ -54,10 +55,7 @@ class framed {
   framed(const void* pool, Make make) : frame_(pool), guard_(make()) {}
 
   /// Whether the guard is held: an attempt to lock it may have failed.
-  explicit operator bool() const noexcept {
-    if constexpr (requires(const Guard& guard) { static_cast<bool>(guard); }) return static_cast<bool>(guard_);
-    else return true;
-  }
+  explicit operator bool() const noexcept { return is_held(guard_); }
 
  private:
   call_frame frame_;

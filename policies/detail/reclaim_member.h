@@ -10,6 +10,7 @@
 #include "tarn/policies/detail/this_thread_number.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
@@ -62,10 +63,7 @@ class reclaim_member {
     at_store(const at_store&) = delete;
     at_store& operator=(const at_store&) = delete;
     /// Whether the guard is held: an attempt to lock it may have failed.
-    explicit operator bool() const noexcept {
-      if constexpr (requires(const Guard& guard) { static_cast<bool>(guard); }) return static_cast<bool>(guard_);
-      else return true;
-    }
+    explicit operator bool() const noexcept { return is_held(guard_); }
 
    private:
     Guard guard_;

@@ -82,9 +82,9 @@ class [[nodiscard]] store_call {
   bool counts_;
 };
 
-/// The same, where a locking policy keeps threads apart.
-template <class Locking>
-using store_call_under = std::conditional_t<Locking::traits.one_thread, no_guard, store_call>;
+/// The same, where threads may be inside the gate: a locking policy keeps them apart, or other pools ask this one to trim.
+template <class Locking, bool Asked = false>
+using store_call_under = std::conditional_t<Locking::traits.one_thread && !Asked, no_guard, store_call>;
 
 /// Makes a mutex anew, in the child of a fork: the thread that locked it may be gone, or be this one, which the system knows by
 /// another number than in the parent. So unlock() may do nothing.
@@ -116,19 +116,22 @@ void act_on_leaf(Mutex& mutex, fork_step step) {
 template <class Mutex>
 class store_mutex {
  public:
-  /// Holds the mutex, inside the gate.
+  /// Holds the mutex, inside the gate. Not if the thread that forks would wait, in a handler of the program: the holder is at
+  /// a store, and then waits until the fork is over.
   class [[nodiscard]] guard {
    public:
-    /// `is_held`: another guard of this thread holds it.
-    explicit guard(store_mutex& m, bool is_held = false) {
-      if (!is_held) holder_before_ = m.lock(), mutex_ = &m;
+    /// `others`: another guard of this thread holds it.
+    explicit guard(store_mutex& m, bool others = false) {
+      if (others) return;
+      holds_ = !process_forks().holds_all() || !m.is_taken();
+      if (holds_) holder_before_ = m.lock(), mutex_ = &m;
     }
     /// Waits for nothing, not even a fork.
-    guard(store_mutex& m, only_try what, bool is_held = false)
+    guard(store_mutex& m, only_try what, bool others = false)
       requires try_lockable<Mutex>
         : inside_(what) {
-      holds_ = is_held || (inside_ && m.mutex_.try_lock());
-      if (holds_ && !is_held) holder_before_ = m.note(), mutex_ = &m;
+      holds_ = others || (inside_ && m.mutex_.try_lock());
+      if (holds_ && !others) holder_before_ = m.note(), mutex_ = &m;
     }
     ~guard() {
       if (mutex_ != nullptr) mutex_->unlock(holder_before_);
@@ -155,6 +158,16 @@ class store_mutex {
   }
 
  private:
+  /// Asked while no other thread can unlock it.
+  bool is_taken() {
+    if constexpr (try_lockable<Mutex>) {
+      if (!mutex_.try_lock()) return true;
+      mutex_.unlock();
+      return false;
+    } else {
+      return holder_.load(memory_order_relaxed) != 0;
+    }
+  }
   std::uint64_t lock() {
     if constexpr (try_lockable<Mutex>)
       if (mutex_.try_lock()) return note();

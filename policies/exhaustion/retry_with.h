@@ -20,7 +20,8 @@ namespace tarn {
 /// \tparam Handler  bool handler(std::size_t bytes): whether the pool tries again to get a block of that many bytes; false: it
 ///                  gives up, as with report_exhaustion. It must return, and not throw. Several threads may call it at once. If
 ///                  the type has no default value, such as a pointer to a function, the pool copies the handler it is given;
-///                  what that throws, the pool's constructor throws
+///                  what that throws, the pool's constructor throws. A pool of many sizes makes a copy for each class when it
+///                  is first needed: there, copying must not throw
 template <class Handler>
 class retry_with {
  public:

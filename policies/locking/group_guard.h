@@ -16,23 +16,22 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
 
  public:
   group_guard() : growth_(mutexes::growth, mutexes::held != 0) {
+    if (!growth_) return;
     if (mutexes::held == 0) {
-      (mutexes::admits() ? mutexes::hot : of_forker).lock();
+      if (mutexes::admits()) mutexes::hot.lock();  // else this thread forks, and holds all: no spare, which others use, too
       mutexes::is_guarded = true;
     }
     ++mutexes::held;
   }
   ~group_guard() {
-    if (--mutexes::held != 0) return;
+    if (!growth_ || --mutexes::held != 0) return;
     mutexes::is_guarded = false;
-    (detail::process_forks().holds_all() ? of_forker : mutexes::hot).unlock();
+    if (!detail::process_forks().holds_all()) mutexes::hot.unlock();
   }
   group_guard(const group_guard&) = delete;
   group_guard& operator=(const group_guard&) = delete;
 
  private:
-  static constexpr Mutex& of_forker = detail::mutex_of_forker<Mutex>;
-
   typename detail::store_mutex<Mutex>::guard growth_;
 };
 

@@ -35,6 +35,13 @@ class [[nodiscard]] tried {
   Mutex* mutex_;
 };
 
+/// Whether a guard holds what it should: an attempt may have failed. One that doesn't say so always does.
+template <class Guard>
+TARN_STEP constexpr bool is_held([[maybe_unused]] const Guard& guard) noexcept {
+  if constexpr (requires { static_cast<bool>(guard); }) return static_cast<bool>(guard);
+  else return true;
+}
+
 }  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_PLATFORM_HELD_H_

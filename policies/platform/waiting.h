@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdint>
 
@@ -19,10 +20,23 @@
 
 namespace tarn::detail {
 
+/// Leaves errno as it was: a system call that has nothing to wait for fails, and a free may wait.
+class same_errno {
+ public:
+  same_errno() noexcept : before_(errno) {}
+  ~same_errno() { errno = before_; }
+  same_errno(const same_errno&) = delete;
+  same_errno& operator=(const same_errno&) = delete;
+
+ private:
+  int before_;
+};
+
 /// Lets other threads run.
 inline void yield_thread() noexcept { ::sched_yield(); }
 inline void sleep_microseconds(unsigned n) noexcept {
   const uncancelled whole;  // nanosleep is a cancellation point
+  const same_errno same;
   const ::timespec pause{0, static_cast<long>(n) * 1000};
   ::nanosleep(&pause, nullptr);
 }
@@ -38,6 +52,7 @@ inline std::uint64_t steady_nanoseconds() noexcept {
 /// in memory that processes share. \param nanoseconds  after which it returns at the latest; 0: without a limit
 TARN_COLD inline void wait_while(const unsigned* word, unsigned value, std::uint64_t nanoseconds = 0) noexcept {
 #if defined(__linux__)
+  const same_errno same;
   constexpr int futex_wait_private = 128;
   const ::timespec limit{static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
   ::syscall(SYS_futex, word, futex_wait_private, value, nanoseconds != 0 ? &limit : nullptr, nullptr, 0);

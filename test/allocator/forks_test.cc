@@ -207,6 +207,86 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_a_store_that_waits_for_who_waits_for
   BOOST_TEST(can_use(waiting));
 }
 
+/// Puts a chunk into the pool, in which no block is in use.
+template <class Pool>
+void fill_and_empty(Pool& p) {
+  if constexpr (requires { p.block_size(); }) p.deallocate(p.allocate());
+  else p.deallocate(p.allocate(64), 64);
+}
+using asked_without_a_lock = std::tuple<blocks_of_64<resource_store, reclaim_and_retry<>>,
+                                        size_class_pool<resource_store, reclaim_and_retry<>>>;
+
+// Thread 1 asks a pool to trim that has no lock of its own, and whose store waits for a mutex. Thread 2 holds that, and waits
+// to grow its pool until the fork is over.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_the_store_of_a_pool_without_a_lock_that_is_asked, asked, asked_without_a_lock) {
+  const test::alarm_clock patience(300);
+  budget memory(1 << 20);
+  growing<mutex_locking<>> waiting{resource_store{&memory}};
+  std::mutex of_program;
+  std::atomic<bool> is_held = false, is_at_store = false, in_handler = false;
+  const handlers mine([&] { in_handler = true; }, [] {}, false);
+  std::thread holder([&] {
+    const std::lock_guard lock(of_program);
+    is_held = true;
+    wait_until(in_handler);
+    waiting.reserve(1);
+  });
+  wait_until(is_held);
+  std::thread asking([&] {
+    asked pool{resource_store{&memory}};
+    fill_and_empty(pool);
+    memory.on_deallocate = [&](std::size_t) {
+      is_at_store = true;
+      const std::lock_guard lock(of_program);
+    };
+    BOOST_TEST(reclaim_all() != 0u);
+    memory.on_deallocate = nullptr;
+  });
+  wait_until(is_at_store);
+  BOOST_TEST(child_can([&] { return can_use(waiting); }));
+  asking.join();
+  holder.join();
+}
+
+// A thread is at the store. A handler that runs while tarn holds everything can't wait for it: it waits for the fork.
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_early_handler_gets_no_chunk_while_a_thread_is_at_the_store, locking, with_store) {
+  const test::alarm_clock patience(300);
+  budget memory(1 << 20);
+  growing<locking> pool{resource_store{&memory}};
+  size_class_pool<resource_store, mutex_locking<>> classes{resource_store{&memory}};
+  std::atomic<int> at_store = 0, calls = 0;
+  std::atomic<bool> may_go = false;
+  memory.on_allocate = [&] {
+    ++at_store;
+    wait_until(may_go);
+  };
+  std::thread worker([&] { pool.reserve(1); });
+  std::thread other([&] { classes.deallocate(classes.allocate(100), 100); });
+  while (at_store != 2) std::this_thread::yield();
+  const auto ask = [&] {
+    ++calls;
+    const group_guard<crew> guard;
+    BOOST_TEST(pool.try_allocate() == nullptr);
+    BOOST_TEST(!pool.try_reserve(1));
+    if constexpr (!std::is_same_v<locking, lock_free>) BOOST_TEST(pool.trim() == 0u);
+    BOOST_TEST(classes.try_allocate(100) == nullptr);
+    BOOST_TEST(classes.try_allocate(100'000) == nullptr);
+  };
+  {
+    const handlers mine(ask, ask, true);
+    BOOST_TEST(child_can([&] {
+      memory.on_allocate = nullptr;
+      return calls == 2 && can_use(pool) && classes.try_allocate(100) != nullptr;
+    }));
+  }
+  BOOST_TEST(calls == 2);
+  may_go = true;
+  worker.join();
+  other.join();
+  BOOST_TEST(can_use(pool));
+  BOOST_TEST(classes.try_allocate(100) != nullptr);
+}
+
 // A third thread waits for the growth of the pool whose store is at work: it, too, must not keep the fork waiting.
 BOOST_AUTO_TEST_CASE(a_fork_passes_threads_that_wait_to_grow) {
   const test::alarm_clock patience(300);

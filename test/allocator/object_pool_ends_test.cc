@@ -5,11 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tarn/allocator/multipool.h"
@@ -129,6 +131,38 @@ BOOST_AUTO_TEST_CASE(what_destructors_construct_meanwhile_is_left) {
   BOOST_TEST(heir::alive == 0);
   std::set<heir*> places;
   while (places.size() != pool.blocks().capacity()) places.insert(pool.construct(-1));
+}
+
+/// Its end makes another, and ends the one that was made before, if any.
+struct successor {
+  using pool_type = object_pool<successor, sampled_guard_pages<1, no_checking, 64>>;
+  explicit successor(bool its) : is_first(its) { ++alive; }
+  ~successor() {
+    --alive;
+    ++ends[this];
+    if (!is_first) return;
+    successor* const before = std::exchange(last, pool->construct(false));
+    ends.erase(last);
+    pool->destroy(before);
+  }
+  bool is_first;
+  static inline pool_type* pool = nullptr;
+  static inline successor* last = nullptr;
+  static inline int alive = 0;
+  static inline std::map<const void*, int> ends;
+};
+
+BOOST_AUTO_TEST_CASE(objects_on_pages_of_their_own_that_destructors_construct_are_left_to_them) {
+  {
+    successor::pool_type pool;
+    successor::pool = &pool;
+    for (int i = 0; i != 40; ++i) (void)pool.construct(true);
+    pool.clear();
+    BOOST_TEST(successor::alive == 1);
+    pool.destroy(std::exchange(successor::last, nullptr));
+    BOOST_TEST(successor::alive == 0);
+  }
+  for (const auto& [where, times] : successor::ends) BOOST_TEST(times == 1);
 }
 
 BOOST_AUTO_TEST_CASE(clear_of_objects_without_a_destructor_touches_none) {

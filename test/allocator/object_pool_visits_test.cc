@@ -211,6 +211,21 @@ BOOST_AUTO_TEST_CASE(the_current_object_may_be_destroyed) {
   every_third(std::type_identity<object_pool<item<256>, no_growth<300>, batch_reuse<prefetch::none, 128>>>{});
 }
 
+BOOST_AUTO_TEST_CASE(objects_on_pages_of_their_own_that_are_made_meanwhile_are_not_visited) {
+  object_pool<item<32>, sampled_guard_pages<1, no_checking, 16>> pool;  // the first 16 are sampled
+  std::set<const void*> before, visited;
+  for (int i = 0; i != 12; ++i) before.insert(pool.construct());
+  pool.destroy(static_cast<item<32>*>(const_cast<void*>(*before.begin())));
+  before.erase(before.begin());
+  pool.for_each([&](auto& o) {
+    REQUIRE(visited.insert(&o).second);
+    if (visited.size() % 2 == 0) pool.destroy(&o);
+    REQUIRE(pool.construct() != nullptr);
+    REQUIRE(visited.size() <= before.size());
+  });
+  CHECK(visited == before);
+}
+
 BOOST_AUTO_TEST_CASE(a_callback_may_construct) {
   const auto replace = []<class Pool>(std::type_identity<Pool>) {
     Pool pool;

@@ -149,6 +149,7 @@ class owner_stores {
   // What second_of_owner calls.
   chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) noexcept {
     const at_stores held(mutex_);
+    if (!held) return {};
     return second_.next_chunk(last, total, stride);
   }
   memory acquire_second(std::size_t bytes, std::size_t alignment) noexcept {
@@ -177,8 +178,9 @@ class owner_stores {
 
   template <class Call>
   auto at_store(Call call) noexcept {
-    const auto got = [&] {
+    const auto got = [&]() -> decltype(call()) {
       const at_stores held(mutex_);
+      if (!held) return {};
       give_back();
       [[maybe_unused]] const store_call_under<Locking> now;
       return call();

@@ -28,8 +28,8 @@ struct admission {
   static void tell_of_store(State& s) noexcept {
     tell_of_overrun(s);
     const auto broken = [&s] {
-      [[maybe_unused]] const auto growing = growth_guard(s);
-      return s.supply.take_broken();
+      const auto growing = growth_guard(s);
+      return is_held(growing) ? s.supply.take_broken() : decltype(s.supply.take_broken())();
     }();
     if (!broken.region) return;
     pending_report one;

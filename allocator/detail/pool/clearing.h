@@ -8,6 +8,7 @@
 #define TARN_ALLOCATOR_DETAIL_POOL_CLEARING_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "tarn/allocator/detail/core/blocks_aside.h"
@@ -28,7 +29,9 @@ class clearing {
 
  public:
   /// Precondition: no other thread uses the pool while this lives.
-  explicit clearing(state& s) noexcept : s_(s), alone_(s), surplus_{s}, aside_(s) {}
+  explicit clearing(state& s) noexcept : s_(s), alone_(s), surplus_{s}, aside_(s) {
+    if constexpr (Traits::samples) sampled_then_ = s_.checking.sampled_now();
+  }
   ~clearing() {
     if (!gives_surplus && aside_.has_all()) {
       aside_.drop();
@@ -44,7 +47,7 @@ class clearing {
   void run() noexcept {
     aside_.walk([this](void* block) { end(block); });
     if constexpr (Traits::samples)
-      s_.checking.each_sampled([this](void* block) {
+      s_.checking.each_sampled(sampled_then_, [this](void* block) {
         if (sampled::admits(s_, block)) end_sampled(block);
       });
   }
@@ -87,6 +90,7 @@ class clearing {
   unasked<state> alone_;
   surplus_giver surplus_;
   blocks_aside<state, refuses ? passed::wait : passed::vanish> aside_;
+  std::uint64_t sampled_then_ = 0;  // those that came later may be left
 };
 
 /// Makes all blocks free at once, if nobody must hear of each. Returns whether it could.

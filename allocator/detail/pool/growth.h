@@ -205,7 +205,8 @@ bool grow(State& s, attempt_at<State>& one) noexcept {
 /// Gets chunks until there are at least that many blocks, or gets none. Takes the growth guard.
 template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
-  [[maybe_unused]] const auto growing = growth_guard(s);
+  const auto growing = growth_guard(s);
+  if (!is_held(growing)) return one.is_hopeless = true, false;
   std::size_t more = 0;
   if (!get_chunks_of_either(s, more, one, [&](std::size_t fresh) { return capacity_of(s) + fresh >= blocks; })) return false;
   if (more == 0) return true;

@@ -39,8 +39,10 @@ struct inspector {
   template <class Traits, class Visit>
   static void each_live(pool_members<Traits>& pool, Visit visit) {
     [[maybe_unused]] const unasked<pool_state<Traits>> alone(pool.state_);
+    std::uint64_t then = 0;
+    if constexpr (Traits::samples) then = pool.state_.checking.sampled_now();
     detail::each_live(drained(pool), visit);
-    if constexpr (Traits::samples) pool.state_.checking.each_sampled(visit);
+    if constexpr (Traits::samples) pool.state_.checking.each_sampled(then, visit);
   }
   template <class Visit>
   static void each_live(rejected&, Visit) noexcept {}

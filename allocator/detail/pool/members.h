@@ -208,8 +208,8 @@ class pool_members : public buffer_sizes<Traits> {
   auto pages() const noexcept
     requires(Traits::reports_pages)
   {
-    [[maybe_unused]] const auto growing = state_.locking.growth_guard();
-    return state_.supply.pages();
+    const auto growing = state_.locking.growth_guard();
+    return is_held(growing) ? state_.supply.pages() : decltype(state_.supply.pages())();
   }
 
   // ---- checking ------------------------------------------------------------------------------------------------------------

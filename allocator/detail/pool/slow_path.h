@@ -68,7 +68,8 @@ struct slow_path {
       do {
         be_asked(s);
         path::be_listed(s);
-        [[maybe_unused]] const auto growing = growth_guard(s);
+        const auto growing = growth_guard(s);
+        if (!is_held(growing)) break;
         return_surplus_of_frees(s);
         do {
           top_up(s);
@@ -148,8 +149,8 @@ struct slow_path {
     const std::size_t bytes = [&s] {
       [[maybe_unused]] const auto calling = call_guard(s);
       s.locking.drain(s);
-      [[maybe_unused]] const auto growing = growth_guard(s);
-      return return_empty(s);
+      const auto growing = growth_guard(s);
+      return is_held(growing) ? return_empty(s) : 0;
     }();
     tell_of_leaving(s);
     return bytes;

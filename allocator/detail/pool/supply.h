@@ -63,7 +63,7 @@ class supply {
   using layout = typename Traits::layout;
   using source = typename source_of<Traits>::type;
   using exhaustion = typename Traits::exhaustion::template state<Traits>;
-  using call_of_store = store_call_under<typename Traits::locking>;
+  using call_of_store = store_call_under<typename Traits::locking, Traits::reclaims>;
   static constexpr bool looks = Traits::checking::traits.refuses;
 
  public:
@@ -78,6 +78,7 @@ class supply {
   struct attempt {
     TARN_NO_UNIQUE_ADDRESS typename attempt_of<exhaustion, Traits::exhaustion::traits.keeps_attempt>::type own;
     bool store_refused = false;
+    bool is_hopeless = false;  // the growth guard can't be had
   };
 
   // ---- regions for chunks --------------------------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ class supply {
   }
   /// Whether to look again. Called with nothing held.
   TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
-    if (Traits::reclaims && !one.store_refused) return false;
+    if (one.is_hopeless || (Traits::reclaims && !one.store_refused)) return false;
     return looks_again(exhaustion_, bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }

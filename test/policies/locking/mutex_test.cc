@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <mutex>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/locking/spin_mutex.h"
 #include "tarn/policies/platform/single_threaded.h"
+#include "tarn/policies/platform/waiting.h"
 #include "tarn/test/support/observed_thread.h"
 
 namespace tarn::test {
@@ -96,6 +98,16 @@ BOOST_AUTO_TEST_CASE(threads_that_wait_get_it_one_after_the_other) {
   first.join();
   second.join();  // of two that wait, the first wakes the second
   BOOST_TEST(most == 1);
+}
+
+// A free may wait for another thread, and free() leaves errno as it was.
+BOOST_AUTO_TEST_CASE(waiting_leaves_errno_as_it_was) {
+  const unsigned word = 1;
+  errno = 4711;
+  detail::wait_while(&word, 2);       // nothing to wait for: EAGAIN
+  detail::wait_while(&word, 1, 1000);  // ETIMEDOUT
+  detail::sleep_microseconds(1);
+  BOOST_TEST(errno == 4711);
 }
 
 }  // namespace
