@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -196,7 +198,13 @@ struct heavy {
 
 BOOST_AUTO_TEST_CASE(clear_touches_few_of_the_free_blocks) {  // they are in no cache
   if (detail::memory_tools::active) return;
-  object_pool<heavy> pool;
+  // One piece, so that no two of its windows share an entry; where chunks lie anywhere, some do.
+  constexpr std::size_t bytes = 1 << 20;
+  struct aligned_delete {
+    void operator()(std::byte* memory) const noexcept { ::operator delete(memory, std::align_val_t(bytes)); }
+  };
+  const std::unique_ptr<std::byte, aligned_delete> memory(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(bytes))));
+  object_pool<heavy, buffer_store, batch_reuse<>> pool{buffer_store{std::span(memory.get(), bytes)}};
   std::vector<heavy*> all;
   for (std::uint64_t i = 0; i != 4000; ++i) all.push_back(pool.construct(i));
   std::shuffle(all.begin(), all.end(), std::mt19937(7));
