@@ -136,9 +136,7 @@ class object_pool {
     return detail::burst<T, pool_type>(blocks_, out).fill_some([&](void* block) { return detail::make_in<T>(block, args...); });
   }
   /// Destroys many objects, in their order. Null is ignored. Precondition: as for destroy(), for each, and none is named twice.
-  void destroy_n(std::span<T* const> objects) noexcept {
-    detail::end_all(blocks_, endings_, objects);
-  }
+  void destroy_n(std::span<T* const> objects) noexcept { detail::end_all(blocks_, endings_, objects); }
 
   // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>) -----------------
 
@@ -180,8 +178,7 @@ class object_pool {
 #endif
 
   /// Calls f(object) for every object, by ascending address. f may destroy that object, and no other, and construct more, which
-  /// aren't visited; it must not start another for_each() of this pool. Precondition: no other thread uses the pool. O(blocks);
-  /// the pool keeps nothing for it between calls.
+  /// aren't visited; it must not start another for_each() of this pool. Precondition: no other thread uses the pool. O(blocks).
   template <class F>
   void for_each(F f) {
     detail::inspector::each_live(blocks_, [&](void* block) { f(*std::launder(static_cast<T*>(block))); });
@@ -246,7 +243,6 @@ class object_pool<T, Policies...> : public detail::object_complaint<detail::is_o
  public:
   template <class... Anything>
   constexpr explicit(false) object_pool(const Anything&...) noexcept {}
-  static constexpr bool may_return_chunks = true;
 };
 
 }  // namespace tarn

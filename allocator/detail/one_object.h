@@ -23,6 +23,7 @@ struct object_complaint {
                 "tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class, which it can't "
                 "construct; name the type of one object");
   static constexpr bool has_destructors = false;
+  static constexpr bool may_return_chunks = true;
 
   template <class... Anything>
   std::decay_t<T>* construct(Anything&&...) noexcept {

@@ -203,7 +203,8 @@ BOOST_AUTO_TEST_CASE(clear_touches_few_of_the_free_blocks) {  // they are in no 
   struct aligned_delete {
     void operator()(std::byte* memory) const noexcept { ::operator delete(memory, std::align_val_t(bytes)); }
   };
-  const std::unique_ptr<std::byte, aligned_delete> memory(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(bytes))));
+  void* const piece = ::operator new(bytes, std::align_val_t(bytes));
+  const std::unique_ptr<std::byte, aligned_delete> memory(static_cast<std::byte*>(piece));
   object_pool<heavy, buffer_store, batch_reuse<>> pool{buffer_store{std::span(memory.get(), bytes)}};
   std::vector<heavy*> all;
   for (std::uint64_t i = 0; i != 4000; ++i) all.push_back(pool.construct(i));
