@@ -42,6 +42,7 @@ constexpr bool has_classes(asked a, bool for_malloc) {
     a.c.growth = {.max_chunks = a.c.growth.max_chunks};
   }
   a.c.store = {};
+  a.c.exhaustion.store_is_sized_by_geometry = false;  // a second store is the owner's, too: of granules
   return a.is_pool();
 }
 constexpr bool is_sizes(const asked& a) { return has_classes(a, false); }

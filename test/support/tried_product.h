@@ -204,6 +204,8 @@ struct in_granules : std::type_identity<P> {};
 template <std::size_t Blocks>
 struct in_granules<static_array_store<Blocks>> : std::type_identity<static_array_store<12>> {};
 template <std::size_t Blocks>
+struct in_granules<fall_back_to<static_array_store<Blocks>>> : std::type_identity<fall_back_to<static_array_store<12>>> {};
+template <std::size_t Blocks>
 struct in_granules<no_growth<Blocks>> : std::type_identity<no_growth<40>> {};
 
 /// The size of the n-th request of a product of many sizes.
