@@ -47,8 +47,8 @@ struct pooled_aside {
 template <class Free, class Use>
 void free_null_of_each_size(Free free, Use use, called_from = {}) {
   for (int round = 0; round != 2; ++round) {
-    for (const std::size_t bytes : {0, 1, 16, 40, 4096, 100'000})
-      for (const std::size_t alignment : {1, 16, 64}) free(bytes, alignment);
+    for (const std::size_t bytes : {0u, 1u, 16u, 40u, 4096u, 100'000u})
+      for (const std::size_t alignment : {1u, 16u, 64u}) free(bytes, alignment);
     use();
   }
 }
@@ -106,7 +106,7 @@ void check_everywhere(called_from = {}) {
   for (int i = 0; i < 700; ++i) pool.deallocate(nullptr);
   pool.allocate_batch(blocks);
   const std::size_t capacity = pool.capacity();
-  for (const std::size_t step : {1, 2, 3, 61, 64, 65}) {
+  for (const std::size_t step : {1u, 2u, 3u, 61u, 64u, 65u}) {
     for (std::size_t i = 0; i != n / 2; ++i) {
       pool.deallocate(blocks[i]);
       if (i % step == 0) pool.deallocate(nullptr);
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(classes_with_pools) {
 template <class Allocator>
 void check_allocator(Allocator allocator = {}, called_from = {}) {
   for (int round = 0; round != 2; ++round) {
-    for (const std::size_t n : {0, 1, 7, 100'000}) allocator.deallocate(nullptr, n);
+    for (const std::size_t n : {0u, 1u, 7u, 100'000u}) allocator.deallocate(nullptr, n);
     allocator.deallocate(allocator.allocate(7), 7);
     allocator.deallocate(allocator.allocate(1), 1);
   }

@@ -19,7 +19,7 @@ using detail::magazine;
 
 BOOST_AUTO_TEST_CASE(a_magazine_holds_at_most_half_a_mebibyte) {
   constexpr std::size_t largest = 5;  // 510 blocks
-  for (const std::size_t stride : {16, 64, 1000, 1028, 1029, 4096, 10'000, 37'449}) {
+  for (const std::size_t stride : {16u, 64u, 1000u, 1028u, 1029u, 4096u, 10'000u, 37'449u}) {
     const std::size_t n = magazine::sizes_for(stride, largest);
     BOOST_TEST_REQUIRE(n != 0u);
     BOOST_TEST(magazine::capacity(n - 1) * stride <= magazine::most_bytes);
