@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn::test {
 namespace {
@@ -167,6 +168,7 @@ BOOST_AUTO_TEST_CASE(an_exchange_writes_no_block_of_a_page_or_more) {
     auto* const m = ::new (static_cast<void*>(place.data())) magazine{nullptr, 0};
     for (std::size_t i = 0; i != 14; ++i) m->bottom()[i] = memory.data() + i * Bytes;
     detail::write_each(*m, detail::geometry<static_size<Bytes, 1>, detail::block_shape{}>());
+    detail::memory_tools::unpoison(memory.data(), memory.size());
     std::size_t n = 0;
     for (const std::byte b : memory) n += b != std::byte{7};
     return n;
