@@ -76,4 +76,13 @@ BOOST_AUTO_TEST_CASE(every_run_has_its_own) {
 }
 #endif
 
+BOOST_AUTO_TEST_CASE(a_place_has_another_code_for_each_use) {
+  using tarn::detail::coded;
+  const int place = 0;
+  std::set<std::uintptr_t> codes;
+  for (const coded use : {coded::link, coded::guard, coded::canary, coded::order})
+    codes.insert(tarn::detail::code_of(&place, use));
+  BOOST_TEST(codes.size() == 4u);
+}
+
 }  // namespace

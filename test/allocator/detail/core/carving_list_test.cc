@@ -54,6 +54,17 @@ BOOST_AUTO_TEST_CASE(the_newest_is_first_and_any_can_go) {
   BOOST_TEST(l.first() == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(neighbours_go_one_after_the_other) {
+  std::vector<chunk> chunks(5);
+  list l;
+  for (chunk& c : chunks) l.push(c);
+  const chunk* const c = chunks.data();
+  for (const std::size_t i : {3u, 2u, 1u}) l.remove(chunks[i]);
+  BOOST_TEST(content(l) == (std::vector{c + 4, c}), boost::test_tools::per_element());
+  for (const std::size_t i : {4u, 0u}) l.remove(chunks[i]);
+  BOOST_TEST(l.first() == nullptr);
+}
+
 /// Links that are read while all chunks go, the oldest first.
 std::size_t steps(std::size_t n) {
   std::vector<chunk> chunks(n);
