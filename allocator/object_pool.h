@@ -112,11 +112,7 @@ class object_pool {
 
   /// Destroys an object. Null is ignored. Precondition: this pool constructed it, and it was not destroyed since.
   void destroy(T* object) noexcept {
-    void* const block = const_cast<std::remove_cv_t<T>*>(object);
-    if (endings_.looks_at(object) && endings_.done(block)) [[unlikely]] return;
-    if (!detail::inspector::admits(blocks_, block)) return;  // no destructor runs on what is none of ours
-    std::destroy_at(object);
-    blocks_.deallocate(block);
+    if (endings_.end(blocks_, object)) blocks_.deallocate(const_cast<std::remove_cv_t<T>*>(object));
   }
 
   // ---- bursts --------------------------------------------------------------------------------------------------------------

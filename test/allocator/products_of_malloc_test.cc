@@ -37,26 +37,7 @@ class tried_mallocs final : public tried_product {
   }
 };
 
-// In other files.
-template <class...>
-using tried_objects = elsewhere;
-template <class...>
-using tried_several = elsewhere;
-template <class...>
-using tried_recycled = elsewhere;
-template <class...>
-using tried_classwide = elsewhere;
-template <class...>
-using tried_nodes = elsewhere;
-template <class...>
-using tried_sizes = elsewhere;
-template <class...>
-using tried_resource = elsewhere;
-
-#define ROW(product, ...) row_of<tried_##product<__VA_ARGS__>>(#product, #__VA_ARGS__),
-constexpr tried_row rows[] = {
-#include "tarn/test/support/product_cover.inc"
-};
+#include "tarn/test/support/tried_rows.inc"
 
 BOOST_AUTO_TEST_CASE(xallocator_takes_every_policy) { try_all(rows, "mallocs", 1000); }
 

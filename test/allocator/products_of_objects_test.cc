@@ -146,22 +146,7 @@ class tried_recycled final : public tried_product {
   std::size_t most_ = 0;
 };
 
-// In other files.
-template <class...>
-using tried_classwide = elsewhere;
-template <class...>
-using tried_nodes = elsewhere;
-template <class...>
-using tried_sizes = elsewhere;
-template <class...>
-using tried_resource = elsewhere;
-template <class...>
-using tried_mallocs = elsewhere;
-
-#define ROW(product, ...) row_of<tried_##product<__VA_ARGS__>>(#product, #__VA_ARGS__),
-constexpr tried_row rows[] = {
-#include "tarn/test/support/product_cover.inc"
-};
+#include "tarn/test/support/tried_rows.inc"
 
 BOOST_AUTO_TEST_CASE(object_pool_takes_every_policy) {
   try_all(rows, "objects", 6000);

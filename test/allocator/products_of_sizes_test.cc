@@ -53,24 +53,7 @@ class tried_resource final : public tried_product {
   pool_resource<Ps...> resource_;
 };
 
-// In other files.
-template <class...>
-using tried_objects = elsewhere;
-template <class...>
-using tried_several = elsewhere;
-template <class...>
-using tried_recycled = elsewhere;
-template <class...>
-using tried_classwide = elsewhere;
-template <class...>
-using tried_nodes = elsewhere;
-template <class...>
-using tried_mallocs = elsewhere;
-
-#define ROW(product, ...) row_of<tried_##product<__VA_ARGS__>>(#product, #__VA_ARGS__),
-constexpr tried_row rows[] = {
-#include "tarn/test/support/product_cover.inc"
-};
+#include "tarn/test/support/tried_rows.inc"
 
 BOOST_AUTO_TEST_CASE(size_class_pool_takes_every_policy) { try_all(rows, "sizes", 1000); }
 BOOST_AUTO_TEST_CASE(pool_resource_takes_every_policy) { try_all(rows, "resource", 1000); }

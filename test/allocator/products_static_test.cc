@@ -58,24 +58,7 @@ class tried_nodes final : public tried_product {
   void give(piece p) override { allocator().deallocate(reinterpret_cast<node*>(p.start), p.bytes / sizeof(node)); }
 };
 
-// In other files.
-template <class...>
-using tried_objects = elsewhere;
-template <class...>
-using tried_several = elsewhere;
-template <class...>
-using tried_recycled = elsewhere;
-template <class...>
-using tried_sizes = elsewhere;
-template <class...>
-using tried_resource = elsewhere;
-template <class...>
-using tried_mallocs = elsewhere;
-
-#define ROW(product, ...) row_of<tried_##product<__VA_ARGS__>>(#product, #__VA_ARGS__),
-constexpr tried_row rows[] = {
-#include "tarn/test/support/product_cover.inc"
-};
+#include "tarn/test/support/tried_rows.inc"
 
 BOOST_AUTO_TEST_CASE(the_pool_of_a_class_takes_every_policy) { try_all(rows, "classwide", 6000); }
 BOOST_AUTO_TEST_CASE(stl_allocator_takes_every_policy) { try_all(rows, "nodes", 1500); }

@@ -1,6 +1,6 @@
 // The products that are tested with every policy that they take, and what each takes. The compositions follow from these and
 // from kinds.h: product_cover.inc is written by test/support/write_cover.py. A new product: a line in `products`, the command,
-// and a class that tries it (tried_product.h) with a ROW_ of its name in one of test/allocator/products_*_test.cc.
+// and a class tried_NAME that tries it in one of test/allocator/products_*_test.cc; tried_product.h names it for the others.
 #ifndef TARN_TEST_SUPPORT_PRODUCTS_H_
 #define TARN_TEST_SUPPORT_PRODUCTS_H_
 

@@ -58,8 +58,25 @@ struct tried_row {
   bool ends = false;  // there is a piece that isn't had
   std::unique_ptr<tried_product> (*make)(grounds&) = nullptr;
 };
-/// What stands for a product that is tried in another file.
+/// What stands for a product that is tried in another file: a file's own tried_... hides it.
 struct elsewhere {};
+template <class...>
+using tried_objects = elsewhere;
+template <class...>
+using tried_several = elsewhere;
+template <class...>
+using tried_recycled = elsewhere;
+template <class...>
+using tried_classwide = elsewhere;
+template <class...>
+using tried_nodes = elsewhere;
+template <class...>
+using tried_sizes = elsewhere;
+template <class...>
+using tried_resource = elsewhere;
+template <class...>
+using tried_mallocs = elsewhere;
+
 template <class Tried>
 constexpr tried_row row_of(const char* product, const char* policies) {
   if constexpr (std::is_same_v<Tried, elsewhere>) return {product, policies};

@@ -126,13 +126,8 @@ class burst {
 template <class Pool, class Endings, class T>
 void end_all(Pool& pool, Endings& endings, std::span<T* const> objects) noexcept {
   returned_blocks<Pool> blocks(pool);
-  for (T* const object : objects) {
-    void* const block = const_cast<std::remove_cv_t<T>*>(object);
-    if (endings.looks_at(object) && endings.done(block)) [[unlikely]] continue;
-    if (!inspector::admits(pool, block)) continue;  // no destructor runs on what is none of ours
-    std::destroy_at(object);
-    blocks.add(block);
-  }
+  for (T* const object : objects)
+    if (endings.end(pool, object)) blocks.add(const_cast<std::remove_cv_t<T>*>(object));
 }
 
 }  // namespace tarn::detail

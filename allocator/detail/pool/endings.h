@@ -11,6 +11,7 @@
 #include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
@@ -25,12 +26,14 @@ class endings {
   using clearing = decltype(inspector::clear<object_ender<T>>(std::declval<Pool&>()));
 
  public:
-  /// Whether it is null, or all objects are being ended: one comparison, as a test for null alone.
-  bool looks_at(const volatile T* object) const noexcept {
-    return address_of(const_cast<const std::remove_cv_t<T>*>(object)) <= special_;
+  /// Ends an object. Returns whether its block is to go back: not if it was null, all objects are being ended, or it is none.
+  TARN_STEP bool end(Pool& pool, T* object) noexcept {
+    void* const block = const_cast<std::remove_cv_t<T>*>(object);
+    if (looks_at(block) && done(block)) [[unlikely]] return false;
+    if (!inspector::admits(pool, block)) return false;  // no destructor runs on what is none of ours
+    std::destroy_at(object);
+    return true;
   }
-  /// Whether there is nothing left to do for an object that looks_at() named.
-  bool done(void* block) const noexcept { return block == nullptr || now_->ends(block); }
   bool running() const noexcept { return now_ != nullptr; }
 
   /// While this lives, every object is ended once, whoever does it.
@@ -54,6 +57,11 @@ class endings {
   };
 
  private:
+  /// Whether it is null, or all objects are being ended: one comparison, as a test for null alone.
+  TARN_STEP bool looks_at(const void* block) const noexcept { return address_of(block) <= special_; }
+  /// Whether there is nothing left to do for an object that looks_at() named.
+  bool done(void* block) const noexcept { return block == nullptr || now_->ends(block); }
+
   std::uintptr_t special_ = 0;  // looks_at() is true up to this address
   clearing* now_ = nullptr;
 };
