@@ -41,6 +41,7 @@ struct tested_pool {
   bool returns_chunks;
   bool may_return_chunks;
   bool in_place;
+  bool one_thread;
   std::size_t beside;
   std::unique_ptr<any_rig> (*make)();
   std::unique_ptr<any_pool> (*make_over)(upstream&);  // of pools over a resource, else null
