@@ -37,13 +37,15 @@ BRIEF = ("--copt=-g0", "--copt=-fsanitize-address-use-after-return=never")
 
 # {tier: {configuration: what it runs}}. A test that is slow stays out of the first tier, one that is nightly out of both. In
 # the first tier each test runs once: under the sanitizer that its tag asks for, which finds what a plain run finds, or plain.
+# In the second g++ runs each once: optimised if it is tagged so, else not, which is compiled in half the time.
 QUICK = {
     "gcc_sanitizers": Configuration(("--config=gcc_sanitizers",), "memory", UNDER_ASAN),
     "tsan_gcc": Configuration(("--config=tsan_gcc",), "threads", UNDER_TSAN),
     "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads")),
 }
 FULL = {
-    "gcc": Configuration(("--config=opt", "--config=gcc")),
+    "gcc_debug": Configuration(("--config=gcc_debug",), "", ("optimised",)),
+    "gcc": Configuration(("--config=opt", "--config=gcc"), "optimised"),
     "clang19": Configuration(("--config=opt", "--config=clang"), "optimised", ONCE),
     "clang14": Configuration(("--config=clang14",), "", ONCE + ("slow",)),
     "sanitizers": Configuration(("--config=sanitizers", *BRIEF), "", UNDER_ASAN),
