@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
 
 namespace tarn::detail {
@@ -14,11 +15,11 @@ namespace tarn::detail {
 /// the thread that it interrupted, and leaves them unchanged.
 class call_frame {
  public:
-  explicit call_frame(const void* pool) noexcept : pool_(pool), outer_(innermost().load(memory_order_relaxed)) {
+  TARN_STEP explicit call_frame(const void* pool) noexcept : pool_(pool), outer_(innermost().load(memory_order_relaxed)) {
     innermost().store(this, memory_order_relaxed);
     signal_fence();
   }
-  ~call_frame() {
+  TARN_STEP ~call_frame() {
     signal_fence();
     innermost().store(outer_, memory_order_relaxed);
   }
@@ -26,7 +27,7 @@ class call_frame {
   call_frame& operator=(const call_frame&) = delete;
 
   /// The outermost frame of this thread in that pool; null: no call of it is in progress.
-  static call_frame* in(const void* pool) noexcept {
+  TARN_STEP static call_frame* in(const void* pool) noexcept {
     call_frame* found = nullptr;
     for (call_frame* one = innermost().load(memory_order_relaxed); one != nullptr; one = one->outer_)
       if (one->pool_ == pool) found = one;
@@ -37,7 +38,7 @@ class call_frame {
   bool is_news() noexcept { return !std::exchange(told_, true); }
 
  private:
-  static atomic_word<call_frame*>& innermost() noexcept {
+  TARN_STEP static atomic_word<call_frame*>& innermost() noexcept {
     static constinit thread_local atomic_word<call_frame*> frame = nullptr;
     return frame;
   }
@@ -52,7 +53,10 @@ template <class Guard>
 class framed {
  public:
   template <class Make>
-  framed(const void* pool, Make make) : frame_(pool), guard_(make()) {}
+  TARN_STEP framed(const void* pool, Make make) : frame_(pool), guard_(make()) {}
+  TARN_STEP ~framed() = default;
+  framed(const framed&) = delete;
+  framed& operator=(const framed&) = delete;
 
   /// Whether the guard is held: an attempt to lock it may have failed.
   explicit operator bool() const noexcept { return is_held(guard_); }

@@ -133,14 +133,14 @@ class geometry : public layout_of<Size, Shape> {
   }
 
   /// Bytes from slot 0 to slot `i`.
-  constexpr std::size_t distance(std::size_t i) const noexcept {
+  TARN_STEP constexpr std::size_t distance(std::size_t i) const noexcept {
     std::size_t bytes = i * stride();
     if (coloured()) bytes += (i >> run_shift()) * cache_line;
     return bytes;
   }
 
   /// The slot whose block starts `distance` bytes behind the first block, or size_max if none does.
-  constexpr std::size_t slot_at(std::size_t distance) const noexcept {
+  TARN_STEP constexpr std::size_t slot_at(std::size_t distance) const noexcept {
     std::size_t slots = 0;
     std::size_t most = size_max;
     if (coloured()) {
@@ -149,7 +149,8 @@ class geometry : public layout_of<Size, Shape> {
       most = std::size_t{1} << run_shift();
       distance %= run;
     }
-    return distance % stride() == 0 && distance / stride() < most ? slots + distance / stride() : size_max;
+    const std::size_t slot = distance / stride();
+    return slot * stride() == distance && slot < most ? slots + slot : size_max;
   }
 
   /// The slot that contains a byte, `distance` bytes behind the start of the first slot.
@@ -164,7 +165,7 @@ class geometry : public layout_of<Size, Shape> {
   }
 
   /// As extent(), for slots that exist: at least 1.
-  constexpr std::size_t bytes_of(std::size_t n) const noexcept { return distance(n - 1) + stride(); }
+  TARN_STEP constexpr std::size_t bytes_of(std::size_t n) const noexcept { return distance(n - 1) + stride(); }
 
   /// Bytes that `n` slots take, or size_max if there can't be that many.
   constexpr std::size_t extent(std::size_t n) const noexcept {

@@ -28,7 +28,7 @@ TARN_ONE_IN_LIBRARY inline std::uint64_t& number_of_thread() noexcept {
 TARN_FOUND_IN_PROCESS inline constinit thread_numbering library_numbering{number_of_thread};
 
 /// A number that no other thread of the process ever has: 1, 2, ... in the order in which threads ask.
-inline std::uint64_t this_thread_number() noexcept {
+TARN_STEP std::uint64_t this_thread_number() noexcept {
   static constinit thread_local std::uint64_t known = 0;
   if (known == 0) [[unlikely]] known = one_in_process<library_numbering, 0x101>::get().ask();
   return known;

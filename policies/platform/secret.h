@@ -41,7 +41,7 @@ TARN_COLD inline std::uintptr_t make_secret() noexcept {
   return made;
 }
 
-inline std::uintptr_t secret() noexcept {
+TARN_STEP std::uintptr_t secret() noexcept {
   const std::uintptr_t known = secret_of_process.load(memory_order_acquire);
   if (known == 0) [[unlikely]] return make_secret();
   return known;
@@ -64,7 +64,7 @@ TARN_STEP std::uintptr_t folded_product(std::uintptr_t a, std::uintptr_t b) noex
 
 /// A number for an address. It isn't linear: whoever learns it has one equation with two unknown words, and knows neither the
 /// number of another address nor the difference between two. It is no cipher: several numbers may give the secret away.
-inline std::uintptr_t code_of(const void* place, coded use) noexcept {
+TARN_STEP std::uintptr_t code_of(const void* place, coded use) noexcept {
   const std::uintptr_t key = secret() ^ static_cast<std::uintptr_t>(use) << (8 * sizeof key - 2);  // no address goes so far
   return folded_product(reinterpret_cast<std::uintptr_t>(place) ^ key, factor_of_process.load(memory_order_relaxed));
 }

@@ -37,7 +37,7 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
   }
   auto take_overrun() noexcept { return tree::take_overrun(); }
   /// For hits, which nothing may slow down: of the chunks that the table has no room for, it finds the one that is in front.
-  Chunk* find_near(const void* block, const Geometry& g) const noexcept { return table_.find(block, g); }
+  TARN_STEP Chunk* find_near(const void* block, const Geometry& g) const noexcept { return table_.find(block, g); }
   /// The chunk of `block` is in front as long as the result lives. False: there is no such chunk, or the table has it.
   auto bring_in_front(const void* block, const Geometry& g) noexcept {
     return typename chunk_table<Chunk, Geometry>::loan(table_, block, table_.has_all() ? nullptr : tree::find(block, g));

@@ -16,6 +16,7 @@
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
@@ -24,7 +25,7 @@ namespace tarn::detail {
 template <class Chunk, class Geometry>
 class chunk_table {
  public:
-  Chunk* find(const void* block, const Geometry& g) const noexcept {
+  TARN_STEP Chunk* find(const void* block, const Geometry& g) const noexcept {
     if (places_ == nullptr) return nullptr;
     const std::uintptr_t granule = address_of(block) >> shift_;
     for (std::size_t i = home(granule); places_[i].chunk != nullptr; i = next(i)) {
@@ -142,10 +143,10 @@ class chunk_table {
     return 2 * places <= size_ ? size_ : std::bit_ceil(larger(4 * places, 32));
   }
 
-  std::size_t home(std::uintptr_t granule) const noexcept {
+  TARN_STEP std::size_t home(std::uintptr_t granule) const noexcept {
     return static_cast<std::size_t>(granule * 0x9E3779B97F4A7C15u >> 32) & (size_ - 1);  // Fibonacci hashing (Knuth, ibid.)
   }
-  std::size_t next(std::size_t i) const noexcept { return (i + 1) & (size_ - 1); }
+  TARN_STEP std::size_t next(std::size_t i) const noexcept { return (i + 1) & (size_ - 1); }
   void enter(Chunk& c, const Geometry& g) noexcept {
     for (std::size_t n = span(c, g, shift_); n != 0; --n) {
       const std::uintptr_t granule = first_granule(c) + n - 1;

@@ -52,7 +52,7 @@ class many_chunks : public suspicions<Traits> {
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
   /// For hits: it may miss a chunk that isn't in front. bring_in_front() does that as long as its result, which is false if
   /// there was no need, lives.
-  chunk* find_near(const void* block) noexcept { return map_.find_near(block, geometry_); }
+  TARN_STEP chunk* find_near(const void* block) noexcept { return map_.find_near(block, geometry_); }
   TARN_STEP auto bring_in_front(const void* block) noexcept { return map_.bring_in_front(block, geometry_); }
   TARN_STEP std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {
     return first + geometry_.distance(slot) + geometry_.offset();

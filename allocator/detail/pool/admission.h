@@ -21,7 +21,7 @@ template <class State>
 struct admission {
   using traits = typename State::traits;
 
-  static void tell(State& s, pending_report& one) noexcept {
+  TARN_STEP static void tell(State& s, pending_report& one) noexcept {
     if (one.seen()) [[unlikely]] report(s, one);
   }
   /// Called after the store was, with nothing held.
@@ -40,7 +40,7 @@ struct admission {
   }
 
   /// Whether the calling thread may use the pool. If not, that was reported.
-  static bool admits_caller(State& s) noexcept {
+  TARN_STEP static bool admits_caller(State& s) noexcept {
     if (!is_outside(s)) [[unlikely]] return false;
     if constexpr (traits::checking::traits.knows_owner && traits::locking::traits.one_thread) {
       pending_report one;
@@ -144,7 +144,7 @@ struct admission {
 
  private:
   /// Whether this thread is outside every call of the pool, if reentry is tracked. If not, that was reported.
-  static bool is_outside([[maybe_unused]] State& s) noexcept {
+  TARN_STEP static bool is_outside([[maybe_unused]] State& s) noexcept {
     if constexpr (traits::tells_reentry) {
       if (call_frame* const outer = call_frame::in(&s)) [[unlikely]] {
         tell_of_reentry(s, *outer);

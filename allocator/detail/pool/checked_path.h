@@ -77,11 +77,11 @@ struct checked_path : admission<State> {
   }
 
  private:
-  static auto look_guard(const State& s) noexcept {
+  TARN_STEP static auto look_guard(const State& s) noexcept {
     if constexpr (State::hits_unguarded) return s.locking.core_guard();
     else return no_guard{};
   }
-  static bool may_go(State& s, void* block) noexcept {
+  TARN_STEP static bool may_go(State& s, void* block) noexcept {
     [[maybe_unused]] const auto looking = look_guard(s);
     return s.checking.on_deallocate(s.chunks, block) == status::done;
   }
@@ -97,7 +97,7 @@ struct checked_path : admission<State> {
     const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : make_room_if(s, answer);
   }
-  static void* handed_out(State& s, void* block) noexcept {
+  TARN_STEP static void* handed_out(State& s, void* block) noexcept {
     open_block(s, block);
     s.statistics.on_allocate(1);
     return block;

@@ -32,7 +32,8 @@ TARN_STEP auto call_guard(const State& s) noexcept {
 /// Held around a hit.
 template <class State>
 TARN_STEP auto hit_guard(const State& s) noexcept {
-  return in_call(s, [&s] { return s.locking.hit_guard(); });
+  if constexpr (!State::traits::tells_reentry) return s.locking.hit_guard();  // at -O0 the lambda is a call
+  else return in_call(s, [&s] { return s.locking.hit_guard(); });
 }
 /// Held around the list and the chunks.
 template <class State>

@@ -203,11 +203,11 @@ class block_checks {
     at.tell(chunks, what);
   }
 
-  std::uintptr_t kept() const noexcept { return address_of(pool_); }
-  static guard_words words_around(chunks_type& chunks, const void* block) noexcept {
+  TARN_STEP std::uintptr_t kept() const noexcept { return address_of(pool_); }
+  TARN_STEP static guard_words words_around(chunks_type& chunks, const void* block) noexcept {
     return {block, chunks.geometry().payload()};
   }
-  bool is_as_left(chunks_type& chunks, const void* block) const noexcept {
+  TARN_STEP bool is_as_left(chunks_type& chunks, const void* block) const noexcept {
     if (!words_around(chunks, block).stand(kept())) [[unlikely]] return false;
     if constexpr (Spec::traits.fills)
       return free_fill::stands(static_cast<const std::byte*>(block), chunks.geometry().payload());
@@ -227,7 +227,7 @@ class block_checks {
     what.other_name = name;
   }
 
-  atomic_word<std::uint64_t>& owner_of_pool() noexcept {
+  TARN_STEP atomic_word<std::uint64_t>& owner_of_pool() noexcept {
     if constexpr (Traits::locking::traits.has_owner) return Traits::locking::owner();
     else return owner_;
   }

@@ -22,10 +22,10 @@ struct block_place {
 
   static block_place of(chunks_type& chunks, const void* address) noexcept { return in(chunks, chunks.find(address), address); }
   /// For hits: it may miss a chunk, and the call then comes again.
-  static block_place near(chunks_type& chunks, const void* address) noexcept {
+  TARN_STEP static block_place near(chunks_type& chunks, const void* address) noexcept {
     return in(chunks, chunks.find_near(address), address);
   }
-  static block_place in(chunks_type& chunks, chunk* found, const void* address) noexcept {
+  TARN_STEP static block_place in(chunks_type& chunks, chunk* found, const void* address) noexcept {
     if (found == nullptr) [[unlikely]] return {};
     return {found, chunks.geometry().slot_at(address_of(address) - address_of(found->first) - chunks.geometry().offset())};
   }

@@ -21,10 +21,10 @@ namespace tarn::detail {
 /// call would wait for the word that the previous call wrote: 3.1 ns a pair more than without checks, instead of 2.7 (64-byte
 /// blocks of a static array, g++ 12, Xeon with AMX); in churn the two are even.
 struct live_mark {
-  bool in_use() const noexcept { return state == used; }
-  bool was_handed_out() const noexcept { return state != never_used; }
-  void take(std::uint64_t&) noexcept { state = used; }
-  void give(std::uint64_t&) noexcept { state = idle; }
+  TARN_STEP bool in_use() const noexcept { return state == used; }
+  TARN_STEP bool was_handed_out() const noexcept { return state != never_used; }
+  TARN_STEP void take(std::uint64_t&) noexcept { state = used; }
+  TARN_STEP void give(std::uint64_t&) noexcept { state = idle; }
   void tell(misuse&) const noexcept {}
 
   enum : unsigned char { never_used, used, idle } state;
@@ -32,11 +32,11 @@ struct live_mark {
 
 /// In use or not, and how many times it was: odd while it is in use. After 2^31 uses of the block a number comes again.
 struct generation_mark {
-  bool in_use() const noexcept { return (count & 1) != 0; }
-  bool was_handed_out() const noexcept { return count != 0; }
+  TARN_STEP bool in_use() const noexcept { return (count & 1) != 0; }
+  TARN_STEP bool was_handed_out() const noexcept { return count != 0; }
   std::uint64_t generation() const noexcept { return count; }
-  void take(std::uint64_t&) noexcept { ++count; }
-  void give(std::uint64_t&) noexcept { count += count + 1 == 0 ? 3 : 1; }  // never 0 again: that means a new block
+  TARN_STEP void take(std::uint64_t&) noexcept { ++count; }
+  TARN_STEP void give(std::uint64_t&) noexcept { count += count + 1 == 0 ? 3 : 1; }  // never 0 again: that means a new block
   void tell(misuse&) const noexcept {}
 
   std::uint32_t count;
@@ -44,14 +44,14 @@ struct generation_mark {
 
 /// The last allocation and the last free of a block: which operation of the pool each was, and by which thread.
 struct life_record {
-  bool in_use() const noexcept { return allocated > freed; }
-  bool was_handed_out() const noexcept { return allocated != 0; }
+  TARN_STEP bool in_use() const noexcept { return allocated > freed; }
+  TARN_STEP bool was_handed_out() const noexcept { return allocated != 0; }
   std::uint64_t generation() const noexcept { return allocated; }
-  void take(std::uint64_t& sequence) noexcept {
+  TARN_STEP void take(std::uint64_t& sequence) noexcept {
     allocated = ++sequence;
     allocated_by = this_thread_number();
   }
-  void give(std::uint64_t& sequence) noexcept {
+  TARN_STEP void give(std::uint64_t& sequence) noexcept {
     freed = ++sequence;
     freed_by = this_thread_number();
   }
@@ -70,7 +70,7 @@ struct life_record {
 
 /// The same, and where the block was allocated, if the caller says.
 struct sited_record : life_record {
-  void take(std::uint64_t& sequence) noexcept {
+  TARN_STEP void take(std::uint64_t& sequence) noexcept {
     life_record::take(sequence);
     site = {};
   }
@@ -117,10 +117,10 @@ class block_records {
     number_.draw();
   }
 
-  bool in_use(std::size_t i) const noexcept { return i < ready_ && records_[i].in_use(); }
+  TARN_STEP bool in_use(std::size_t i) const noexcept { return i < ready_ && records_[i].in_use(); }
   /// The record of a block, or null if it was never handed out.
-  Record* find(std::size_t i) const noexcept { return i < ready_ ? records_ + i : nullptr; }
-  Record& get(std::size_t i) noexcept {
+  TARN_STEP Record* find(std::size_t i) const noexcept { return i < ready_ ? records_ + i : nullptr; }
+  TARN_STEP Record& get(std::size_t i) noexcept {
     while (ready_ <= i) [[unlikely]] ::new (static_cast<void*>(records_ + ready_++)) Record{};
     return records_[i];
   }

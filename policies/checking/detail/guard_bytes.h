@@ -41,14 +41,14 @@ class guard_words {
  public:
   static constexpr std::size_t bytes = 16;
 
-  guard_words(const void* block, std::size_t size) noexcept
+  TARN_STEP guard_words(const void* block, std::size_t size) noexcept
       : block_(static_cast<const std::byte*>(block)), size_(size), word_(word_for(block)) {}
 
-  void write(std::uintptr_t kept) const noexcept {
+  TARN_STEP void write(std::uintptr_t kept) const noexcept {
     put(block_ - bytes, word_ ^ kept, ~word_);
     put(block_ + size_, ~word_, word_);
   }
-  bool stand(std::uintptr_t kept) const noexcept {
+  TARN_STEP bool stand(std::uintptr_t kept) const noexcept {
     return (difference(block_ - bytes, word_ ^ kept, ~word_) | difference(block_ + size_, ~word_, word_)) == 0;
   }
   damage in_front(std::uintptr_t kept) const noexcept { return find(block_ - bytes, word_ ^ kept, ~word_); }
@@ -61,14 +61,14 @@ class guard_words {
   }
 
  private:
-  static std::uint64_t word_for(const void* block) noexcept { return code_of(block, coded::guard); }
+  TARN_STEP static std::uint64_t word_for(const void* block) noexcept { return code_of(block, coded::guard); }
 
-  static void put(const std::byte* at, std::uint64_t first, std::uint64_t second) noexcept {
+  TARN_STEP static void put(const std::byte* at, std::uint64_t first, std::uint64_t second) noexcept {
     [[maybe_unused]] const memory_tools::window look(at, bytes);
     const std::uint64_t words[] = {first, second};
     std::memcpy(const_cast<std::byte*>(at), words, bytes);
   }
-  static std::uint64_t difference(const std::byte* at, std::uint64_t first, std::uint64_t second) noexcept {
+  TARN_STEP static std::uint64_t difference(const std::byte* at, std::uint64_t first, std::uint64_t second) noexcept {
     [[maybe_unused]] const memory_tools::window look(at, bytes);
     std::uint64_t found[2];
     std::memcpy(found, at, bytes);
@@ -91,20 +91,20 @@ struct free_fill {
   static constexpr std::uint64_t word = 0xDDDDDDDDDDDDDDDDu;
 
   static void write(std::byte* at, std::size_t n) noexcept {
-    std::size_t i = 0;
-    for (; i + sizeof word <= n; i += sizeof word) std::memcpy(at + i, &word, sizeof word);
-    for (; i != n; ++i) at[i] = std::byte{value};
+    std::byte* const end = at + n;
+    for (std::byte* const last = end - n % sizeof word; at != last; at += sizeof word) std::memcpy(at, &word, sizeof word);
+    for (; at != end; ++at) *at = std::byte{value};
   }
   static bool stands(const std::byte* at, std::size_t n) noexcept {
     [[maybe_unused]] const memory_tools::window look(at, n);
     std::uint64_t other = 0;
-    std::size_t i = 0;
-    for (; i + sizeof word <= n; i += sizeof word) {
+    const std::byte* const end = at + n;
+    for (const std::byte* const last = end - n % sizeof word; at != last; at += sizeof word) {
       std::uint64_t found;
-      std::memcpy(&found, at + i, sizeof found);
+      std::memcpy(&found, at, sizeof found);
       other |= found ^ word;
     }
-    for (; i != n; ++i) other |= std::to_integer<unsigned>(at[i]) ^ value;
+    for (; at != end; ++at) other |= std::to_integer<unsigned>(*at) ^ value;
     return other == 0;
   }
   static damage find(const std::byte* at, std::size_t n) noexcept {
