@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tarn/allocator/detail/core/red_line.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/policies/checking/recording.h"
@@ -23,6 +24,7 @@ namespace {
 struct land : std::pmr::memory_resource {
   std::unique_ptr<std::byte[]> bytes{new std::byte[1u << 20]};
   std::size_t used = 0;
+  std::size_t gap = 0;  // bytes between two
   std::vector<std::byte*> given;
   void* next = nullptr;  // what the next request gets
 
@@ -35,7 +37,7 @@ struct land : std::pmr::memory_resource {
   void* do_allocate(std::size_t n, std::size_t) override {
     if (next != nullptr) return std::exchange(next, nullptr);
     given.push_back(at(used));
-    used += (n + 63) / 64 * 64;
+    used += (n + 63) / 64 * 64 + gap;
     return given.back();
   }
   void do_deallocate(void*, std::size_t, std::size_t) override {}
@@ -83,11 +85,25 @@ BOOST_AUTO_TEST_CASE(an_overrun_into_the_next_chunk_is_found_before_its_record_i
   run_over_the_end<page_local_reuse<>>(200);
 }
 
+// Nothing but the line in front of the record is overwritten, so that whoever believes the record finds it right.
+BOOST_AUTO_TEST_CASE(a_free_into_a_chunk_that_was_run_over_is_told_as_that) {
+  const recording here;
+  land memory;
+  hardened_over_land<> pool{resource_store{&memory}};
+  void* const block = pool.allocate();
+  BOOST_TEST(pool.owns(block));
+  std::memset(memory.given[0], 0, 8);
+  pool.deallocate(static_cast<std::byte*>(block) + 8);  // refused, and looked at again by the slow half
+  BOOST_REQUIRE(told.size() == 1u);
+  BOOST_TEST((told[0].kind == misuse_kind::corrupt_chunk));
+  BOOST_TEST(!pool.owns(block));
+}
+
 BOOST_AUTO_TEST_CASE(a_region_that_overlaps_what_the_pool_has_is_found) {
-  for (const int where : {0, 1, 2, 3}) {
+  for (const int where : {0, 1, 2, 3, 4}) {
     const recording here;
     land memory;
-    memory.used = 64 * 1024;
+    memory.used = memory.gap = 64 * 1024;
     pool<static_size<64>, hardened, geometric_growth<32, 256>, resource_store> pool{resource_store{&memory}};
     std::set<void*> in_use;
     taken_twice(pool, in_use, 32);
@@ -96,6 +112,7 @@ BOOST_AUTO_TEST_CASE(a_region_that_overlaps_what_the_pool_has_is_found) {
     memory.next = where == 0   ? first                   // the same
                   : where == 1 ? first - 4096 + 64       // its end lies in the first one's record
                   : where == 2 ? first - 1024            // it lies around the first one
+                  : where == 3 ? first + 1024            // it begins among the first one's blocks
                                : own;
     BOOST_TEST(pool.try_allocate() == nullptr);
     BOOST_REQUIRE(told.size() == 1u);
@@ -133,6 +150,50 @@ BOOST_AUTO_TEST_CASE(links_that_are_overwritten_again_and_again_end_each_call) {
   }
   BOOST_TEST(told.size() >= 5u);
   for (const misuse& what : told) BOOST_TEST((what.kind == misuse_kind::corrupt_free_list));
+}
+
+/// The record of the chunk in a region.
+template <class Traits>
+typename Traits::chunk& record_in(const detail::pool_members<Traits>&, std::byte* region) {
+  return *reinterpret_cast<typename Traits::chunk*>(region + detail::red_line::bytes);
+}
+
+// What a list is rebuilt from is wrong, since a write leaped over the red line: the record says that there are 16 blocks, of
+// which 64 were carved.
+template <class Reuse>
+void shorten_a_chunk() {
+  const recording here;
+  land memory;
+  pool<static_size<64>, hardened, fixed_growth<64>, resource_store, Reuse> pool{resource_store{&memory}};
+  std::set<void*> in_use;
+  taken_twice(pool, in_use, 64);
+  for (void* const block : in_use) pool.deallocate(block);
+  in_use.clear();
+  record_in(pool, memory.given[0]).blocks = 16;
+  BOOST_TEST(taken_twice(pool, in_use, 600) == 0u);
+  BOOST_TEST(in_use.size() == 600u);
+  BOOST_TEST(memory.given.size() < 20u);  // 16 blocks and ten chunks
+  BOOST_TEST(told.size() != 0u);
+  for (const misuse& what : told) BOOST_TEST((what.kind == misuse_kind::corrupt_free_list));
+}
+BOOST_AUTO_TEST_CASE(a_list_that_is_wrong_again_is_given_up) {
+  shorten_a_chunk<lifo_reuse<>>();
+  shorten_a_chunk<batch_reuse<>>();
+}
+
+// The record says that no block was carved, when 960 of 1024 are in use.
+BOOST_AUTO_TEST_CASE(a_call_that_finds_blocks_in_use_again_and_again_gives_up) {
+  const recording here;
+  land memory;
+  pool<static_size<64>, hardened, fixed_growth<1024>, resource_store> pool{resource_store{&memory}};
+  std::set<void*> in_use;
+  taken_twice(pool, in_use, 960);
+  const std::size_t before = memory.given.size();
+  record_in(pool, memory.given[0]).carved = 0;
+  BOOST_TEST(taken_twice(pool, in_use, 1) == 0u);
+  BOOST_TEST(in_use.size() == 961u);
+  BOOST_TEST(memory.given.size() > before);  // it didn't look at all 960
+  BOOST_TEST(taken_twice(pool, in_use, 1100) == 0u);
 }
 
 /// Chunks that the table has no room for, since it expects a larger one where they lie, are served like others.
