@@ -172,16 +172,48 @@ std::vector<chunk> spaced(std::size_t n, std::uint64_t stride) {
   return all;
 }
 
+/// A secret that hardly changes an address, so that nothing but the hash scatters them; and the same in each run.
+class plain_secret {
+ public:
+  plain_secret() {
+    tarn::detail::secret();
+    drawn_ = tarn::detail::secret_of_process.exchange(1, tarn::detail::memory_order_relaxed);
+  }
+  ~plain_secret() { tarn::detail::secret_of_process.store(drawn_, tarn::detail::memory_order_relaxed); }
+  plain_secret(const plain_secret&) = delete;
+  plain_secret& operator=(const plain_secret&) = delete;
+
+ private:
+  std::uintptr_t drawn_;
+};
+
+/// Of the tree of those that are `in` it.
+std::size_t depth_of(const std::vector<chunk>& all, const std::vector<bool>& in) {
+  std::vector<bool> is_root = in;
+  for (std::size_t i = 0; i != all.size(); ++i)
+    for (const chunk* const below : {all[i].left, all[i].right})
+      if (in[i] && below != nullptr) is_root[static_cast<std::size_t>(below - all.data())] = false;
+  const auto root = std::find(is_root.begin(), is_root.end(), true);
+  return root == is_root.end() ? 0 : depth(&all[static_cast<std::size_t>(root - is_root.begin())]);
+}
 std::size_t depth_of_tree(std::size_t n, std::uint64_t stride) {
   std::vector<chunk> all = spaced(n, stride);
   chunk_tree tree;
   for (chunk& c : all) tree.insert(c, geometry{});
-  std::vector<bool> is_root(n, true);
-  for (const chunk& c : all)
-    for (const chunk* const below : {c.left, c.right})
-      if (below != nullptr) is_root[static_cast<std::size_t>(below - all.data())] = false;
-  const auto root = std::find(is_root.begin(), is_root.end(), true);
-  return depth(&all[static_cast<std::size_t>(root - is_root.begin())]);
+  return depth_of(all, std::vector<bool>(n, true));
+}
+/// The same when every third chunk is left, after the others went one by one.
+std::size_t depth_of_rest(std::size_t n) {
+  std::vector<chunk> all = spaced(n, 4096);
+  std::vector<bool> in(n, true);
+  chunk_tree tree;
+  for (chunk& c : all) tree.insert(c, geometry{});
+  for (std::size_t i = 0; i != n; ++i) {
+    if (i % 3 == 0) continue;
+    tree.erase(all[i], geometry{});
+    in[i] = false;
+  }
+  return depth_of(all, in);
 }
 
 BOOST_AUTO_TEST_CASE(the_tree_is_flat_whatever_lies_between_its_chunks) {
@@ -189,15 +221,36 @@ BOOST_AUTO_TEST_CASE(the_tree_is_flat_whatever_lies_between_its_chunks) {
   std::uint64_t before = 1;
   for (std::uint64_t f = 2; f < std::uint64_t{1} << 34; before = std::exchange(f, f + before))  // Fibonacci's numbers
     if (f >= 64) strides.push_back(f);
-  // A secret that hardly changes an address, so that nothing but the hash scatters them; and the same in each run.
-  tarn::detail::secret();
-  const std::uintptr_t drawn = tarn::detail::secret_of_process.exchange(1, tarn::detail::memory_order_relaxed);
+  const plain_secret here;
   for (const std::uint64_t stride : strides) {
     // Expected: about 2 ln n, so 15 and 16.6.
     BOOST_TEST(depth_of_tree(2000, stride) <= 60u, stride);
     BOOST_TEST(depth_of_tree(4000, stride) <= 60u, stride);
   }
-  tarn::detail::secret_of_process.store(drawn, tarn::detail::memory_order_relaxed);
+}
+
+BOOST_AUTO_TEST_CASE(the_tree_stays_flat_when_chunks_go) {
+  const plain_secret here;
+  BOOST_TEST(depth_of_rest(6000) <= 60u);  // expected: about 15 and 16.6
+  BOOST_TEST(depth_of_rest(12'000) <= 60u);
+}
+
+/// Of `n` chunks, how many the table has no room for near their places: those that find_near() misses.
+std::size_t far_from_home(std::size_t n, std::uint64_t stride) {
+  std::vector<chunk> all = spaced(n, stride);
+  index map;
+  for (chunk& c : all) map.insert(c, geometry{});
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const chunk& c) { return map.find_near(c.first, geometry{}) != &c; }));
+}
+
+BOOST_AUTO_TEST_CASE(the_table_has_chunks_near_their_places_whatever_lies_between_them) {
+  for (unsigned shift = 12; shift != 35; ++shift) {
+    const std::uint64_t stride = std::uint64_t{1} << shift;
+    BOOST_TEST(far_from_home(2000, stride) == 0u, shift);
+    BOOST_TEST(far_from_home(4000, stride) == 0u, shift);
+    BOOST_TEST(far_from_home(4000, 3 * stride) == 0u, shift);
+  }
 }
 
 /// Counts how often a chunk's size is asked for: once for each chunk that a lookup compares with.
