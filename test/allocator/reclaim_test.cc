@@ -253,6 +253,30 @@ BOOST_AUTO_TEST_CASE(a_store_may_ask_while_its_pool_grows_and_that_pool_stays_al
   grow(std::type_identity<thread_cached<>>{});
 }
 
+BOOST_AUTO_TEST_CASE(a_store_is_called_again_if_a_pool_that_was_asked_is_busy) {
+  const test::alarm_clock patience(600);
+  budget memory(0);
+  asked<0, mutex_locking<>> busy{resource_store{&memory}}, poor{resource_store{&memory}};
+  std::atomic<bool> is_at_store = false, may_go = false;
+  std::size_t calls = 0;
+  memory.on_allocate = [&, me = std::this_thread::get_id()] {
+    if (std::this_thread::get_id() == me) {
+      if (++calls == 2) memory.add(1 << 20);  // as if the other pool had given something back meanwhile
+      return;
+    }
+    is_at_store = true;
+    while (!may_go) std::this_thread::yield();
+  };
+  std::thread other([&] { busy.try_reserve(10); });
+  while (!is_at_store) std::this_thread::yield();
+  void* const block = poor.try_allocate();
+  BOOST_TEST(block != nullptr);
+  BOOST_TEST(calls == 2u);
+  may_go = true;
+  other.join();
+  if (block != nullptr) poor.deallocate(block);
+}
+
 BOOST_AUTO_TEST_CASE(stores_are_called_with_the_register_unlocked) {
   const test::alarm_clock patience(600);
   budget memory(1 << 20), inner(1 << 20);
@@ -462,6 +486,32 @@ BOOST_AUTO_TEST_CASE(a_child_can_reclaim_although_others_were_at_it_when_it_was_
   user.join();
   BOOST_TEST(good == 40);
   BOOST_TEST(bytes > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_child_can_end_a_pool_that_was_being_asked_at_its_store) {
+  const test::alarm_clock patience(600);
+  budget memory(1 << 20);
+  std::optional<asked<0, mutex_locking<>>> pool{std::in_place, resource_store{&memory}};
+  pool->reserve(10);
+  std::atomic<bool> is_at_store = false, may_go = false;
+  memory.on_deallocate = [&](std::size_t) {
+    is_at_store = true;
+    while (!may_go) std::this_thread::yield();
+  };
+  std::thread asker([] { reclaim_all(); });
+  while (!is_at_store) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(100);
+    pool.reset();  // whoever is asking it isn't there
+    _exit(0);
+  }
+  may_go = true;
+  asker.join();
+  int status = 0;
+  waitpid(child, &status, 0);
+  BOOST_TEST((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  memory.on_deallocate = nullptr;
 }
 
 BOOST_AUTO_TEST_CASE(static_pools_are_asked_too) {
