@@ -62,6 +62,7 @@ struct with {
   using behind_a_resource = pool<block, resource_store, reserve, Policies...>;
   using second = fall_back_to<resource_store>;
   using before_a_resource = pool<block, static_array_store<100>, second, Policies...>;
+  using before_another_resource = pool<block, resource_store, second, Policies...>;
   using before_a_buffer = pool<block, resource_store, fall_back_to<buffer_store>, Policies...>;
   using in_two_arrays = pool<block, static_array_store<100>, fall_back_to<static_array_store<50>>, Policies...>;
 };
@@ -135,6 +136,36 @@ BOOST_AUTO_TEST_CASE(lock_free_takes_from_its_reserve_when_its_store_has_a_chunk
   pool<block, lock_free, resource_store, fall_back_to<static_array_store<500>>> pool{resource_store{&first}};
   BOOST_TEST(all_of(pool) == 500u);
   BOOST_TEST(first.bytes() == 0u);
+}
+using that_need_tables =
+    std::tuple<with<thread_cached<>>, with<lock_free>, with<hardened>, with<page_local_reuse<>>, with<thread_cached<>, checked>>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(tables_go_back_to_the_store_that_gave_them, policies, that_need_tables) {
+  test::upstream first, second;
+  first.fail(1, test::failing::for_ever);
+  {
+    using fall = fall_back_to<resource_store>;
+    typename policies::before_another_resource pool{resource_store{&first}, fall{resource_store{&second}}};
+    BOOST_REQUIRE(pool.try_reserve(1000));
+    pool.deallocate(pool.allocate());
+    first.fail(1, test::failing::never);
+    BOOST_REQUIRE(pool.try_reserve(100'000));  // those of the first store are larger
+  }
+  BOOST_TEST(first.faults() + second.faults() == 0u);
+  BOOST_TEST(first.bytes() + second.bytes() == 0u);
+}
+BOOST_AUTO_TEST_CASE(a_second_store_grows_as_if_a_call_that_failed_had_not_been) {
+  test::upstream first, second;
+  first.fail(1, test::failing::for_ever);
+  using fall = fall_back_to<resource_store, geometric_growth<10, 10'000>>;
+  pool<block, resource_store, fall> pool{resource_store{&first}, fall{resource_store{&second}}};
+  pool.reserve(1);
+  BOOST_TEST(pool.capacity() == 10u);
+  second.fail(3, test::failing::for_ever);  // after chunks of 20 and 40 blocks
+  BOOST_TEST(!pool.try_reserve(1000));
+  BOOST_TEST(pool.capacity() == 10u);
+  second.fail(1, test::failing::never);
+  pool.reserve(11);
+  BOOST_TEST(pool.capacity() == 30u);
 }
 BOOST_AUTO_TEST_CASE(an_array_is_used_again_while_a_block_of_the_second_store_is_in_use) {
   pool<block, static_array_store<100>, fall_back_to<heap_store>> pool;
