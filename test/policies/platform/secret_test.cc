@@ -85,4 +85,19 @@ BOOST_AUTO_TEST_CASE(a_place_has_another_code_for_each_use) {
   BOOST_TEST(codes.size() == 4u);
 }
 
+// Else whoever reads one knows the low bits of each that lies as far into another page, and could overwrite those alone.
+BOOST_AUTO_TEST_CASE(the_low_bits_of_a_code_depend_on_all_bits_of_the_place) {
+  using namespace tarn::detail;
+  const std::uintptr_t drawn = secret();
+  const std::uintptr_t factor = factor_of_process.load(memory_order_relaxed);
+  secret_of_process.store(0x243F6A8885A308D3, memory_order_relaxed);  // the same in each run
+  factor_of_process.store(0x13198A2E03707345, memory_order_relaxed);
+  const std::uintptr_t place = 0x5555'0000'1230;
+  const auto code = [](std::uintptr_t at) { return code_of(reinterpret_cast<const void*>(at), coded::link); };
+  for (unsigned bit = 12; bit != 47; ++bit)
+    BOOST_TEST(((code(place) ^ code(place ^ std::uintptr_t{1} << bit)) & 0xFFF) != 0u, bit);
+  secret_of_process.store(drawn, memory_order_relaxed);
+  factor_of_process.store(factor, memory_order_relaxed);
+}
+
 }  // namespace
