@@ -419,6 +419,15 @@ BOOST_AUTO_TEST_CASE(a_childs_threads_get_the_lowest_numbers) {
   }));
 }
 
+BOOST_AUTO_TEST_CASE(a_child_may_fork) {
+  const test::alarm_clock patience(300);
+  guarded_pool pool;
+  pool.reserve(1);
+  BOOST_TEST(child_can([&] {
+    return child_can([&] { return child_can([&] { return can_use(pool); }) && can_use(pool); }) && can_use(pool);
+  }));
+}
+
 // The child's thread isn't the one that locked them in the parent, for a mutex that looks.
 BOOST_AUTO_TEST_CASE(a_child_can_use_a_pool_with_a_recursive_mutex) {
   const test::alarm_clock patience(300);

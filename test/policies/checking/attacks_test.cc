@@ -57,7 +57,7 @@ std::size_t taken_twice(Pool& pool, std::set<void*>& in_use, std::size_t n) {
 
 // The first `bytes` of a chunk are overwritten, as by an overrun of the one before, when some of its blocks are in use.
 template <class... Policies>
-void run_over_the_end(std::size_t bytes) {
+void run_over_the_end(std::size_t bytes, int with = 0) {
   const recording here;
   land memory;
   hardened_over_land<Policies...> pool{resource_store{&memory}};
@@ -69,7 +69,7 @@ void run_over_the_end(std::size_t bytes) {
   for (std::byte* const region : memory.given)
     if (region < first_chunk) record = region;
   BOOST_REQUIRE(record != nullptr);
-  std::memset(record, 0, bytes);
+  std::memset(record, with, bytes);
   BOOST_TEST(taken_twice(pool, in_use, 600) == 0u);
   const auto is_overrun = [](const misuse& what) { return what.kind == misuse_kind::corrupt_chunk; };
   BOOST_TEST(std::count_if(told.begin(), told.end(), is_overrun) != 0);
@@ -83,6 +83,25 @@ BOOST_AUTO_TEST_CASE(an_overrun_into_the_next_chunk_is_found_before_its_record_i
     run_over_the_end<lifo_reuse<>>(bytes);
   }
   run_over_the_end<page_local_reuse<>>(200);
+  run_over_the_end<batch_reuse<>>(256, 0x41);
+  run_over_the_end<lifo_reuse<>>(256, 0x41);
+  run_over_the_end<page_local_reuse<>>(256, 0x41);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_a_chunk_that_was_run_over_enter_no_bitmap) {
+  const recording here;
+  land memory;
+  hardened_over_land<page_local_reuse<>> pool{resource_store{&memory}};
+  std::set<void*> in_use;
+  taken_twice(pool, in_use, 1024);
+  std::memset(memory.given[0], 0, 8);
+  for (void* const block : in_use) pool.deallocate(block);  // more than a front holds
+  in_use.clear();
+  pool.trim();
+  BOOST_TEST(taken_twice(pool, in_use, 1024) == 0u);
+  BOOST_TEST(in_use.size() == 1024u);
+  const auto is_overrun = [](const misuse& what) { return what.kind == misuse_kind::corrupt_chunk; };
+  BOOST_TEST(std::count_if(told.begin(), told.end(), is_overrun) != 0);
 }
 
 // Nothing but the line in front of the record is overwritten, so that whoever believes the record finds it right.
@@ -120,6 +139,23 @@ BOOST_AUTO_TEST_CASE(a_region_that_overlaps_what_the_pool_has_is_found) {
     BOOST_TEST(taken_twice(pool, in_use, 64) == 0u);  // the next region is a right one
     BOOST_TEST(in_use.size() == 96u);
     BOOST_TEST(told.size() == 1u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_region_that_was_ever_given_is_found) {
+  const recording here;
+  land memory;
+  pool<static_size<64>, hardened, fixed_growth<32>, resource_store> pool{resource_store{&memory}};
+  std::set<void*> in_use;
+  taken_twice(pool, in_use, 64 * 32);
+  const std::vector<std::byte*> given = memory.given;
+  BOOST_TEST(given.size() >= 64u + 2);  // chunks, and more than one table
+  for (std::byte* const region : given) {
+    told.clear();
+    memory.next = region;
+    while (void* const block = pool.try_allocate()) BOOST_REQUIRE(in_use.insert(block).second);
+    BOOST_REQUIRE(told.size() == 1u);
+    BOOST_TEST((told[0].kind == misuse_kind::broken_store));
   }
 }
 

@@ -87,4 +87,15 @@ BOOST_AUTO_TEST_CASE(forgotten_it_is_as_new) {
   BOOST_TEST(all == (std::vector<std::size_t>{777}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(overwritten_it_names_no_block_of_a_word_that_was_not_used_yet) {
+  bitmap_of map(4096, 64);
+  map.mark(3);
+  map.memory[1] = 0;                                   // the only word that was used
+  map.memory[1 + 4096 / 64 + 1] = ~std::uint64_t{0};  // its page, behind all words
+  std::size_t named = 0;
+  map.bits.take(64, [&](std::size_t) { ++named; });
+  BOOST_TEST(named == 0u);
+  BOOST_TEST(map.bits.free() == 0u);
+}
+
 }  // namespace
