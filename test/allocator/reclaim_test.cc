@@ -514,6 +514,28 @@ BOOST_AUTO_TEST_CASE(a_child_can_end_a_pool_that_was_being_asked_at_its_store) {
   memory.on_deallocate = nullptr;
 }
 
+BOOST_AUTO_TEST_CASE(a_child_that_a_store_forked_is_still_at_the_store) {
+  const test::alarm_clock patience(600);
+  budget memory(1 << 20);
+  asked<0, mutex_locking<>> pool{resource_store{&memory}};
+  pool.reserve(10);
+  int status = -1;
+  memory.on_allocate = [&] {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(100);
+      std::size_t bytes = 1;
+      std::thread([&] { bytes = reclaim_all(); }).join();
+      _exit(bytes == 0 ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+  };
+  pool.reserve(20);
+  memory.on_allocate = nullptr;
+  BOOST_TEST((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  BOOST_TEST(reclaim_all() != 0u);
+}
+
 BOOST_AUTO_TEST_CASE(static_pools_are_asked_too) {
   struct tag;
   auto& pool = static_pool<tag, static_size<64>, mutex_locking<>, fixed_growth<10>, reclaim_and_retry<>>::instance();
