@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_destructors_construct_meanwhile_is_left, heir
   for (int i = 0; i != 100; ++i) some.push_back(pool.construct(i % 3 - 1));
   for (std::size_t i = 0; i < 100; i += 4) pool.destroy(some[i]);
   const int alive = heir::alive;
-  const auto expect_in_use = [&pool](int n) {
+  const auto expect_in_use = [&]([[maybe_unused]] int n) {
     if constexpr (requires { pool.blocks().statistics(); })
       BOOST_TEST(pool.blocks().statistics().in_use == static_cast<std::size_t>(n));
   };

@@ -90,7 +90,8 @@ void reuse_pages(const std::string&) {
   delete pool;
   constexpr std::size_t page = 4096;
   std::byte* const start = static_cast<std::byte*>(block) - reinterpret_cast<std::uintptr_t>(block) % page;
-  if (mmap(start, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != start) std::abort();
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  if (mmap(start, page, PROT_READ | PROT_WRITE, flags, -1, 0) != start) std::abort();
   std::memcpy(start, &memory, sizeof memory);
 }
 
@@ -145,7 +146,8 @@ const product losses[] = {
        static_cast<void>((new tarn::pmr::unsynchronized_pool_resource)->allocate(64, 8));
      }},
     {"content of pages that went back", reuse_pages<tarn::pool<tarn::size_of<owner>, tarn::page_store<>>>},
-    {"content of sampled pages that went back", reuse_pages<tarn::pool<tarn::size_of<owner>, tarn::sampled_guard_pages<1>>>},
+    {"content of sampled pages that went back",
+     reuse_pages<tarn::pool<tarn::size_of<owner>, tarn::sampled_guard_pages<1>>>},
 };
 
 /// So that no word of an earlier call points to what is lost.
