@@ -75,7 +75,7 @@ class pool_resource : public std::pmr::memory_resource {
       : upstream_(upstream), options_(normalised(options)), blocks_(values(&upstream_, options_)) {}
 
   pool_resource(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  pool_resource& operator=(const pool_resource&) = delete;
+  void operator=(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   ~pool_resource() override {
     if constexpr (may_return_chunks) release();
     blocks_.end();

@@ -86,7 +86,7 @@ class multipool {
  public:
   multipool() = default;
   multipool(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  multipool& operator=(const multipool&) = delete;
+  multipool& operator=(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   /// Destroys the objects that are left.
   ~multipool() { clear_from<0>(); }
 

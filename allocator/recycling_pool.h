@@ -89,7 +89,7 @@ class recycling_pool {
       detail::copies_cannot_throw<Given...>)
       : slots_(zeroed<Given>(given)...) {}
   recycling_pool(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  recycling_pool& operator=(const recycling_pool&) = delete;
+  void operator=(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   /// Destroys all objects, also those that were not released.
   ~recycling_pool() {
     if constexpr (!std::is_trivially_destructible_v<T> && !std::is_base_of_v<detail::rejected, pool_type>)

@@ -39,7 +39,7 @@ class size_class_pool : public detail::class_body_of<Policies...> {
       : body(detail::accept_values<typename detail::class_selection<Policies...>::values>(given...)) {}
 
   size_class_pool(const size_class_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  size_class_pool& operator=(const size_class_pool&) = delete;
+  void operator=(const size_class_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   ~size_class_pool() { this->end(); }
 };
 

@@ -72,8 +72,9 @@ struct checked_with {
 using checked = checked_with<>;
 
 /// Reports, as leaks, the blocks in use of every pool of the process whose checking policy is checked: also of static pools, of
-/// classes and of containers, which never end. One report for each pool; with sites, for each of its sites. Returns how many
-/// blocks. Precondition: no other thread uses a pool without a lock, ends a pool or unloads a library meanwhile.
+/// classes and of containers, which never end. One report for each pool; with sites, for each of its sites; for each block
+/// that is larger than any class of its pool. Returns how many blocks. Precondition: no other thread uses a pool without a
+/// lock, ends a pool or unloads a library meanwhile.
 inline std::size_t report_in_use() noexcept { return detail::named_pools().tell_all(); }
 
 }  // namespace tarn

@@ -2,6 +2,7 @@
 // They also show the order of events: which hook runs when, and what is held then.
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -9,8 +10,10 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
@@ -209,6 +212,53 @@ BOOST_AUTO_TEST_CASE(an_exhaustion_policy_with_a_handler_and_a_second_store) {
   BOOST_TEST(first.bytes() == 0u);
   BOOST_TEST(second.bytes() == 0u);
   BOOST_TEST(first.faults() + second.faults() == 0u);
+}
+
+// ---- exhaustion that hears of every block that was freed, and of nothing else --------------------------------------------
+
+struct listener {
+  using axis = tarn::axis::exhaustion;
+  static constexpr tarn::exhaustion_traits traits{.hears_frees = true};
+  static inline std::size_t heard = 0;
+
+  template <class Traits>
+  struct state : detail::no_second_store {
+    explicit state(const listener&) noexcept {}
+    bool retry(std::size_t) noexcept { return false; }
+    void freed(std::size_t blocks) noexcept { heard += blocks; }
+  };
+};
+
+template <class... Policies>
+void listen(called_from = {}) {
+  const auto heard = [] { return std::exchange(listener::heard, 0); };
+  {
+    pool<static_size<64>, mutex_locking<>, listener, Policies...> pool;
+    std::array<void*, 4> blocks;
+    pool.allocate_batch(blocks);
+    pool.deallocate(nullptr);
+    CHECK(heard() == 0u);
+    pool.deallocate(blocks[0]);
+    CHECK(heard() == 1u);
+    blocks[0] = nullptr;
+    pool.deallocate_batch(blocks);
+    CHECK(heard() == 3u);
+  }
+  object_pool<long, mutex_locking<>, listener, Policies...> numbers;
+  for (long i = 0; i != 5; ++i) static_cast<void>(numbers.construct(i));
+  numbers.clear();
+  CHECK(heard() == 5u);
+  object_pool<std::string, mutex_locking<>, listener, Policies...> names;
+  for (int i = 0; i != 5; ++i) static_cast<void>(names.construct("a name that is too long to lie in the string itself"));
+  names.clear();
+  CHECK(heard() == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(an_exhaustion_policy_that_hears_of_every_free) {
+  listen<>();
+  listen<lifo_reuse<>>();
+  listen<page_local_reuse<>>();
+  listen<checked>();
 }
 
 // ---- reuse and retention: a list that counts what is out, and gives chunks back when nothing is -------------------------

@@ -138,6 +138,17 @@ BOOST_AUTO_TEST_CASE(two_types_of_one_layout_stay_apart) {
   BOOST_TEST(both.try_construct<right>(3)->value == 3);
 }
 
+BOOST_AUTO_TEST_CASE(clear_also_frees_objects_without_a_destructor) {
+  multipool<long, door, no_growth<3>, counting_statistics> things;
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 3; ++i) BOOST_TEST(things.try_construct<long>(i) != nullptr);
+    BOOST_TEST(things.try_construct<door>(1) != nullptr);
+    things.clear();
+    BOOST_TEST(door::alive == 0);
+    BOOST_TEST(things.pool_of<long>().blocks().statistics().in_use == 0u);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(policies_stand_anywhere_in_the_list_and_serve_all) {
   multipool<no_growth<2>, wall, mutex_locking<>, door, lifo_reuse<>, counting_statistics, key> things;
   using walls = object_pool<wall, no_growth<2>, mutex_locking<>, lifo_reuse<>, counting_statistics>;

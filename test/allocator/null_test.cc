@@ -66,6 +66,7 @@ void check_size_classes(called_from = {}) {
         if constexpr (requires { pool.deallocate_sized(nullptr, bytes, alignment); })
           pool.deallocate_sized(nullptr, bytes, alignment);
         CHECK(memory.calls() == calls);
+        CHECK(memory.faults() == 0u);
       },
       [&] {
         void* const small = pool.try_allocate(40);
@@ -93,6 +94,7 @@ void check_resource(called_from = {}) {
         const std::size_t calls = memory.calls();
         resource.do_deallocate(nullptr, bytes, alignment);
         CHECK(memory.calls() == calls);
+        CHECK(memory.faults() == 0u);  // nor does null go on to upstream
       },
       [&] { resource.deallocate(resource.allocate(40, 8), 40, 8); });
 }
@@ -129,6 +131,10 @@ void check_everywhere(called_from = {}) {
     pool.deallocate(blocks[i]);
     if (i % 41 == 0) pool.deallocate(nullptr);  // so that some batches are packed with a null in them
   }
+  if constexpr (requires { pool.statistics(); }) {
+    CHECK(pool.statistics().in_use == 0u);
+    CHECK(pool.statistics().allocations == 7 * n);  // nor is a null counted as one that came back
+  }
   pool.trim();
   CHECK(pool.capacity() == 0u);
 }
@@ -137,6 +143,7 @@ BOOST_AUTO_TEST_SUITE(null)
 
 BOOST_AUTO_TEST_CASE(between_blocks) {
   check_everywhere<static_size<64>>();
+  check_everywhere<static_size<64>, counting_statistics>();
   check_everywhere<static_size<16>, batch_reuse<prefetch::on_free, 128>>();
   check_everywhere<static_size<256>, page_local_reuse<>>();
   check_everywhere<static_size<64>, lifo_reuse<>>();
@@ -160,6 +167,7 @@ BOOST_AUTO_TEST_CASE(resources) {
   resource.do_deallocate(nullptr, 64, 8);
   resource.do_deallocate(nullptr, 6400, 8);
   CHECK(memory.calls() == 0u);
+  CHECK(memory.faults() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_stands_for_malloc) {

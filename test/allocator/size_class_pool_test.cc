@@ -222,6 +222,18 @@ BOOST_AUTO_TEST_CASE(defect_20_every_size_at_every_alignment) {
   every_size_and_alignment<size_class_pool<geometric_classes<64, 10240>, lifo_reuse<>>>(41);
   every_size_and_alignment<size_class_pool<mutex_locking<>, fixed_growth<5>>>(41);
 }
+BOOST_AUTO_TEST_CASE(what_its_alignment_raises_beyond_the_largest_class_has_a_region_of_its_own) {
+  size_class_pool<listed_classes<64, 96>> pool;
+  CHECK(pool.class_size(64, 64) == 64u);
+  CHECK(pool.class_size(65, 64) == 0u);
+  CHECK(pool.class_size(96, 32) == 96u);
+  void* const block = pool.allocate(70, 64);
+  CHECK(detail::address_of(block) % 64 == 0u);
+  CHECK(pool.large().blocks == 1u);
+  pool.deallocate(block, 70, 64);
+  CHECK(pool.large().blocks == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(every_size_at_every_alignment_with_classes_of_odd_sizes) {
   every_size_and_alignment<size_class_pool<listed_classes<24, 40, 100>>>(41);
   every_size_and_alignment<size_class_pool<listed_classes<1, 3, 7, 16, 50, 96, 192, 1000, 4000>, lifo_reuse<>>>(41);

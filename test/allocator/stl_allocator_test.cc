@@ -251,6 +251,14 @@ BOOST_AUTO_TEST_CASE(no_array_can_be_given_back) {
   CHECK(blocks.idle() && blocks.sound() && resource.idle() && resource.sound() && pool.idle() && pool.sound());
 }
 
+BOOST_AUTO_TEST_CASE(room_is_that_of_a_class) {  // also where the library has no allocate_at_least()
+  CHECK(detail::room_for<int>(37, 160) == 40u);
+  CHECK(detail::room_for<int>(2, 16) == 4u);
+  CHECK(detail::room_for<int>(1, 16) == 1u);  // a node
+  CHECK(detail::room_for<int>(0, 16) == 0u);
+  CHECK(detail::room_for<int>(5000, 0) == 5000u);  // in no class
+}
+
 #ifdef __cpp_lib_allocate_at_least
 /// Whatever number from what was requested to what there is, deallocate() takes it.
 template <class A>

@@ -64,6 +64,7 @@ struct failing_store {
   using axis = tarn::axis::store;
   static constexpr tarn::store_traits traits{};
   static inline std::size_t calls_left = static_cast<std::size_t>(-1);  // then they fail
+  static inline std::size_t largest = static_cast<std::size_t>(-1);     // bytes; for more, they fail
   static inline std::size_t failures = 0;
   static inline std::size_t bytes = 0;  // outstanding
 
@@ -72,7 +73,7 @@ struct failing_store {
     using base = heap_store::source<Traits>;
     constexpr explicit source(const failing_store&) noexcept : base(heap_store{}) {}
     detail::memory acquire(std::size_t wanted, std::size_t alignment) noexcept {
-      if (calls_left == 0) {
+      if (calls_left == 0 || wanted > largest) {
         ++failures;
         return {};
       }
@@ -290,6 +291,21 @@ BOOST_AUTO_TEST_CASE(xrealloc_that_fails_keeps_the_block) {
   BOOST_TEST(store::bytes == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(xrealloc_does_with_what_it_was_asked_for) {  // where there is no memory for a quarter more
+  using store = failing_store<struct barely>;
+  using other = xallocator<struct barely, store>;
+  void* const block = other::allocate(1'000'000);
+  std::memset(block, 0x55, 1'000'000);
+  store::largest = 1'200'000;
+  void* const moved = other::reallocate(block, 1'100'000);
+  store::largest = static_cast<std::size_t>(-1);
+  BOOST_TEST(store::failures == 1u);
+  BOOST_REQUIRE(moved != nullptr);
+  BOOST_TEST(other::usable_size(moved) >= 1'100'000u);
+  BOOST_TEST(holds(moved, 0x55, 1'000'000));
+  other::deallocate(moved);
+}
+
 // ---- xcalloc ----------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(xcalloc_is_zero_also_in_used_blocks) {
@@ -355,6 +371,19 @@ BOOST_AUTO_TEST_CASE(xaligned_alloc_aligns) {
     xfree_sized(all[i].first, all[i].second);
   }
   BOOST_TEST(in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(every_block_is_aligned_to_16_whatever_the_classes) {
+  using other = xallocator<struct odd_classes, listed_classes<8, 24, 40, 64>>;
+  std::vector<void*> all;
+  for (int i = 0; i != 20; ++i) {
+    for (const std::size_t bytes : {1u, 8u, 24u, 40u, 50u}) {
+      all.push_back(other::allocate(bytes));
+      for (const std::size_t alignment : {1u, 8u, 16u}) all.push_back(other::allocate_aligned(alignment, bytes));
+    }
+  }
+  for (void* const block : all) BOOST_TEST(aligned(block));
+  for (void* const block : all) other::deallocate(block);
 }
 
 BOOST_AUTO_TEST_CASE(xaligned_alloc_refuses_what_is_no_alignment) {

@@ -594,6 +594,83 @@ void use() { wrong(orders); }
 #endif
 }  // namespace c14_object_pool_by_value
 
+// expect: operator
+// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
+namespace c14_pool_assigned {
+tarn::pool<tarn::static_size<64>> one;
+tarn::pool<tarn::static_size<64>> other;
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>>& right = other;
+#else
+void wrong() { one = other; }
+#endif
+}  // namespace c14_pool_assigned
+
+// expect: operator
+// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
+namespace c14_object_pool_assigned {
+tarn::object_pool<int> one;
+tarn::object_pool<int> other;
+#ifdef TARN_TWIN
+tarn::object_pool<int>& right = other;
+#else
+void wrong() { one = other; }
+#endif
+}  // namespace c14_object_pool_assigned
+
+// expect: operator
+// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
+namespace c14_multipool_assigned {
+tarn::multipool<int, long> one;
+tarn::multipool<int, long> other;
+#ifdef TARN_TWIN
+tarn::multipool<int, long>& right = other;
+#else
+void wrong() { one = other; }
+#endif
+}  // namespace c14_multipool_assigned
+
+// expect: operator
+// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
+namespace c14_recycling_pool_assigned {
+struct message {
+  void reset() {}
+};
+tarn::recycling_pool<message> one;
+tarn::recycling_pool<message> other;
+#ifdef TARN_TWIN
+tarn::recycling_pool<message>& right = other;
+#else
+void wrong() { one = other; }
+#endif
+}  // namespace c14_recycling_pool_assigned
+
+// expect: operator
+// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
+namespace c14_size_class_pool_assigned {
+tarn::size_class_pool<> one;
+tarn::size_class_pool<> other;
+#ifdef TARN_TWIN
+tarn::size_class_pool<>& right = other;
+#else
+void wrong() { one = other; }
+#endif
+}  // namespace c14_size_class_pool_assigned
+
+// expect: operator
+// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
+// errors: many
+// The compiler first tells that the class's own operator, which it makes, is deleted.
+namespace c14_resource_assigned {
+tarn::pmr::unsynchronized_pool_resource one;
+tarn::pmr::unsynchronized_pool_resource other;
+#ifdef TARN_TWIN
+tarn::pmr::unsynchronized_pool_resource& right = other;
+#else
+void wrong() { one = other; }
+#endif
+}  // namespace c14_resource_assigned
+
 // expect: const tarn::
 // mentions: changes the pool: not for a const one
 // A language error, whose note shows the line that says why.

@@ -141,6 +141,66 @@ BOOST_AUTO_TEST_CASE(every_product_is_asked) {
   BOOST_TEST(in_use() == before);
 }
 
+BOOST_AUTO_TEST_CASE(blocks_of_no_class_are_in_use_too) {
+  const auto in_use = [] {
+    recorder keeping;
+    return report_in_use();
+  };
+  const std::size_t before = in_use();
+  using any = xallocator<struct large_tag, checked>;
+  using array = std::vector<int, stl_allocator<int, mutex_locking<>, checked>>;
+  {
+    size_class_pool<checked> classes{checked{"large"}};
+    pool_resource<checked> resource;
+    array numbers(50'000);
+    void* const a = any::allocate(100'000);
+    void* const b = classes.allocate(100'000);
+    void* const c = classes.allocate(200'000);
+    void* const d = resource.allocate(100'000);
+    BOOST_TEST(in_use() == before + 5);
+    const std::vector<report> seen = reports_of("large");
+    BOOST_REQUIRE(seen.size() == 3u);  // each by itself; one is the tag's
+    for (const report& one : seen) {
+      BOOST_TEST((one.what.kind == misuse_kind::leak));
+      BOOST_REQUIRE(one.leaks.size() == 1u);
+      const void* const block = one.leaks[0];
+      BOOST_TEST((block == a || block == b || block == c));
+      BOOST_TEST(one.what.block_size >= (block == c ? 200'000u : 100'000u));
+      BOOST_TEST(one.what.block_size < (block == c ? 300'000u : 200'000u));
+    }
+    any::deallocate(a);
+    classes.deallocate(b, 100'000);
+    classes.deallocate(c, 200'000);
+    resource.deallocate(d, 100'000);
+    BOOST_TEST(in_use() == before + 1);
+  }
+  BOOST_TEST(in_use() == before);  // nobody asks what has ended
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_of_many_sizes_that_ends_names_each_large_block) {
+  recorder keeping;
+  const void* blocks[2];
+  {
+    size_class_pool<checked> classes{checked{"classes"}};
+    blocks[0] = classes.allocate(100'000);
+    blocks[1] = classes.allocate(200'000);
+    classes.deallocate(classes.allocate(300'000), 300'000);
+  }
+  const std::vector<report> seen = recorder::seen();
+  BOOST_REQUIRE(seen.size() == 2u);
+  for (const report& one : seen) {
+    BOOST_TEST((one.what.kind == misuse_kind::leak));
+    BOOST_TEST(one.pool_name == "classes");
+    BOOST_TEST(one.what.leaked == 1u);
+    BOOST_REQUIRE(one.leaks.size() == 1u);
+    const bool is_first = one.leaks[0] == blocks[0];
+    BOOST_TEST((is_first || one.leaks[0] == blocks[1]));
+    BOOST_TEST(one.what.block_size >= (is_first ? 100'000u : 200'000u));
+    BOOST_TEST(one.what.block_size < (is_first ? 200'000u : 300'000u));
+  }
+  BOOST_TEST(seen[0].leaks[0] != seen[1].leaks[0]);
+}
+
 BOOST_AUTO_TEST_CASE(a_pool_that_has_ended_is_not_asked) {
   {
     recorder keeping;

@@ -4,7 +4,7 @@
     held   a block that the program knows owns memory: no leak
     freed  a block was freed, but not what it owned: a leak, as with new
     lost   the program knows a block no longer: no leak, because its pool still does; unlike with new
-    pool_lost  the program knows a pool no longer: a leak
+    pool_lost  the program knows a pool no longer, or only what its pages hold by now: a leak
 
 A control must be found out: a page_store that doesn't tell LeakSanitizer of its pages.
 """
@@ -21,7 +21,7 @@ from builds import changed_header
 
 SECONDS = 600  # A run takes a moment; this is for one that hangs.
 FLAGS = ["-std=c++20", "-O0", "-g1", "-fsanitize=address", "-I.", "-pthread", *compilers.WARNINGS]
-LEAST_PRODUCTS, LEAST_LOSSES = 19, 5
+LEAST_PRODUCTS, LEAST_LOSSES = 19, 7
 SUMMARY = "SUMMARY: AddressSanitizer: "
 
 

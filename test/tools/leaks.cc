@@ -1,5 +1,9 @@
 // `leaks WHAT PRODUCT`: has a block that owns memory from malloc, or a pool, and loses one of them or not. LeakSanitizer looks
 // at the end. `leaks list` prints the products.
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -77,6 +81,20 @@ void lose(const std::string&) {
   static_cast<void>(pool->try_allocate() == nullptr);
 }
 
+/// A pool ends, and its pages are somebody else's, where LeakSanitizer doesn't look: what they know is lost.
+template <class Pool>
+void reuse_pages(const std::string&) {
+  void* const memory = std::malloc(1000);
+  auto* const pool = new Pool;
+  void* const block = pool->allocate();
+  delete pool;
+  constexpr std::size_t page = 4096;
+  std::byte* const start = static_cast<std::byte*>(block) - reinterpret_cast<std::uintptr_t>(block) % page;
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  if (mmap(start, page, PROT_READ | PROT_WRITE, flags, -1, 0) != start) std::abort();
+  std::memcpy(start, &memory, sizeof memory);
+}
+
 struct product {
   const char* name;
   void (*use)(const std::string& what);
@@ -127,6 +145,9 @@ const product losses[] = {
     {"pool_resource", [](const std::string&) {
        static_cast<void>((new tarn::pmr::unsynchronized_pool_resource)->allocate(64, 8));
      }},
+    {"content of pages that went back", reuse_pages<tarn::pool<tarn::size_of<owner>, tarn::page_store<>>>},
+    {"content of sampled pages that went back",
+     reuse_pages<tarn::pool<tarn::size_of<owner>, tarn::sampled_guard_pages<1>>>},
 };
 
 /// So that no word of an earlier call points to what is lost.

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 
+#include "tarn/policies/checking/asked_in_use.h"
 #include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -17,9 +19,9 @@ struct refused_free {
 };
 
 struct class_owner {
-  const void* pools;
-  const char* name;
-  bool has_ended;
+  const void* pools = nullptr;
+  const char* name = "";
+  bool has_ended = false;
 };
 
 /// No block of that size starts there. `class_size` is the size of the blocks among which the address lies, or 0.
@@ -41,20 +43,44 @@ TARN_COLD void report_refused(const class_owner& owner, const refused_free& call
   report_misuse(what);
 }
 
-/// Each by itself, since they differ in size. The classes report theirs.
-template <class Large>
-void report_leaks(const class_owner& owner, const Large& large) noexcept {
-  large.each([&owner](const void* block, std::size_t bytes) {
-    misuse what;
-    what.kind = misuse_kind::leak;
-    what.pool = owner.pools;
-    what.pool_name = owner.name;
-    what.block_size = bytes;
-    what.leaked = 1;
-    what.leaks = {&block, 1};
-    report_misuse(what);
-  });
+inline void report_leak(const class_owner& owner, memory large) noexcept {
+  const void* const block = large.start;
+  misuse what;
+  what.kind = misuse_kind::leak;
+  what.pool = owner.pools;
+  what.pool_name = owner.name;
+  what.block_size = large.bytes;
+  what.leaked = 1;
+  what.leaks = {&block, 1};
+  report_misuse(what);
 }
+/// Reports the large blocks in use, each by itself, since they differ in size. Returns how many. The classes report theirs.
+template <class Large>
+std::size_t report_leaks(const class_owner& owner, const Large& large) noexcept {
+  std::size_t blocks = 0;
+  for (memory at; (at = large.next_after(at.start)); ++blocks) report_leak(owner, at);
+  return blocks;
+}
+
+/// The place of the large blocks among what report_in_use() asks.
+class asked_for_large {
+ public:
+  constexpr explicit asked_for_large(const class_owner& owner) noexcept : owner_(owner) {}
+  /// Called with nothing held, once there is a block.
+  template <class Large>
+  void enter(Large& large) noexcept {
+    place_.enter(&large, owner_.name, [](void* its) noexcept { return static_cast<Large*>(its)->report_in_use(); });
+  }
+  void leave(const void* large) const noexcept { place_.leave(large); }
+  const class_owner& owner() const noexcept { return owner_; }
+
+ private:
+  class_owner owner_;
+  asked_in_use place_;
+};
+struct never_asked {
+  constexpr explicit never_asked(const class_owner&) noexcept {}
+};
 
 }  // namespace tarn::detail
 

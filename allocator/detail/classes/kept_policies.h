@@ -23,6 +23,7 @@ class kept_policies : kept_policy<Exhaustion>, kept_policy<Checking>, kept_polic
 
  public:
   static constexpr bool for_malloc = ForMalloc;
+  static constexpr bool tells_in_use = Checking::traits.tells_in_use;
   using exhaustion = std::conditional_t<ForMalloc, tells_errno<of_chunks>, of_chunks>;
 
   template <class Values>

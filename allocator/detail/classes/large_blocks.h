@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/allocator/detail/classes/class_reports.h"
 #include "tarn/allocator/detail/classes/known_spans.h"
 #include "tarn/allocator/detail/classes/owner_stores.h"
 #include "tarn/policies/detail/arithmetic.h"
@@ -28,7 +29,8 @@ struct large_counts {
 namespace detail {
 
 /// \tparam Checks  any address may be given back: one at which no block starts is refused
-template <class Chunks, class Locking, bool Checks>
+/// \tparam Tells   report_in_use() asks what is in use here
+template <class Chunks, class Locking, bool Checks, bool Tells>
 class large_blocks {
   struct unknown_span {};
   struct alignas(std::max_align_t) record : std::conditional_t<Checks, known_span<record>, unknown_span> {
@@ -39,6 +41,8 @@ class large_blocks {
   };
 
  public:
+  constexpr explicit large_blocks(const class_owner& owner) noexcept : asked_(owner) {}
+
   /// Returns null if the store gives no memory. `alignment` is a power of two.
   void* allocate(Chunks& chunks, std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > size_limit || alignment > size_limit) return nullptr;
@@ -53,6 +57,7 @@ class large_blocks {
     r->alignment = alignment;
     link(*r);
     if constexpr (Checks) known_.insert(*r, block, size_of(*r));
+    if constexpr (Tells) asked_.enter(*this);
     return block;
   }
 
@@ -91,10 +96,23 @@ class large_blocks {
     known_.find(address, [&](const record& r) { block = r.first; });
     return block;
   }
-  /// Calls visit(block, bytes) for each. Precondition: no other thread uses the pool.
-  template <class Visit>
-  void each(Visit visit) const noexcept {
-    for (const record* r = first_; r != nullptr; r = r->next) visit(r + 1, size_of(*r));
+  /// The block in use whose address is the next after that; null: there is none.
+  memory next_after(const void* address) const noexcept {
+    const held lock(mutex_);
+    record* next = nullptr;
+    for (record* r = first_; r != nullptr; r = r->next)
+      if (address_of(r + 1) > address_of(address) && (next == nullptr || r < next)) next = r;
+    return next == nullptr ? memory{} : memory{next + 1, size_of(*next)};
+  }
+  std::size_t report_in_use() const noexcept
+    requires(Tells)
+  {
+    return report_leaks(asked_.owner(), *this);
+  }
+  /// The owner ends: what is still in use is reported, and nobody asks any more.
+  void tell_end(const class_owner& owner) const noexcept {
+    report_leaks(owner, *this);
+    if constexpr (Tells) asked_.leave(this);
   }
 
   /// Precondition: no other thread uses the pool.
@@ -144,6 +162,7 @@ class large_blocks {
   large_counts held_;
   TARN_NO_UNIQUE_ADDRESS mutable owner_mutex<Locking> mutex_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<record, Locking>, no_map> known_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Tells, asked_for_large, never_asked> asked_;
 };
 
 }  // namespace detail

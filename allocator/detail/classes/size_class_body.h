@@ -42,7 +42,8 @@ class size_class_body {
   static constexpr std::size_t default_alignment = smaller(alignof(std::max_align_t), lookup::common_alignment);
 
   template <class Values>
-  constexpr explicit size_class_body(const Values& values) noexcept : chunks_(values), kept_(values) {}
+  constexpr explicit size_class_body(const Values& values) noexcept
+      : chunks_(values), kept_(values), large_(class_owner{this, kept_.name()}) {}
   size_class_body(const size_class_body&) = delete;
 
 #if TARN_EXCEPTIONS
@@ -124,7 +125,7 @@ class size_class_body {
   /// The same at the owner's end, of which checking policies are told, and of blocks that are still in use.
   void end() noexcept {
     chunks_.be_left_alone();
-    if constexpr (checks) report_leaks(class_owner{this, kept_.name(), false}, large_);
+    if constexpr (checks) large_.tell_end(class_owner{this, kept_.name()});
     drop_all();
     ended_ = true;
     if constexpr (checks) keep_stores(this);  // so that a later call finds that it has ended
@@ -155,7 +156,7 @@ class size_class_body {
   }
 
  private:
-  using large_type = large_blocks<Chunks, Locking, checks>;
+  using large_type = large_blocks<Chunks, Locking, checks, Kept::tells_in_use>;
 
   void drop_all() noexcept {
     large_.release_all(chunks_);
@@ -196,8 +197,7 @@ class size_class_body {
   }
   void give(std::size_t i, void* block, [[maybe_unused]] std::size_t bytes) noexcept {
     member* const m = members_[i].load(memory_order_acquire);
-    if (checks && m == nullptr) [[unlikely]]
-      return refuse({block, bytes, 0});  // the class never had a block
+    if (checks && m == nullptr) [[unlikely]] return refuse({block, bytes, 0});  // the class never had a block
     m->pool.deallocate(block);
   }
   TARN_COLD void refuse([[maybe_unused]] const refused_free& call) noexcept {

@@ -11,6 +11,7 @@
 #include <span>
 #include <type_traits>
 
+#include "tarn/policies/checking/asked_in_use.h"
 #include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/checking/detail/block_damage.h"
 #include "tarn/policies/checking/detail/block_place.h"
@@ -35,8 +36,7 @@ class block_checks {
   using place = block_place<Traits, record>;
 
  public:
-  constexpr explicit block_checks(const Spec& spec) noexcept
-      : name_(spec.name), library_(std::is_constant_evaluated() ? &library_names : nullptr) {}
+  constexpr explicit block_checks(const Spec& spec) noexcept : name_(spec.name) {}
   constexpr void belongs_to(const void* pool) noexcept { pool_ = pool; }
 
   // ---- under the core guard ----------------------------------------------------------------------------------------------
@@ -132,15 +132,11 @@ class block_checks {
   void be_listed(void* pool, in_use_teller tell) noexcept
     requires(Spec::traits.tells_in_use)
   {
-    if (listed_.load(memory_order_relaxed) || listed_.exchange(true, memory_order_relaxed)) return;
-    static_cast<void>(&forget_names<void>);  // instantiates it
-    names_library* const library = library_ != nullptr ? library_ : &library_names;
-    library->begin();
-    named_pools().enter(pool, name_, tell, library);
+    asked_.enter(pool, name_, tell);
   }
   /// The pool ends. \param leaks  the first blocks that are still in use
   void on_end(chunks_type& chunks, pending_report& one, std::span<const void*> leaks) noexcept {
-    if (listed_.load(memory_order_relaxed)) named_pools().leave(pool_);
+    asked_.leave(pool_);
     ended_ = true;
     told_sites told;
     note_in_use(chunks, one, leaks, told, true);
@@ -233,11 +229,10 @@ class block_checks {
   }
 
   const char* name_;
-  names_library* library_;  // of a static object: the library whose it is
   const void* pool_ = nullptr;
   std::uint64_t sequence_ = 0;
   atomic_word<std::uint64_t> owner_ = 0;
-  atomic_word<bool> listed_ = false;
+  asked_in_use asked_;
   bool ended_ = false;
 };
 

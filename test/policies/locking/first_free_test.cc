@@ -55,6 +55,15 @@ std::size_t requests_of_frees(Pool& pool, const std::vector<void*>& blocks) {
   return requests;
 }
 
+// The first case: no thread of the program has a number yet.
+BOOST_AUTO_TEST_CASE(a_free_enrols_no_thread_before_a_fork_would_hear_of_it) {
+  bool enrolled = true;
+  std::thread([&] {
+    if (detail::process_ids_at_fork.is_apart()) enrolled = detail::process_threads::enrol(detail::call::frees);
+  }).join();
+  BOOST_TEST(!enrolled);
+}
+
 template <class... Policies>
 struct with {
   using pool_type = pool<static_size<64>, Policies...>;
@@ -113,6 +122,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_freed_first_keeps_its_number_when_it_allocate
   }).join();
   BOOST_TEST(first == then);
   BOOST_TEST(is_free(first));
+  BOOST_TEST(!is_free(0));  // nobody's: given back twice, once without a number, it would be
 }
 
 // In a destructor that runs after the thread gave its number back, a free enrols it no more.

@@ -12,6 +12,8 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/store/resource_store.h"
+#include "tarn/test/support/upstream.h"
 
 namespace tarn::test {
 namespace {
@@ -100,6 +102,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_idle_thread_keeps_at_most_two_magazines, Size, 
   else BOOST_TEST(kept != 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_magazine_has_at_most_a_quarter_of_the_blocks) {
+  pool<static_size<64>, thread_cached<>, fixed_growth<100>> pool;
+  pool.reserve(400);
+  std::size_t kept = 0;
+  {
+    std::barrier step(2);
+    std::thread other([&] {
+      std::vector<void*> blocks(400);
+      for (int round = 0; round != 10; ++round) {  // with so much use, magazines of 510 are wanted
+        for (void*& b : blocks) b = pool.allocate();
+        for (void* const b : blocks) pool.deallocate(b);
+      }
+      step.arrive_and_wait();  // idle
+      step.arrive_and_wait();
+    });
+    step.arrive_and_wait();
+    BOOST_TEST(pool.capacity() == 400u);
+    kept = out_of_reach(pool);
+    step.arrive_and_wait();
+    other.join();
+  }
+  BOOST_TEST(kept != 0u);
+  BOOST_TEST(kept <= 200u);  // in two magazines
+}
+
 using small = pool<static_size<64>, thread_cached<>, fixed_growth<64>>;
 
 BOOST_AUTO_TEST_CASE(an_idle_thread_is_asked_by_trim_and_gives_at_its_next_call) {
@@ -157,8 +184,26 @@ BOOST_AUTO_TEST_CASE(a_thread_that_was_asked_takes_few_blocks_again) {
   step.arrive_and_wait();
   pool.trim();
   BOOST_TEST(pool.capacity() <= 14 * 64u);  // 14 blocks, at worst each of another chunk
+  BOOST_TEST(out_of_reach(pool) <= 14u);
   step.arrive_and_wait();
   other.join();
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_come_and_go_leave_their_magazines_to_others) {
+  upstream memory;
+  pool<static_size<64>, thread_cached<>, fixed_growth<1000>, resource_store> pool{resource_store{&memory}};
+  std::size_t held = 0;
+  for (int round = 0; round != 200; ++round) {
+    std::thread([&pool] {
+      std::vector<void*> blocks(100);  // more than one magazine
+      for (void*& b : blocks) b = pool.allocate();
+      for (void* const b : blocks) pool.deallocate(b);
+    }).join();
+    pool.trim();
+    if (round == 10) held = memory.bytes();  // memory for magazines: all blocks went back
+  }
+  BOOST_TEST(pool.capacity() == 0u);
+  BOOST_TEST(memory.bytes() == held);
 }
 
 BOOST_AUTO_TEST_CASE(an_exchange_writes_no_block_of_a_page_or_more) {

@@ -85,6 +85,18 @@ BOOST_AUTO_TEST_CASE(a_thread_is_not_cancelled_in_a_handler_of_exhaustion) {
   }));
 }
 
+BOOST_AUTO_TEST_CASE(a_thread_that_cannot_be_cancelled_stays_so) {
+  int before = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  {
+    tarn::pool<tarn::static_size<64>, tarn::resource_store> pool{tarn::resource_store{std::pmr::new_delete_resource()}};
+    pool.deallocate(pool.allocate());
+  }
+  int after = 0;
+  pthread_setcancelstate(before, &after);
+  BOOST_TEST(after == PTHREAD_CANCEL_DISABLE);
+}
+
 BOOST_AUTO_TEST_CASE(a_thread_is_not_cancelled_while_it_waits) {
   BOOST_TEST(outlives_cancellation([] { tarn::detail::sleep_microseconds(1); }));
   BOOST_TEST(outlives_cancellation([] {

@@ -196,6 +196,21 @@ BOOST_AUTO_TEST_CASE(objects_can_be_destroyed_while_they_are_visited) {
   BOOST_TEST(memory.bytes() == 0u);
 }
 
+struct one_of_many {
+  ~one_of_many() { ++ended; }
+  long value = 0;
+  static inline int ended = 0;
+};
+
+BOOST_AUTO_TEST_CASE(clear_of_objects_gives_back_what_is_not_kept) {
+  object_pool<one_of_many, fixed_growth<100>, return_empty_chunks<1, 3>> objects;
+  for (int i = 0; i < 10'000; ++i) static_cast<void>(objects.construct());
+  one_of_many::ended = 0;
+  objects.clear();
+  BOOST_TEST(one_of_many::ended == 10'000);
+  BOOST_TEST(objects.blocks().capacity() <= 300u);
+}
+
 BOOST_AUTO_TEST_CASE(products_take_the_policy) {
   upstream memory;
   {
