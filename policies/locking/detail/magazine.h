@@ -9,7 +9,6 @@
 #ifndef TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_H_
 #define TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_H_
 
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -113,7 +112,7 @@ class depot {
 
   magazine* full_ = nullptr;
   std::size_t fulls_ = 0;
-  std::array<magazine*, magazine::sizes> empty_ = {};
+  magazine* empty_[magazine::sizes] = {};
   memory left_;
   std::size_t lacks_ = 0;  // bytes
   unsigned patience_ = 0;  // times to do without before the store is asked again
