@@ -45,8 +45,8 @@ WATCHED_SLOTS = [
 ]
 WATCHED_DEPOT = [
     (1, "magazine* const m = list;", "test::the_memory.written(&list);\n    magazine* const m = list;"),
-    (1, "magazine* m) noexcept { m->next = std::exchange(list, m); }",
-     "magazine* m) noexcept { test::the_memory.written(&list); m->next = std::exchange(list, m); }"),
+    (1, "magazine* m) noexcept { m->next = replace(list, m); }",
+     "magazine* m) noexcept { test::the_memory.written(&list); m->next = replace(list, m); }"),
     (1, "return full_ != nullptr;", "return test::the_memory.read(&full_), full_ != nullptr;"),
     (1, "if (bytes > left_.bytes) {", "test::the_memory.written(&left_);\n    if (bytes > left_.bytes) {"),
     (1, "return lacks_ == 0", "return test::the_memory.read(&left_), lacks_ == 0"),

@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
-#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
@@ -108,7 +108,7 @@ class depot {
     if (m != nullptr) list = m->next;
     return m;
   }
-  static void push(magazine*& list, magazine* m) noexcept { m->next = std::exchange(list, m); }
+  static void push(magazine*& list, magazine* m) noexcept { m->next = replace(list, m); }
 
   magazine* full_ = nullptr;
   std::size_t fulls_ = 0;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/detail/block_numbers.h"
