@@ -1,5 +1,5 @@
-// What std::exchange does, for what is copied as easily as a pointer. <utility> would be a tenth of what pool.h brings, and looks
-// up two traits of each type.
+// std::exchange for what is copied as easily as a pointer. <utility> would be a tenth of what pool.h brings, and looks up two
+// traits of each type.
 #ifndef TARN_POLICIES_DETAIL_REPLACE_H_
 #define TARN_POLICIES_DETAIL_REPLACE_H_
 
