@@ -278,7 +278,7 @@ TABLES = {
                  "    number last = number_of(pool.chunks.geometry(), in[n - 1]);\n"
                  "    stack_.push_chain(first, link_of(last));\n    last = first;\n    for (std::size_t i = 1; i != n; ++i)")],
             "first_pushed_too": SMALL_TABLES + [
-                (1, "push_batch(pool, run.data() + 1, got - 1);", "push_batch(pool, run.data(), got);")],
+                (1, "push_batch(pool, run + 1, got - 1);", "push_batch(pool, run, got);")],
             "table_published_before_filled": SMALL_TABLES + [
                 (1, "    table_.store(larger, memory_order_release);\n", ""),
                 (1, "    if (const table* const old = table_.load(memory_order_relaxed)) {",
