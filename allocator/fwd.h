@@ -42,6 +42,10 @@ class synchronized_pool_resource;
 class unsynchronized_pool_resource;
 }  // namespace pmr
 
+// ---- what functions take -------------------------------------------------------------------------------------------------
+template <class T>
+class span;
+
 // ---- size ----------------------------------------------------------------------------------------------------------------
 class dynamic_size;
 template <std::size_t Smallest, std::size_t Largest>

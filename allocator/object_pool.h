@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -27,6 +26,7 @@
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/policies/checking/call_site.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn {
@@ -121,18 +121,18 @@ class object_pool {
   /// Throws: std::bad_alloc if there are fewer blocks, and what a constructor throws. The objects that were made are destroyed
   /// then, the newest first, and what is in `out` is unspecified.
   template <class... Args>
-  void construct_n(std::span<T*> out, const Args&... args) {
+  void construct_n(span<T*> out, const Args&... args) {
     detail::burst<T, pool_type>(blocks_, out).fill_all([&](void* block) { return detail::make_in<T>(block, args...); });
   }
 #endif
   /// Constructs objects for `out` from its start, for as many places as there are blocks. Returns how many.
   /// Throws: what a constructor throws, as construct_n().
   template <class... Args>
-  [[nodiscard]] std::size_t try_construct_n(std::span<T*> out, const Args&... args) {
+  [[nodiscard]] std::size_t try_construct_n(span<T*> out, const Args&... args) {
     return detail::burst<T, pool_type>(blocks_, out).fill_some([&](void* block) { return detail::make_in<T>(block, args...); });
   }
   /// Destroys many objects, in their order. Null is ignored. Precondition: as for destroy(), for each, and none is named twice.
-  void destroy_n(std::span<T* const> objects) noexcept { detail::end_all(blocks_, endings_, objects); }
+  void destroy_n(span<T* const> objects) noexcept { detail::end_all(blocks_, endings_, objects); }
 
   // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>) -----------------
 

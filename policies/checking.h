@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking/call_site.h"
@@ -18,6 +17,7 @@
 #include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
 
 namespace tarn {
 
@@ -39,12 +39,12 @@ concept checking_members =
                 }> &&
     as_promised<P::traits.sees_end,
                 requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, pending_report& one,
-                         std::span<const void*> leaks) {
+                         span<const void*> leaks) {
                   { state.on_end(chunks, one, leaks) } noexcept -> std::same_as<void>;
                 }> &&
     as_promised<P::traits.tells_in_use,
                 requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, pending_report& one,
-                         std::span<const void*> leaks, told_sites& told, in_use_teller tell) {
+                         span<const void*> leaks, told_sites& told, in_use_teller tell) {
                   { state.note_in_use(chunks, one, leaks, told) } noexcept -> std::same_as<void>;
                   { state.be_listed(&state, tell) } noexcept -> std::same_as<void>;
                 }> &&

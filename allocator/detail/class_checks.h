@@ -4,7 +4,6 @@
 #define TARN_ALLOCATOR_DETAIL_CLASS_CHECKS_H_
 
 #include <type_traits>
-#include <utility>
 
 namespace tarn::detail {
 
@@ -23,7 +22,7 @@ class placement {
  public:
   template <class Place>
     requires(std::is_convertible_v<Place, void*> && !promise_like<Class>)
-  placement(Place&& place) noexcept(std::is_nothrow_convertible_v<Place, void*>) : place_(std::forward<Place>(place)) {}
+  placement(Place&& place) noexcept(std::is_nothrow_convertible_v<Place, void*>) : place_(static_cast<Place&&>(place)) {}
   void* get() const noexcept { return place_; }
 
  private:

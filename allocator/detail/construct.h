@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/policies/platform/config.h"
 
@@ -35,8 +34,8 @@ template <class Pool, class... Request>
 /// Constructs a T in `block`. If T has no constructor for the arguments, they initialise its members.
 template <class T, class... Args>
 T* make_in(void* block, Args&&... args) {
-  if constexpr (std::is_constructible_v<T, Args...>) return ::new (block) T(std::forward<Args>(args)...);
-  else return ::new (block) T{std::forward<Args>(args)...};
+  if constexpr (std::is_constructible_v<T, Args...>) return ::new (block) T(static_cast<Args&&>(args)...);
+  else return ::new (block) T{static_cast<Args&&>(args)...};
 }
 
 /// Gives a block back unless it is kept: a constructor may throw.

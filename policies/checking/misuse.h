@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
-#include <span>
 
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/one_in_process.h"
@@ -69,7 +69,7 @@ struct misuse {
   const void* other_pool = nullptr;
   const char* other_name = "";     // never null
   std::size_t leaked = 0;          // blocks
-  std::span<const void* const> leaks = {};  // the first of them
+  span<const void* const> leaks = {};  // the first of them
 };
 
 /// Called for every misuse, with no lock held, except for a reentry. It may use pools, including this one, which refuses all

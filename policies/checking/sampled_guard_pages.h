@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "tarn/policies/checking/detail/guarded_slots.h"
 #include "tarn/policies/checking/detail/sampler.h"
@@ -19,6 +18,7 @@
 #include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/detail/this_thread_number.h"
 
 namespace tarn {
@@ -100,7 +100,7 @@ struct sampled_guard_pages : Then {
     }
     /// The pool ends: does what Then does, and sampled blocks in use are leaks, too.
     template <class Chunks>
-    void on_end(Chunks& chunks, detail::pending_report& one, std::span<const void*> leaks) noexcept
+    void on_end(Chunks& chunks, detail::pending_report& one, span<const void*> leaks) noexcept
       requires(Then::traits.sees_end)
     {
       base::on_end(chunks, one, leaks);
@@ -108,7 +108,7 @@ struct sampled_guard_pages : Then {
     }
     /// Sampled blocks have no sites: they are told with the first of the others.
     template <class Chunks>
-    void note_in_use(Chunks& chunks, detail::pending_report& one, std::span<const void*> leaks,
+    void note_in_use(Chunks& chunks, detail::pending_report& one, span<const void*> leaks,
                      detail::told_sites& told) noexcept
       requires(Then::traits.tells_in_use)
     {
@@ -125,7 +125,7 @@ struct sampled_guard_pages : Then {
     }
 
    private:
-    void note_sampled(detail::pending_report& one, std::span<const void*> leaks) noexcept {
+    void note_sampled(detail::pending_report& one, span<const void*> leaks) noexcept {
       slots_.each_live([&](const detail::slot_view& view) {
         if (!one.seen()) tell(view, one.note(misuse_kind::leak, nullptr));
         misuse& what = one.what();

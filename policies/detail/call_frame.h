@@ -3,8 +3,8 @@
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 
-#include <utility>
 
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
@@ -35,7 +35,7 @@ class call_frame {
   }
 
   /// True the first time: a handler that is told of a call, and makes another one, isn't told of that one.
-  bool is_news() noexcept { return !std::exchange(told_, true); }
+  bool is_news() noexcept { return !replace(told_, true); }
 
  private:
   TARN_STEP static atomic_word<call_frame*>& innermost() noexcept {

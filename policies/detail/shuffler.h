@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/secret.h"
 
 namespace tarn::detail {
@@ -16,7 +16,7 @@ class shuffler {
   /// The Fisher-Yates shuffle (Knuth, vol. 2, 3.4.2), with xorshift64* (Vigna, 2016). The order is hard to guess, not
   /// impossible.
   void operator()(void** blocks, std::size_t n) noexcept {
-    for (std::size_t i = n; i > 1; --i) std::swap(blocks[i - 1], blocks[next() % i]);
+    for (std::size_t i = n; i > 1; --i) swap_both(blocks[i - 1], blocks[next() % i]);
   }
 
  private:

@@ -3,10 +3,10 @@
 #define TARN_POLICIES_DETAIL_SORTED_LINKS_H_
 
 #include <cstddef>
-#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 
 namespace tarn::detail {
 
@@ -54,7 +54,7 @@ inline free_link* sort_links(free_link* list) noexcept {
   while (list != nullptr) {
     free_link* run = take_run(list);
     std::size_t i = 0;
-    for (; sorted[i] != nullptr; ++i) run = merge_links(std::exchange(sorted[i], nullptr), run);
+    for (; sorted[i] != nullptr; ++i) run = merge_links(replace(sorted[i], nullptr), run);
     sorted[i] = run;
   }
   free_link* all = nullptr;

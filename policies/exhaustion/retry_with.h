@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/policies/exhaustion/detail/no_second_store.h"
 #include "tarn/policies/exhaustion/traits.h"
@@ -41,7 +40,7 @@ class retry_with {
     requires(std::default_initializable<Handler> && !std::is_pointer_v<Handler>)
   = default;
   constexpr explicit retry_with(Handler handler) noexcept(std::is_nothrow_move_constructible_v<Handler>)
-      : handler_(std::move(handler)) {}
+      : handler_(static_cast<Handler&&>(handler)) {}
 
   template <class Traits>
   class state : public detail::no_second_store {

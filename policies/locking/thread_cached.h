@@ -34,7 +34,7 @@ struct thread_cached {
 
  public:
   static constexpr bool arguments_hold =
-      detail::tier_of(Threads) != detail::slot_counts.size() && largest() != detail::magazine::sizes;
+      detail::tier_of(Threads) != detail::tiers && largest() != detail::magazine::sizes;
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [L3] thread_cached was given numbers that it has no slots or magazines for; take 16, 64 or 256 "

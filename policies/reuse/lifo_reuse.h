@@ -7,11 +7,11 @@
 #define TARN_POLICIES_REUSE_LIFO_REUSE_H_
 
 #include <cstddef>
-#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/reuse/prefetch.h"
 #include "tarn/policies/reuse/traits.h"
@@ -70,7 +70,7 @@ struct lifo_reuse {
     void adopted(typename Traits::chunk&) noexcept {}
     template <class Take>
     void drain(chunks_type& chunks, Take take) noexcept {
-      for (void* block = std::exchange(head_, nullptr); block != nullptr;) {
+      for (void* block = detail::replace(head_, nullptr); block != nullptr;) {
         void* const below = next(chunks, block);  // take() may write to the block
         take(block);
         block = below;

@@ -5,7 +5,6 @@
 #ifndef TARN_POLICIES_SIZE_LISTED_CLASSES_H_
 #define TARN_POLICIES_SIZE_LISTED_CLASSES_H_
 
-#include <array>
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
@@ -20,7 +19,7 @@ struct listed_classes {
   static constexpr std::size_t count = sizeof...(Bytes);
 
  private:
-  static constexpr std::array<std::size_t, count> classes{Bytes...};
+  static constexpr std::size_t classes[count + 1]{Bytes...};  // an array of none isn't C++
   static constexpr bool ascends() noexcept {
     for (std::size_t i = 1; i < count; ++i)
       if (classes[i - 1] >= classes[i]) return false;

@@ -6,11 +6,10 @@
 #define TARN_POLICIES_STORE_BUFFER_STORE_H_
 
 #include <cstddef>
-#include <span>
-#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/growth/no_growth.h"
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/store/traits.h"
@@ -25,13 +24,12 @@ class buffer_store {
 
   /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; a span too
   ///               small for a block makes a pool that is exhausted from the start
-  constexpr explicit buffer_store(std::span<std::byte> bytes) noexcept : bytes_(bytes) {}
+  constexpr explicit buffer_store(span<std::byte> bytes) noexcept : bytes_(bytes) {}
   /// The same bytes by another name: an array, a span or a vector of unsigned char or char.
-  template <class Bytes>
-    requires detail::one_of<typename decltype(std::span(std::declval<Bytes>()))::element_type, unsigned char, char>
-  explicit buffer_store(Bytes&& bytes) noexcept : bytes_(std::as_writable_bytes(std::span(bytes))) {}
+  explicit buffer_store(span<unsigned char> bytes) noexcept : bytes_(renamed(bytes.data()), bytes.size()) {}
+  explicit buffer_store(span<char> bytes) noexcept : bytes_(renamed(bytes.data()), bytes.size()) {}
 
-  constexpr std::span<std::byte> bytes() const noexcept { return bytes_; }
+  constexpr span<std::byte> bytes() const noexcept { return bytes_; }
 
   template <class Traits>
   class source {
@@ -62,12 +60,14 @@ class buffer_store {
       return detail::round_up(start, alignment) - start;
     }
 
-    std::span<std::byte> bytes_;
+    span<std::byte> bytes_;
     bool given_ = false;
   };
 
  private:
-  std::span<std::byte> bytes_;
+  static std::byte* renamed(void* start) noexcept { return static_cast<std::byte*>(start); }
+
+  span<std::byte> bytes_;
 };
 
 }  // namespace tarn

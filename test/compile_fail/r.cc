@@ -1,5 +1,6 @@
 // R: policies that don't go together.
 #include <cstddef>
+#include <span>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"

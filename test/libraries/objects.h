@@ -10,6 +10,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstdio>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
 // A library, or the part of the program.
 #include "tarn/test/libraries/part.h"
 
+#include <array>
 #include <tuple>
 
 #include "tarn/allocator/memory_resource.h"

@@ -45,8 +45,8 @@ WATCHED_SLOTS = [
 ]
 WATCHED_DEPOT = [
     (1, "magazine* const m = list;", "test::the_memory.written(&list);\n    magazine* const m = list;"),
-    (1, "magazine* m) noexcept { m->next = std::exchange(list, m); }",
-     "magazine* m) noexcept { test::the_memory.written(&list); m->next = std::exchange(list, m); }"),
+    (1, "magazine* m) noexcept { m->next = replace(list, m); }",
+     "magazine* m) noexcept { test::the_memory.written(&list); m->next = replace(list, m); }"),
     (1, "return full_ != nullptr;", "return test::the_memory.read(&full_), full_ != nullptr;"),
     (1, "if (bytes > left_.bytes) {", "test::the_memory.written(&left_);\n    if (bytes > left_.bytes) {"),
     (1, "return lacks_ == 0", "return test::the_memory.read(&left_), lacks_ == 0"),
@@ -278,7 +278,7 @@ TABLES = {
                  "    number last = number_of(pool.chunks.geometry(), in[n - 1]);\n"
                  "    stack_.push_chain(first, link_of(last));\n    last = first;\n    for (std::size_t i = 1; i != n; ++i)")],
             "first_pushed_too": SMALL_TABLES + [
-                (1, "push_batch(pool, run.data() + 1, got - 1);", "push_batch(pool, run.data(), got);")],
+                (1, "push_batch(pool, run + 1, got - 1);", "push_batch(pool, run, got);")],
             "table_published_before_filled": SMALL_TABLES + [
                 (1, "    table_.store(larger, memory_order_release);\n", ""),
                 (1, "    if (const table* const old = table_.load(memory_order_relaxed)) {",

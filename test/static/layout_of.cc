@@ -1,5 +1,6 @@
 // Only constants come from this file, so that translation units compiled differently can stand in one program.
 #include <mutex>
+#include <span>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "tarn/allocator/pool.h"

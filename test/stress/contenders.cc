@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <span>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"

@@ -1,6 +1,7 @@
 // Every locking policy under four workloads. In each, tens of thousands of blocks are given back by another thread than took
 // them, while the pool grows and shrinks; the counts are printed, and asserted.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <span>

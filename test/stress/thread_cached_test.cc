@@ -10,6 +10,7 @@
 //   8 no lock is held over a store or handler                    store_calls_test.cc
 //   9 memory for magazines stays until the pool ends             a_pool_keeps_its_magazines_until_it_ends
 //  10 a free needs no memory                                     a_free_needs_no_memory
+#include <array>
 #include <barrier>
 #include <cstdio>
 #include <filesystem>

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <barrier>
 #include <cerrno>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 
 namespace tarn::test {

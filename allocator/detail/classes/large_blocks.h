@@ -8,13 +8,13 @@
 #include <cstddef>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/allocator/detail/classes/class_reports.h"
 #include "tarn/allocator/detail/classes/known_spans.h"
 #include "tarn/allocator/detail/classes/owner_stores.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
 
@@ -117,7 +117,7 @@ class large_blocks {
 
   /// Precondition: no other thread uses the pool.
   void release_all(Chunks& chunks) noexcept {
-    for (record* r = std::exchange(first_, nullptr); r != nullptr;) {
+    for (record* r = replace(first_, nullptr); r != nullptr;) {
       const owned from = r->from;
       const std::size_t alignment = r->alignment;
       r = r->next;  // the record lies in the region

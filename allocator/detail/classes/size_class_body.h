@@ -6,7 +6,6 @@
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_SIZE_CLASS_BODY_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_SIZE_CLASS_BODY_H_
 
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <new>
@@ -236,7 +235,7 @@ class size_class_body {
     return made != nullptr ? made : found;
   }
 
-  std::array<atomic_word<member*>, Classes::count> members_{};
+  atomic_word<member*> members_[Classes::count]{};
   Chunks chunks_;
   Kept kept_;
   TARN_NO_UNIQUE_ADDRESS owner_mutex<Locking> making_;

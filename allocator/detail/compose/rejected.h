@@ -4,8 +4,8 @@
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
 
 #include <cstddef>
-#include <span>
 
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/standard.h"
 
 namespace tarn::detail {
@@ -25,9 +25,9 @@ class rejected {
   }
   template <class... Anything>
   void deallocate(const Anything&...) noexcept {}
-  std::size_t allocate_batch(std::span<void*>) noexcept { return 0; }
-  std::size_t try_allocate_batch(std::span<void*>) noexcept { return 0; }
-  void deallocate_batch(std::span<void* const>) noexcept {}
+  std::size_t allocate_batch(span<void*>) noexcept { return 0; }
+  std::size_t try_allocate_batch(span<void*>) noexcept { return 0; }
+  void deallocate_batch(span<void* const>) noexcept {}
   void* try_allocate_large(std::size_t, std::size_t) noexcept { return nullptr; }
   void deallocate_large(void*) noexcept {}
   void reserve(std::size_t) noexcept {}

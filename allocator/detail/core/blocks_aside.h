@@ -11,13 +11,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "tarn/allocator/detail/core/drained_blocks.h"
 #include "tarn/allocator/detail/core/waiting_blocks.h"
 #include "tarn/allocator/detail/core/walked_window.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
@@ -165,7 +165,7 @@ class blocks_aside {
 
   /// Puts the free blocks that were passed back into the list, the lowest last.
   void give_back() noexcept {
-    restore(s_, std::exchange(passed_, nullptr));
+    restore(s_, replace(passed_, nullptr));
     window_.leave();
     if constexpr (State::traits::in_place) {
       give_back_some(carved_, [this](std::size_t i) { return s_.chunks.block_at(i); });

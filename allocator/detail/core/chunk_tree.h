@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/secret.h"
 
@@ -37,7 +37,7 @@ class overruns {
     }
     return true;
   }
-  const Chunk* take_overrun() noexcept { return std::exchange(overrun_, nullptr); }
+  const Chunk* take_overrun() noexcept { return replace(overrun_, nullptr); }
 
  private:
   mutable const Chunk* overrun_ = nullptr;

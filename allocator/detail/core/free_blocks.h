@@ -4,10 +4,10 @@
 #define TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 
 #include <cstddef>
-#include <utility>
 
 #include "tarn/allocator/detail/core/drained_blocks.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn::detail {
@@ -34,9 +34,9 @@ typename State::chunk* unlink_counted(State& s) noexcept {
   chunk* leaving = nullptr;
   for (chunk *c = s.chunks.take_all(), *next; c != nullptr; c = next) {
     next = c->next;
-    free_link* const blocks = std::exchange(c->free, nullptr);
-    if (std::exchange(c->idle, 0) == c->carved) {
-      c->next = std::exchange(leaving, c);
+    free_link* const blocks = replace(c->free, nullptr);
+    if (replace(c->idle, 0) == c->carved) {
+      c->next = replace(leaving, c);
     } else {
       s.chunks.insert(*c);
       s.list.adopted(*c);

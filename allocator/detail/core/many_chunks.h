@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/allocator/detail/core/carving_list.h"
 #include "tarn/allocator/detail/core/chunk.h"
@@ -14,6 +13,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/detail/shuffler.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
@@ -157,7 +157,7 @@ class many_chunks : public suspicions<Traits> {
     map_.erase(c, geometry_);
     capacity_ -= c.blocks;
     number_.change(-1);
-    c.next = std::exchange(leaving, &c);
+    c.next = replace(leaving, &c);
   }
   /// Takes out the chunks that were never used.
   void unlink_untouched(chunk*& leaving) noexcept {

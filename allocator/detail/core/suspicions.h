@@ -4,9 +4,9 @@
 #define TARN_ALLOCATOR_DETAIL_CORE_SUSPICIONS_H_
 
 #include <type_traits>
-#include <utility>
 
 #include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -33,7 +33,7 @@ class wrong_leaver {
   }
   /// Takes the last one since the previous call. Returns whether there was one.
   bool take_left_wrong(pending_report& one) noexcept {
-    const void* const address = std::exchange(address_, nullptr);
+    const void* const address = replace(address_, nullptr);
     if (address != nullptr) one.note(kind_, address);
     return address != nullptr;
   }

@@ -12,13 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <utility>
 
 #include "tarn/allocator/detail/core/place_tree.h"
 #include "tarn/allocator/detail/core/walked_window.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
@@ -63,10 +63,10 @@ class waiting_blocks {
     entry& its = entry_of(window);
     if (its.root != nullptr && window_of(its.root) == window) {
       const auto mark = [&marks](std::size_t first, std::uint32_t some) { marks.mark(first, some); };
-      trees_.each(std::exchange(its.root, nullptr), window << shift_, mark);
+      trees_.each(replace(its.root, nullptr), window << shift_, mark);
     }
-    for (free_link* all = std::exchange(its.others, nullptr); all != nullptr;) {
-      free_link* const one = std::exchange(all, all->next);
+    for (free_link* all = replace(its.others, nullptr); all != nullptr;) {
+      free_link* const one = replace(all, all->next);
       memory_tools::poison(one, sizeof(free_link));
       void* const block = g_.block_with(one);
       if (window_of(block) == window) marks.mark(marks.place_of(block));

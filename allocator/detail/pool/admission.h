@@ -2,7 +2,6 @@
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_ADMISSION_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_ADMISSION_H_
 
-#include <array>
 #include <cstddef>
 
 #include "tarn/allocator/detail/pool/block_steps.h"
@@ -92,7 +91,7 @@ struct admission {
   static void end(State& s) noexcept {
     if constexpr (traits::checking::traits.sees_end) {
       pending_report one;
-      std::array<const void*, 16> leaks;
+      const void* leaks[16];
       s.checking.on_end(s.chunks, one, leaks);
       tell(s, one);
     }
@@ -111,7 +110,7 @@ struct admission {
     told_sites told;
     do {
       pending_report one;
-      std::array<const void*, 16> leaks;
+      const void* leaks[16];
       {
         [[maybe_unused]] const auto guard = core_guard(s);
         s.checking.note_in_use(s.chunks, one, leaks, told);

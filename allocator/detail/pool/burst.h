@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -24,11 +24,11 @@ class blocks_to_fill {
   /// At most that many.
   blocks_to_fill(Pool& pool, std::size_t most) noexcept : pool_(pool) {
     if constexpr (batch == 1) left_ = (some_[0] = pool.try_allocate()) != nullptr ? 1 : 0;
-    else left_ = pool.try_allocate_batch(std::span(some_, most < batch ? most : batch));
+    else left_ = pool.try_allocate_batch({some_, most < batch ? most : batch});
     next_ = some_;
   }
   ~blocks_to_fill() {
-    if (left_ != 0) pool_.deallocate_batch(std::span<void* const>(next_, left_));
+    if (left_ != 0) pool_.deallocate_batch({next_, left_});
   }
   blocks_to_fill(const blocks_to_fill&) = delete;
   blocks_to_fill& operator=(const blocks_to_fill&) = delete;
@@ -65,7 +65,7 @@ class returned_blocks {
   static constexpr std::size_t batch = burst_batch<Pool>;
 
   void give_back() noexcept {
-    if (number_ != 0) pool_.deallocate_batch(std::span<void* const>(some_, std::exchange(number_, 0)));
+    if (number_ != 0) pool_.deallocate_batch({some_, std::exchange(number_, 0)});
   }
 
   Pool& pool_;
@@ -77,7 +77,7 @@ class returned_blocks {
 template <class T, class Pool>
 class burst {
  public:
-  burst(Pool& pool, std::span<T*> out) noexcept : pool_(pool), out_(out) {}
+  burst(Pool& pool, span<T*> out) noexcept : pool_(pool), out_(out) {}
   ~burst() {
     if (made_ == 0) [[likely]] return;
     returned_blocks<Pool> blocks(pool_);
@@ -117,14 +117,14 @@ class burst {
   }
 
   Pool& pool_;
-  std::span<T*> out_;
+  span<T*> out_;
   std::size_t made_ = 0;
 };
 
 /// Ends many objects of a pool, in their order.
 /// \param endings  those that the pool is ending anyway (endings.h)
 template <class Pool, class Endings, class T>
-void end_all(Pool& pool, Endings& endings, std::span<T* const> objects) noexcept {
+void end_all(Pool& pool, Endings& endings, span<T* const> objects) noexcept {
   returned_blocks<Pool> blocks(pool);
   for (T* const object : objects)
     if (endings.end(pool, object)) blocks.add(const_cast<std::remove_cv_t<T>*>(object));

@@ -9,7 +9,6 @@
 #define TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_
 
 #include <cstddef>
-#include <span>
 
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/admission.h"
@@ -17,6 +16,7 @@
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -70,7 +70,7 @@ struct checked_path : admission<State> {
     return make_room_if(s, s.locking.push_slow(s, block));
   }
 
-  static std::size_t take_batch(State& s, std::span<void*> out) noexcept {
+  static std::size_t take_batch(State& s, span<void*> out) noexcept {
     std::size_t got = 0;
     while (got != out.size() && (out[got] = take(s)) != nullptr) ++got;
     return got;

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <new>
-#include <span>
 
 #include "tarn/allocator/detail/pool/buffer_sizes.h"
 #include "tarn/allocator/detail/pool/giving_back.h"
@@ -17,6 +16,7 @@
 #include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -89,7 +89,7 @@ class pool_members : public buffer_sizes<Traits> {
 #if TARN_EXCEPTIONS
   /// Fills `out` with blocks. Returns out.size().
   /// Throws: std::bad_alloc if it can't get all of them; then none is allocated. Chunks obtained for it stay.
-  std::size_t allocate_batch(std::span<void*> out) {
+  std::size_t allocate_batch(span<void*> out) {
     const std::size_t got = try_allocate_batch(out);
     if (got != out.size()) {
       deallocate_batch(out.first(got));
@@ -100,14 +100,14 @@ class pool_members : public buffer_sizes<Traits> {
 #endif
 
   /// Fills `out` with blocks from its start. Returns how many: fewer than out.size() if the pool is exhausted.
-  std::size_t try_allocate_batch(std::span<void*> out) noexcept {
+  std::size_t try_allocate_batch(span<void*> out) noexcept {
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return 0;
     return slow::take_batch(state_, out);
   }
 
   /// Frees many blocks; nulls among them: nothing. `blocks` is only read. Precondition: as for deallocate(); none twice.
-  void deallocate_batch(std::span<void* const> blocks) noexcept {
+  void deallocate_batch(span<void* const> blocks) noexcept {
     while (!blocks.empty()) {
       const auto some = blocks.first(smaller(64, blocks.size()));  // so that no lock is held for long
       blocks = blocks.subspan(some.size());

@@ -6,10 +6,10 @@
 #define TARN_ALLOCATOR_DETAIL_POOL_PLAIN_PATH_H_
 
 #include <cstddef>
-#include <span>
 
 #include "tarn/allocator/detail/pool/block_steps.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
@@ -59,14 +59,14 @@ struct plain_path {
     return make_room_if(s, s.locking.push_slow(s, block));
   }
 
-  static std::size_t take_batch(State& s, std::span<void*> out) noexcept {
+  static std::size_t take_batch(State& s, span<void*> out) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     const std::size_t got = s.locking.pop_batch(s, out.data(), out.size());
     for ([[maybe_unused]] void* const block : out.first(got)) open_block(s, block);
     s.statistics.on_allocate(got);
     return got;
   }
-  static status put_batch(State& s, std::span<void* const> blocks) noexcept {
+  static status put_batch(State& s, span<void* const> blocks) noexcept {
     for (void* const block : blocks) {
       memory_tools::take_back(block);
       poison_block(s, block);

@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <new>
-#include <span>
 #include <type_traits>
 
 #include "tarn/allocator/detail/pool/block_steps.h"
@@ -26,6 +25,7 @@
 #include "tarn/allocator/detail/pool/state.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -83,7 +83,7 @@ struct slow_path {
   }
 
   /// Fills `out` from its start with as many blocks as can be had. Returns how many.
-  static std::size_t take_batch(state& s, std::span<void*> out) noexcept {
+  static std::size_t take_batch(state& s, span<void*> out) noexcept {
     std::size_t got = path::take_batch(s, out);
     while (got != out.size()) {
       void* const block = try_allocate(s);
@@ -94,7 +94,7 @@ struct slow_path {
     return got;
   }
 
-  static void put_batch(state& s, std::span<void* const> blocks) noexcept {
+  static void put_batch(state& s, span<void* const> blocks) noexcept {
     if constexpr (!Traits::takes_null) {
       const std::size_t n = first_null(blocks.data(), blocks.size());
       if (n != blocks.size()) {

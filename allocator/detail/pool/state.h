@@ -3,7 +3,6 @@
 #define TARN_ALLOCATOR_DETAIL_POOL_STATE_H_
 
 #include <type_traits>
-#include <utility>
 
 #include "tarn/allocator/detail/compose/pool_traits.h"
 #include "tarn/allocator/detail/core/array_chunk.h"
@@ -56,9 +55,11 @@ struct pool_state : hot_state<Traits> {
 
   /// Whether a hit holds no lock. Only then may make_room() be a separate step: otherwise another thread could push into a full
   /// list between the two locks.
-  static constexpr bool hits_unguarded = std::is_same_v<decltype(std::declval<const locking_state&>().hit_guard()), no_guard>;
+  static constexpr bool hits_unguarded =
+      std::is_same_v<decltype(static_cast<const locking_state*>(nullptr)->hit_guard()), no_guard>;
   /// Whether nothing keeps threads apart.
-  static constexpr bool is_confined = std::is_same_v<decltype(std::declval<const locking_state&>().core_guard()), no_guard>;
+  static constexpr bool is_confined =
+      std::is_same_v<decltype(static_cast<const locking_state*>(nullptr)->core_guard()), no_guard>;
 
   TARN_NO_UNIQUE_ADDRESS detail::supply<Traits> supply;  // the store, and what exhaustion adds to it
   TARN_NO_UNIQUE_ADDRESS typename Traits::checking::template state<Traits> checking;

@@ -7,11 +7,11 @@
 
 #include <cstddef>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/allocator/detail/pool/metadata_memory.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/detail/store_mutex.h"
 #include "tarn/policies/platform/config.h"
 
@@ -189,7 +189,7 @@ class supply {
   broken_region take_broken() noexcept
     requires(looks)
   {
-    return std::exchange(broken_, {});
+    return replace(broken_, {});
   }
 
  private:

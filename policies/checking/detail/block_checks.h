@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 
 #include "tarn/policies/checking/asked_in_use.h"
@@ -21,6 +20,7 @@
 #include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
 #include "tarn/policies/detail/this_thread_number.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
@@ -135,7 +135,7 @@ class block_checks {
     asked_.enter(pool, name_, tell);
   }
   /// The pool ends. \param leaks  the first blocks that are still in use
-  void on_end(chunks_type& chunks, pending_report& one, std::span<const void*> leaks) noexcept {
+  void on_end(chunks_type& chunks, pending_report& one, span<const void*> leaks) noexcept {
     asked_.leave(pool_);
     ended_ = true;
     told_sites told;
@@ -143,7 +143,7 @@ class block_checks {
   }
   /// Notes the blocks in use, and lists the first of them; if their sites are known and not `all` are asked for, those of one
   /// site that wasn't told.
-  void note_in_use(chunks_type& chunks, pending_report& one, std::span<const void*> leaks, told_sites& told,
+  void note_in_use(chunks_type& chunks, pending_report& one, span<const void*> leaks, told_sites& told,
                    bool all = !Spec::traits.has_sites) noexcept {
     std::size_t n = 0;
     const record* first = nullptr;

@@ -3,7 +3,6 @@
 #ifndef TARN_POLICIES_CHECKING_DETAIL_POOL_NAMES_H_
 #define TARN_POLICIES_CHECKING_DETAIL_POOL_NAMES_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdlib>
 
@@ -72,7 +71,7 @@ class pool_names {
       pool.store(nullptr, memory_order_release);
     }
   };
-  std::array<entry, most> entries_;
+  entry entries_[most];
 };
 
 TARN_FOUND_IN_PROCESS inline constinit pool_names library_named;

@@ -9,14 +9,13 @@
 #ifndef TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_H_
 #define TARN_POLICIES_LOCKING_DETAIL_MAGAZINE_H_
 
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <new>
-#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
@@ -109,11 +108,11 @@ class depot {
     if (m != nullptr) list = m->next;
     return m;
   }
-  static void push(magazine*& list, magazine* m) noexcept { m->next = std::exchange(list, m); }
+  static void push(magazine*& list, magazine* m) noexcept { m->next = replace(list, m); }
 
   magazine* full_ = nullptr;
   std::size_t fulls_ = 0;
-  std::array<magazine*, magazine::sizes> empty_ = {};
+  magazine* empty_[magazine::sizes] = {};
   memory left_;
   std::size_t lacks_ = 0;  // bytes
   unsigned patience_ = 0;  // times to do without before the store is asked again

@@ -15,10 +15,10 @@
 
 #include <cstddef>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/locking/detail/magazine.h"
 #include "tarn/policies/locking/detail/thread_ids.h"
 #include "tarn/policies/locking/detail/thread_slots.h"
@@ -105,7 +105,7 @@ class magazine_exchange {
   /// The slot keeps the larger of its two empty magazines.
   template <class Pool>
   void take_full(Pool& pool, slot& s) noexcept {
-    if (s.spare == nullptr || s.spare->size < s.current->size) std::swap(s.spare, s.current);
+    if (s.spare == nullptr || s.spare->size < s.current->size) swap_both(s.spare, s.current);
     if (s.current != nullptr) depot_.give_empty(s.current);
     s.use(depot_.take_full(), true);
     s.used(Largest, pool.chunks);
@@ -123,7 +123,7 @@ class magazine_exchange {
     const std::size_t got = pool.list.pop_batch(pool.chunks, s.bottom, magazine::capacity(s.current->size));
     s.limit = s.current->limit();  // unload() may have lowered it
     for (std::size_t i = 0; i != got / 2; ++i)
-      std::swap(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
+      swap_both(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
     s.top = s.bottom + got;
     if (got != 0) s.used(Largest, pool.chunks);
     return got != 0;

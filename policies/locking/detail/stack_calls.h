@@ -2,12 +2,10 @@
 #ifndef TARN_POLICIES_LOCKING_DETAIL_STACK_CALLS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_STACK_CALLS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/detail/block_numbers.h"
@@ -59,13 +57,14 @@ class stack_calls {
   template <class Pool>
   TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
     if (void* const block = pop(pool)) return block;
-    std::array<void*, 32> run;
+    constexpr std::size_t most = 32;
+    void* run[most];
     [[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the list empty finds the rest on the stack
-    const std::size_t got = pool.list.pop_batch(pool.chunks, run.data(), run.size());
+    const std::size_t got = pool.list.pop_batch(pool.chunks, run, most);
     if (got == 0) return pop(pool);
     for (std::size_t i = 0; i != got; ++i)
       ::new (static_cast<void*>(&link_of(number_of(pool.chunks.geometry(), run[i])))) link(stack::none);
-    push_batch(pool, run.data() + 1, got - 1);
+    push_batch(pool, run + 1, got - 1);
     return run[0];
   }
   template <class Pool>

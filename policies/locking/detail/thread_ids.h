@@ -8,7 +8,6 @@
 #ifndef TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +27,7 @@ class thread_ids {
 
   /// Returns the lowest free number, now taken, or 0 if there is none.
   unsigned take() noexcept {
-    for (unsigned w = 0; w != words_.size(); ++w) {
+    for (unsigned w = 0; w != count / 64; ++w) {
       std::uint64_t seen = words_[w].load(memory_order_relaxed);
       while (~seen != 0) {
         const auto bit = static_cast<unsigned>(std::countr_one(seen));
@@ -55,15 +54,16 @@ class thread_ids {
  private:
   static constexpr std::uint64_t mask(unsigned id) noexcept { return std::uint64_t{1} << (id % 64); }
 
-  std::array<Atomic<std::uint64_t>, count / 64> words_{Atomic<std::uint64_t>{1}};  // 0 is never free
+  Atomic<std::uint64_t> words_[count / 64]{Atomic<std::uint64_t>{1}};  // 0 is never free
 };
 
 /// The sizes that the array of slots in a pool can have. A thread keeps its offset into each.
-inline constexpr std::array<unsigned, 3> slot_counts{16, 64, 256};
-/// The index of `slots` in slot_counts, or slot_counts.size().
+inline constexpr std::size_t tiers = 3;
+inline constexpr unsigned slot_counts[tiers]{16, 64, 256};
+/// The index of `slots` in slot_counts, or `tiers`.
 constexpr std::size_t tier_of(std::size_t slots) noexcept {
   std::size_t i = 0;
-  while (i != slot_counts.size() && slot_counts[i] != slots) ++i;
+  while (i != tiers && slot_counts[i] != slots) ++i;
   return i;
 }
 inline constexpr std::size_t slot_bytes = 64;
@@ -74,14 +74,14 @@ struct thread_record {
   /// free. ended: has no number any more.
   enum class state : unsigned char { fresh, by_key, enrolling, enrolled, ended };
 
-  const void* domain = nullptr;              // the set that its number belongs to; null: it has no number
-  std::array<std::uint32_t, 3> offset = {};  // bytes to its slot in arrays of slot_counts; 0: slot 0, no thread's own
+  const void* domain = nullptr;        // the set that its number belongs to; null: it has no number
+  std::uint32_t offset[tiers] = {};    // bytes to its slot in arrays of slot_counts; 0: slot 0, no thread's own
   std::uint16_t id = 0;
   state is = state::fresh;
   unsigned char waits = 0;  // slow calls to do without a number before it asks again
 
   void enrol(const void* ids, unsigned number) noexcept {
-    for (std::size_t i = 0; i != slot_counts.size(); ++i)
+    for (std::size_t i = 0; i != tiers; ++i)
       offset[i] = number < slot_counts[i] ? static_cast<std::uint32_t>(number * slot_bytes) : 0;
     id = static_cast<std::uint16_t>(number);
     domain = ids;

@@ -2,7 +2,6 @@
 #ifndef TARN_POLICIES_REUSE_DETAIL_FULLNESS_SHELVES_H_
 #define TARN_POLICIES_REUSE_DETAIL_FULLNESS_SHELVES_H_
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +57,7 @@ class fullness_shelves {
   }
 
  private:
-  std::array<Node*, 17> first_ = {};
+  Node* first_[17] = {};
   std::uint32_t filled_ = 0;  // a bit for each shelf
   std::size_t empties_ = 0;
 };

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <utility>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/detail/sorted_links.h"
 #include "tarn/policies/platform/process_map.h"
 
@@ -82,7 +82,7 @@ class page_records {
   void sort() const noexcept {
     first_ = sort_links(first_);
     record* before = nullptr;
-    for (record* r = first(); r != nullptr; r = r->following()) r->before = std::exchange(before, r);
+    for (record* r = first(); r != nullptr; r = r->following()) r->before = replace(before, r);
   }
 
   mutable free_link* first_ = nullptr;

@@ -1,0 +1,77 @@
+// tarn::span: the objects that a call reads or fills. It is what std::span is, without <span>, which would be half of what
+// pool.h brings. Whatever lends its objects to a std::span lends them to this one, and each converts to the other.
+#ifndef TARN_POLICIES_DETAIL_SPAN_H_
+#define TARN_POLICIES_DETAIL_SPAN_H_
+
+#include <cstddef>
+#include <type_traits>
+
+#include "tarn/policies/platform/config.h"
+
+namespace tarn {
+namespace detail {
+
+/// Whether objects of type U are objects of type T, perhaps of a more const one. A derived class is another type: it may be
+/// larger.
+template <class U, class T>
+concept lies_as = std::is_convertible_v<U (*)[], T (*)[]>;
+
+/// Whether a Range has objects for a span of T: what has data() and size(). One that is gone after the call lends what it only
+/// refers to; its own, only to be read.
+template <class Range, class T>
+concept lends = requires(const Range& range) {  // Range is a reference for what stays, and then `const` says nothing
+  static_cast<std::size_t>(range.size());
+  requires lies_as<std::remove_reference_t<decltype(*range.data())>, T>;
+};
+
+}  // namespace detail
+
+/// \tparam T  the type of the objects; const if they are only read
+template <class T>
+class span {
+ public:
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+  using iterator = T*;
+
+  constexpr span() noexcept = default;
+  TARN_STEP constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  template <detail::lies_as<T> U>
+  TARN_STEP constexpr span(U* first, U* last) noexcept : data_(first), size_(static_cast<std::size_t>(last - first)) {}
+  template <std::size_t N>
+  TARN_STEP constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
+  template <class Range>
+    requires(!std::is_same_v<std::remove_cvref_t<Range>, span> && detail::lends<Range, T>)
+  TARN_STEP constexpr span(Range&& range) noexcept(noexcept(range.data(), range.size()))
+      : data_(range.data()), size_(static_cast<std::size_t>(range.size())) {}
+
+  /// To a std::span, where that has no constructor for it: it takes every lasting range, and others only to read.
+  template <template <class, std::size_t> class Span>
+    requires(!std::is_const_v<T>)
+  TARN_STEP constexpr operator Span<T, static_cast<std::size_t>(-1)>() && noexcept {
+    return {data_, size_};
+  }
+
+  TARN_STEP constexpr T* data() const noexcept { return data_; }
+  TARN_STEP constexpr std::size_t size() const noexcept { return size_; }
+  TARN_STEP constexpr bool empty() const noexcept { return size_ == 0; }
+  TARN_STEP constexpr T* begin() const noexcept { return data_; }
+  TARN_STEP constexpr T* end() const noexcept { return data_ + size_; }
+
+  /// Precondition of all of these: what they name is there.
+  TARN_STEP constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+  TARN_STEP constexpr T& front() const noexcept { return data_[0]; }
+  TARN_STEP constexpr T& back() const noexcept { return data_[size_ - 1]; }
+  TARN_STEP constexpr span first(std::size_t n) const noexcept { return {data_, n}; }
+  TARN_STEP constexpr span last(std::size_t n) const noexcept { return {data_ + (size_ - n), n}; }
+  TARN_STEP constexpr span subspan(std::size_t from) const noexcept { return {data_ + from, size_ - from}; }
+  TARN_STEP constexpr span subspan(std::size_t from, std::size_t n) const noexcept { return {data_ + from, n}; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_DETAIL_SPAN_H_
