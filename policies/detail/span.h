@@ -24,6 +24,45 @@ concept lends = requires(const Range& range) {  // Range is a reference for what
   requires lies_as<std::remove_reference_t<decltype(*range.data())>, T>;
 };
 
+/// What a pointer is, but no value that a span's elements may have: std::vector<void*>{all.begin(), all.end()} would take two
+/// pointers for its elements.
+template <class T>
+class span_iterator {
+ public:
+  using value_type = std::remove_cv_t<T>;
+  using difference_type = std::ptrdiff_t;
+  using pointer = T*;
+  using reference = T&;
+
+  constexpr span_iterator() noexcept = default;
+  TARN_STEP constexpr explicit span_iterator(T* at) noexcept : at_(at) {}
+
+  TARN_STEP constexpr T& operator*() const noexcept { return *at_; }
+  TARN_STEP constexpr T* operator->() const noexcept { return at_; }
+  TARN_STEP constexpr T& operator[](std::ptrdiff_t n) const noexcept { return at_[n]; }
+  TARN_STEP constexpr span_iterator& operator++() noexcept { return *this += 1; }
+  TARN_STEP constexpr span_iterator operator++(int) noexcept { return span_iterator(at_++); }
+  TARN_STEP constexpr span_iterator& operator--() noexcept { return *this -= 1; }
+  TARN_STEP constexpr span_iterator operator--(int) noexcept { return span_iterator(at_--); }
+  TARN_STEP constexpr span_iterator& operator+=(std::ptrdiff_t n) noexcept {
+    at_ += n;
+    return *this;
+  }
+  TARN_STEP constexpr span_iterator& operator-=(std::ptrdiff_t n) noexcept { return *this += -n; }
+  TARN_STEP friend constexpr span_iterator operator+(span_iterator a, std::ptrdiff_t n) noexcept { return a += n; }
+  TARN_STEP friend constexpr span_iterator operator+(std::ptrdiff_t n, span_iterator a) noexcept { return a += n; }
+  TARN_STEP friend constexpr span_iterator operator-(span_iterator a, std::ptrdiff_t n) noexcept { return a -= n; }
+  TARN_STEP friend constexpr std::ptrdiff_t operator-(span_iterator a, span_iterator b) noexcept { return a.at_ - b.at_; }
+  TARN_STEP friend constexpr bool operator==(span_iterator a, span_iterator b) noexcept { return a.at_ == b.at_; }
+  TARN_STEP friend constexpr bool operator<(span_iterator a, span_iterator b) noexcept { return a.at_ < b.at_; }
+  TARN_STEP friend constexpr bool operator>(span_iterator a, span_iterator b) noexcept { return b < a; }
+  TARN_STEP friend constexpr bool operator<=(span_iterator a, span_iterator b) noexcept { return !(b < a); }
+  TARN_STEP friend constexpr bool operator>=(span_iterator a, span_iterator b) noexcept { return !(a < b); }
+
+ private:
+  T* at_ = nullptr;
+};
+
 }  // namespace detail
 
 /// \tparam T  the type of the objects; const if they are only read
@@ -32,7 +71,8 @@ class span {
  public:
   using element_type = T;
   using value_type = std::remove_cv_t<T>;
-  using iterator = T*;
+  static constexpr bool has_pointers = !std::is_convertible_v<T*, value_type>;
+  using iterator = std::conditional_t<has_pointers, T*, detail::span_iterator<T>>;
 
   constexpr span() noexcept = default;
   TARN_STEP constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
@@ -45,18 +85,24 @@ class span {
   TARN_STEP constexpr span(Range&& range) noexcept(noexcept(range.data(), range.size()))
       : data_(range.data()), size_(static_cast<std::size_t>(range.size())) {}
 
-  /// To a std::span, where that has no constructor for it: it takes every lasting range, and others only to read.
+  /// To a std::span, where that has no constructor for it: it takes every lasting range whose iterators are pointers, and
+  /// others only to read.
   template <template <class, std::size_t> class Span>
-    requires(!std::is_const_v<T>)
+    requires(!std::is_const_v<T> && has_pointers)
   TARN_STEP constexpr operator Span<T, static_cast<std::size_t>(-1)>() && noexcept {
+    return {data_, size_};
+  }
+  template <template <class, std::size_t> class Span, class U>
+    requires(detail::lies_as<T, U> && !has_pointers)
+  TARN_STEP constexpr operator Span<U, static_cast<std::size_t>(-1)>() const noexcept {
     return {data_, size_};
   }
 
   TARN_STEP constexpr T* data() const noexcept { return data_; }
   TARN_STEP constexpr std::size_t size() const noexcept { return size_; }
   TARN_STEP constexpr bool empty() const noexcept { return size_ == 0; }
-  TARN_STEP constexpr T* begin() const noexcept { return data_; }
-  TARN_STEP constexpr T* end() const noexcept { return data_ + size_; }
+  TARN_STEP constexpr iterator begin() const noexcept { return iterator(data_); }
+  TARN_STEP constexpr iterator end() const noexcept { return iterator(data_ + size_); }
 
   /// Precondition of all of these: what they name is there.
   TARN_STEP constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <iterator>
 
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/geometry.h"
@@ -118,7 +119,7 @@ class magazine_world {
       if (script.before[i] != nullptr) follow(script.before[i]);
     }
     the_scheduler.pretend(scheduler::nobody);
-    still = {&pool_.locking.slots_.slots_[threads_seen], &pool_.locking.slots_.slots_[0] + pool_.locking.slots_.slots_.size()};
+    still = {&pool_.locking.slots_.slots_[threads_seen], std::end(pool_.locking.slots_.slots_)};
   }
 
   void run(unsigned thread) noexcept {

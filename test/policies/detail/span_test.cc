@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -123,6 +124,26 @@ BOOST_AUTO_TEST_CASE(there_and_back) {
   BOOST_TEST(which(tarn::span<void*>()) == 2);
   static_assert(std::is_same_v<decltype(std::span(temporary())), std::span<int>>);
   static_assert(std::is_same_v<decltype(std::span(constant)), std::span<int>>);
+}
+
+// Two pointers would be two elements.
+BOOST_AUTO_TEST_CASE(braces_copy_what_lies_between_two_iterators) {
+  void* some[] = {&some[2], &some[1], &some[0]};
+  const tarn::span<void*> all = some;
+  const tarn::span<const void* const> seen = all;
+  const std::vector<void*> copy{all.begin(), all.end()};
+  const std::vector<const void*> other{seen.begin(), seen.end()};
+  BOOST_TEST(copy == std::vector<void*>(some, some + 3));
+  BOOST_TEST(other == std::vector<const void*>(some, some + 3));
+  static_assert(std::random_access_iterator<decltype(all.begin())>);
+  static_assert(!std::is_pointer_v<decltype(all.begin())> && !std::is_pointer_v<decltype(seen.begin())>);
+
+  auto at = all.end();
+  BOOST_TEST(*--at == some[2]);
+  BOOST_TEST(*at-- == some[2]);
+  BOOST_TEST(at[-1] == some[0]);
+  BOOST_TEST((at - all.begin() == 1 && 1 + all.begin() == at && at - 1 == all.begin() && at++ < all.end()));
+  BOOST_TEST((at > all.begin() && at >= at && at <= all.end() && ++at == all.end()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
