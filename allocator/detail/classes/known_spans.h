@@ -50,6 +50,12 @@ class known_spans {
     if (r != nullptr) visit(*r);
     return r != nullptr;
   }
+  /// Calls visit(record) for the span that starts next after the address, if there is one.
+  template <class Visit>
+  void next_after(const void* address, Visit visit) const noexcept {
+    const held lock(mutex_);
+    if (const Record* const r = tree_.after(address)) visit(*r);
+  }
   /// The owner ends: nothing is known any more.
   void leave() noexcept {
     tree_ = {};

@@ -97,12 +97,12 @@ class large_blocks {
     return block;
   }
   /// The block in use whose address is the next after that; null: there is none.
-  memory next_after(const void* address) const noexcept {
-    const held lock(mutex_);
-    record* next = nullptr;
-    for (record* r = first_; r != nullptr; r = r->next)
-      if (address_of(r + 1) > address_of(address) && (next == nullptr || r < next)) next = r;
-    return next == nullptr ? memory{} : memory{next + 1, size_of(*next)};
+  memory next_after(const void* address) const noexcept
+    requires(Checks)
+  {
+    memory next;
+    known_.next_after(address, [&next](const record& r) { next = {r.first, size_of(r)}; });
+    return next;
   }
   std::size_t report_in_use() const noexcept
     requires(Tells)
