@@ -16,7 +16,9 @@ class asked_in_use {
   constexpr asked_in_use() noexcept : library_(std::is_constant_evaluated() ? &library_names : nullptr) {}
 
   /// From now on tell(who) is asked. Called often, with nothing held; only the first call does something, also after leave().
-  void enter(void* who, const char* name, in_use_teller tell) noexcept {
+  /// A template, since what it instantiates has no place in a program that asks for nothing.
+  template <class Teller>
+  void enter(void* who, const char* name, Teller tell) noexcept {
     if (listed_.load(memory_order_relaxed) || listed_.exchange(true, memory_order_relaxed)) return;
     static_cast<void>(&forget_names<void>);  // instantiates it
     names_library* const library = library_ != nullptr ? library_ : &library_names;

@@ -6,6 +6,7 @@
 #define TARN_POLICIES_STORE_BUFFER_STORE_H_
 
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
@@ -26,8 +27,9 @@ class buffer_store {
   ///               small for a block makes a pool that is exhausted from the start
   constexpr explicit buffer_store(span<std::byte> bytes) noexcept : bytes_(bytes) {}
   /// The same bytes by another name: an array, a span or a vector of unsigned char or char.
-  explicit buffer_store(span<unsigned char> bytes) noexcept : bytes_(renamed(bytes.data()), bytes.size()) {}
-  explicit buffer_store(span<char> bytes) noexcept : bytes_(renamed(bytes.data()), bytes.size()) {}
+  template <class Bytes>
+    requires(std::is_convertible_v<Bytes, span<unsigned char>> || std::is_convertible_v<Bytes, span<char>>)
+  explicit buffer_store(Bytes&& bytes) noexcept : bytes_(renamed(span<character_of<Bytes>>(bytes))) {}
 
   constexpr span<std::byte> bytes() const noexcept { return bytes_; }
 
@@ -65,7 +67,12 @@ class buffer_store {
   };
 
  private:
-  static std::byte* renamed(void* start) noexcept { return static_cast<std::byte*>(start); }
+  template <class Bytes>
+  using character_of = std::conditional_t<std::is_convertible_v<Bytes, span<char>>, char, unsigned char>;
+  template <class Character>
+  static span<std::byte> renamed(span<Character> bytes) noexcept {
+    return {static_cast<std::byte*>(static_cast<void*>(bytes.data())), bytes.size()};
+  }
 
   span<std::byte> bytes_;
 };
