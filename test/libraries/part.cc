@@ -51,6 +51,11 @@ const part functions{
       return std::array<const void*, 5>{&detail::process_forks(), &detail::reclaimable_pools(), &detail::named_pools(),
                                         &detail::misuse_handler_now(), &detail::slots_of_process()};
     },
+    [] {
+      detail::chunk_number number;
+      number.draw();
+      return number.upper_half;
+    },
     make,
     [](std::size_t kind, void* object) { with(kind, object, [](auto* its) { delete its; }); },
     [](std::size_t kind, void* object) {

@@ -62,6 +62,9 @@ void compare(const parts& all) {
       check(numbers.insert(number).second, "two threads have one number");
     });
   }
+  std::set<std::uint64_t> chunks;
+  for (int round = 0; round != 3; ++round)
+    for (const part* one : all) check(chunks.insert(one->chunk_number()).second, "two chunks have one number");
   for (const part* one : all) {
     check(one->thread_number() == all[0]->thread_number(), "the first thread has two numbers");
     check(one->secret() == all[0]->secret(), "there are two secrets");
