@@ -153,7 +153,7 @@ class store_mutex {
     const bool is_mine = holder_.load(memory_order_relaxed) == this_thread_number();
     if (is_mine) mutex_.unlock();
     renew(mutex_);
-    if (is_mine) mutex_.lock();
+    if (is_mine) act_on_leaf(mutex_, fork_step::lock);
     else holder_.store(0, memory_order_relaxed);
   }
 

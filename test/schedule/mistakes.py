@@ -186,7 +186,8 @@ TABLES = {
                 (1, "counts_(me().depth != 0 && !me().at_store && !process_forks().holds_all())", "counts_(false)")],
             "waits_inside": [(1, "const store_call wait;", "")],
             "growth_not_renewed": [
-                (1, "    if (is_mine) mutex_.unlock();\n    renew(mutex_);\n    if (is_mine) mutex_.lock();\n    else holder_",
+                (1, "    if (is_mine) mutex_.unlock();\n    renew(mutex_);\n"
+                    "    if (is_mine) act_on_leaf(mutex_, fork_step::lock);\n    else holder_",
                  "    if (!is_mine) holder_")],
             "unnoted_not_renewed": [
                 (1, "if (is_mine) mutex_.unlock();",
