@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "tarn/test/stress/boxes.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 #include "tarn/test/support/tested_pools.h"
@@ -27,22 +27,6 @@ constexpr std::size_t rounds = 10;  // of threads that begin and end; of a row
 std::size_t operations_for_all() { return patience() == 1 ? 1'000'000 : 1'000'000'000; }
 std::size_t operations_for_a_row() { return operations_for_all() / tested_pools().size() + 1; }
 std::size_t done_in_all = 0;
-
-/// Blocks that one thread leaves where another finds them. It orders the two that pass a block, and no others.
-class boxes {
- public:
-  void* swap(std::size_t which, void* block) {
-    return slots_[which % slots_.size()].exchange(block, std::memory_order_acq_rel);
-  }
-  template <class Take>
-  void empty(Take take) {
-    for (auto& slot : slots_)
-      if (void* const block = slot.exchange(nullptr)) take(block);
-  }
-
- private:
-  std::array<std::atomic<void*>, 64> slots_{};
-};
 
 /// A thread's view of a pool: what it holds, and what it has done. A block's first word is its stamp, from
 /// which all others follow.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tarn/test/stress/boxes.h"
 #include "tarn/test/stress/contenders.h"
 #include "tarn/test/stress/ledger_store.h"
 
@@ -100,23 +101,6 @@ class worker {
   std::uint32_t serial_ = 0;
   std::uint32_t random_;
   std::size_t operations_ = 0;
-};
-
-/// Where threads leave blocks for whoever comes by.
-class boxes {
- public:
-  static constexpr std::size_t count = 64;
-
-  /// Puts a block, or none, where another may lie. Returns that, or null.
-  void* swap(std::uint32_t which, void* block) { return slots_[which % count].exchange(block, std::memory_order_acq_rel); }
-  template <class Take>
-  void empty(Take take) {
-    for (auto& slot : slots_)
-      if (void* const block = slot.exchange(nullptr)) take(block);
-  }
-
- private:
-  std::array<std::atomic<void*>, count> slots_{};
 };
 
 /// One thread puts in, one takes out.
