@@ -15,8 +15,9 @@
 #include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/detail/compose/select.h"
+#include "tarn/allocator/detail/compose/sharing.h"
 #include "tarn/allocator/detail/compose/values.h"
-#include "tarn/allocator/detail/pool/members.h"
+#include "tarn/allocator/detail/pool/body.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn {
@@ -37,7 +38,8 @@ constexpr auto choose_body() noexcept {
     return std::type_identity<rejected>{};
   } else {
     using identity = std::conditional_t<std::is_void_v<Identity> || Locking::traits.needs_identity, Identity, some_static_pool>;
-    using traits = pool_traits<identity, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+    using size = size_in_code<Size, Locking, Store, Reuse, Exhaustion, Checking>;
+    using traits = pool_traits<identity, size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
     if constexpr (!columns_hold<traits>) {
       [[maybe_unused]] columns_complaint<traits> c;
       return std::type_identity<rejected>{};
@@ -45,7 +47,7 @@ constexpr auto choose_body() noexcept {
       [[maybe_unused]] members_complaint<traits> c;
       return std::type_identity<rejected>{};
     } else {
-      return std::type_identity<pool_members<traits>>{};
+      return std::type_identity<pool_body<traits, Size>>{};
     }
   }
 }
@@ -55,7 +57,8 @@ using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::typ
 
 }  // namespace detail
 
-/// A pool that names one policy for each axis, in the order of the axes. Its members are those of detail::pool_members:
+/// A pool that names one policy for each axis, in the order of the axes. Its members are those of detail::pool_members and
+/// pool_body:
 ///
 ///   allocate, try_allocate, deallocate, allocate_batch, try_allocate_batch, deallocate_batch    blocks
 ///   reserve, try_reserve, trim, release                                                         chunks

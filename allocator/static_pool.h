@@ -97,8 +97,8 @@ constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{values_of_tag<T
 
 template <class Body>
 inline constexpr bool is_in_place = false;
-template <class Traits>
-inline constexpr bool is_in_place<pool_members<Traits>> = Traits::in_place;
+template <class Traits, class Size>
+inline constexpr bool is_in_place<pool_body<Traits, Size>> = Traits::in_place;
 
 }  // namespace detail
 

@@ -40,6 +40,12 @@ TARN_STEP constexpr std::size_t multiply(std::size_t a, std::size_t b) noexcept 
   return b != 0 && a > size_max / b ? size_max : a * b;
 }
 
+/// Whether n * unit > limit. Most factors are so small that it needs no division.
+TARN_STEP constexpr bool exceeds(std::size_t n, std::size_t unit, std::size_t limit) noexcept {
+  constexpr std::size_t half = std::size_t{1} << (sizeof(std::size_t) * 4);
+  return ((n | unit) >= half || n * unit > limit) && n > limit / unit;
+}
+
 /// a + b, or size_max if the sum doesn't fit.
 TARN_STEP constexpr std::size_t add(std::size_t a, std::size_t b) noexcept { return a > size_max - b ? size_max : a + b; }
 

@@ -106,8 +106,52 @@ class fixed_layout {
   TARN_STEP static constexpr unsigned run_shift() noexcept { return constant<of.run_shift()>; }
 };
 
+/// The same, of a size that the pool is given: in two words, what takes time computed once, when the pool is made.
 template <class Size, block_shape Shape>
-using layout_of = std::conditional_t<Size::traits.at_run_time, computed_layout<Size, Shape>, fixed_layout<Size, Shape>>;
+class stored_layout {
+  using computed = computed_layout<Size, Shape>;
+
+ public:
+  TARN_STEP constexpr explicit stored_layout(const Size& size) noexcept : stored_layout(computed(size)) {}
+
+  TARN_STEP constexpr std::size_t block_size() const noexcept { return block_size_; }
+  TARN_STEP constexpr std::size_t block_alignment() const noexcept { return std::size_t{1} << block_alignment_bits_; }
+  TARN_STEP constexpr std::size_t alignment() const noexcept { return larger(block_alignment(), Shape.min_alignment); }
+  TARN_STEP constexpr std::size_t payload() const noexcept { return larger(block_size_, Shape.min_block); }
+  TARN_STEP constexpr std::size_t offset() const noexcept {
+    if constexpr (Shape.prefix == 0) return 0;
+    else return round_up(Shape.prefix, alignment());
+  }
+  TARN_STEP constexpr std::size_t stride() const noexcept { return round_up(offset() + payload() + Shape.suffix, alignment()); }
+  TARN_STEP constexpr std::size_t chunk_alignment() const noexcept { return std::size_t{1} << chunk_alignment_bits_; }
+  TARN_STEP constexpr bool coloured() const noexcept { return coloured_; }
+  TARN_STEP constexpr unsigned run_shift() const noexcept { return run_shift_; }
+
+ private:
+  TARN_STEP constexpr explicit stored_layout(const computed& of) noexcept
+      : block_size_(of.block_size()),
+        block_alignment_bits_(bits(of.block_alignment())),
+        chunk_alignment_bits_(bits(of.chunk_alignment())),
+        run_shift_(static_cast<unsigned char>(of.run_shift())),
+        coloured_(of.coloured()) {}
+
+  TARN_STEP static constexpr unsigned char bits(std::size_t power) noexcept {
+    return static_cast<unsigned char>(std::countr_zero(power));
+  }
+
+  std::size_t block_size_;
+  unsigned char block_alignment_bits_;
+  unsigned char chunk_alignment_bits_;
+  unsigned char run_shift_;
+  bool coloured_;
+};
+
+template <class Size, block_shape Shape>
+using layout_of = std::conditional_t<Size::traits.at_run_time, stored_layout<Size, Shape>, fixed_layout<Size, Shape>>;
+
+/// The pointers that a block holds, if a size that is given at run time says so by its type all the same.
+template <class Size>
+inline constexpr std::size_t known_words = 0;
 
 template <class Size, block_shape Shape>
 class geometry : public layout_of<Size, Shape> {
@@ -129,7 +173,9 @@ class geometry : public layout_of<Size, Shape> {
     return Shape.links == 0 ? links : static_cast<std::byte*>(links) + offset();
   }
   TARN_STEP constexpr std::size_t words() const noexcept {
-    return (Shape.links == 0 ? payload() : Shape.links) / sizeof(void*);
+    if constexpr (Shape.links != 0) return Shape.links / sizeof(void*);
+    else if constexpr (known_words<Size> != 0) return known_words<Size>;
+    else return payload() / sizeof(void*);
   }
 
   /// Bytes from slot 0 to slot `i`.
@@ -137,6 +183,20 @@ class geometry : public layout_of<Size, Shape> {
     std::size_t bytes = i * stride();
     if (coloured()) bytes += (i >> run_shift()) * cache_line;
     return bytes;
+  }
+
+  /// Writes the addresses of the blocks in `n` slots from slot `from` on. `first`: slot 0.
+  void write_blocks(void** out, std::byte* first, std::size_t from, std::size_t n) const noexcept {
+    const std::size_t step = stride();
+    const std::size_t run = std::size_t{1} << run_shift();
+    while (n != 0) {
+      const std::size_t some = coloured() ? smaller(n, run - (from & (run - 1))) : n;
+      std::byte* at = first + distance(from) + offset();
+      for (std::size_t i = 0; i != some; ++i, at += step) out[i] = at;
+      out += some;
+      from += some;
+      n -= some;
+    }
   }
 
   /// The slot whose block starts `distance` bytes behind the first block, or size_max if none does.
@@ -170,7 +230,7 @@ class geometry : public layout_of<Size, Shape> {
   /// Bytes that `n` slots take, or size_max if there can't be that many.
   constexpr std::size_t extent(std::size_t n) const noexcept {
     if (n == 0) return 0;
-    if (n > size_limit / (stride() + cache_line)) return size_max;
+    if (exceeds(n, stride() + cache_line, size_limit)) return size_max;
     return distance(n - 1) + stride();
   }
 

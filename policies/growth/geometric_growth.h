@@ -38,9 +38,12 @@ struct geometric_growth {
 
   constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
     const std::size_t first = First != natural ? First : detail::larger(1, first_bytes / stride);
-    const std::size_t largest = detail::larger(first, Max != natural ? Max : max_bytes / stride);
     const std::size_t left = detail::room_under_cap(total, Cap, Bytes, stride);
-    const std::size_t next = total == 0 ? first : detail::smaller(detail::multiply(last, Factor), largest);
+    std::size_t next = first;
+    if (total != 0) {
+      const std::size_t largest = detail::larger(first, Max != natural ? Max : max_bytes / stride);
+      next = detail::smaller(detail::multiply(last, Factor), largest);
+    }
     return {detail::smaller(next, left), left, detail::smaller(first, left)};
   }
 

@@ -1,5 +1,5 @@
 // decides    blocks of Bytes bytes, aligned to Align, both fixed at compile time
-// costs      nothing: the pool is compiled for this one layout
+// costs      nothing
 // conflicts  none
 // use when   the size is known, which is nearly always; size_of<T> says it for a type
 #ifndef TARN_POLICIES_SIZE_STATIC_SIZE_H_

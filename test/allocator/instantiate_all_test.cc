@@ -6,14 +6,17 @@
 #include <cstdio>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/compositions.h"
 
 namespace tarn::test {
 
+template <class Traits>
+Traits traits_of_members(const detail::pool_members<Traits>&);
 template <class Pool>
-using traits_of = typename anatomy<Pool>::traits;
+using traits_of = decltype(traits_of_members(std::declval<const Pool&>()));
 template <class Pool>
 using state_of = detail::pool_state<traits_of<Pool>>;
 

@@ -9,8 +9,8 @@ using block = tarn::static_size<64>;
 }  // namespace
 
 using zeroed = tarn::static_pool<struct zeroed_tag, block, tarn::static_array_store<1000>>;
-using zeroed_heap = tarn::static_pool<struct zeroed_heap_tag, block, tarn::lifo_reuse<>>;
-using zeroed_small = tarn::static_pool<struct zeroed_small_tag, tarn::static_size<8>, tarn::page_store<>>;
+using small_heap = tarn::static_pool<struct small_heap_tag, block, tarn::lifo_reuse<>>;
+using small_blocks = tarn::static_pool<struct small_blocks_tag, tarn::static_size<8>, tarn::page_store<>>;
 
 void* use() {
   using standard = tarn::static_pool<struct standard_tag, block>;
@@ -19,7 +19,7 @@ void* use() {
   standard::instance().deallocate(standard::instance().allocate());
   locked::instance().deallocate(locked::instance().allocate());
   grouped::instance().deallocate(grouped::instance().allocate());
-  zeroed_heap::instance().deallocate(zeroed_heap::instance().allocate());
-  zeroed_small::instance().deallocate(zeroed_small::instance().allocate());
+  small_heap::instance().deallocate(small_heap::instance().allocate());
+  small_blocks::instance().deallocate(small_blocks::instance().allocate());
   return zeroed::instance().allocate();
 }

@@ -568,7 +568,7 @@ tarn::pool<tarn::static_size<64>> wrong = pool;
 #endif
 }  // namespace c14_pool_copied
 
-// expect: pool_members
+// expect: pool_body
 // mentions: tarn: [C14] a pool can't be copied or moved; take a reference
 namespace c14_static_pool_copied {
 #ifdef TARN_TWIN

@@ -66,6 +66,25 @@ class values : given_value<Given>... {
   }
 };
 
+/// The same and the size of the blocks, for a pool whose code knows it as a number.
+template <class Values, class Size>
+class values_and_size {
+ public:
+  static constexpr bool nothrow = Values::nothrow;
+
+  TARN_STEP constexpr values_and_size(const Values& values, Size size) noexcept : values_(values), size_(size) {}
+
+  template <class P>
+  TARN_STEP constexpr decltype(auto) get() const noexcept {
+    if constexpr (std::same_as<P, Size>) return (size_);
+    else return values_.template get<P>();
+  }
+
+ private:
+  const Values& values_;
+  Size size_;
+};
+
 /// After a complaint: what the pool's constructor needs to compile. Never run.
 struct no_values {
   static constexpr bool nothrow = true;

@@ -101,7 +101,7 @@ class many_chunks : public suspicions<Traits> {
         break;
       }
       const std::size_t taken = smaller(n - got, c.blocks - c.carved);
-      for (std::size_t i = 0; i < taken; ++i) out[got + i] = block_at(c.first, c.carved + i);
+      geometry_.write_blocks(out + got, c.first, c.carved, taken);
       got += taken;
       c.carved += taken;
       if (c.carved == c.blocks) untouched_.remove(c);

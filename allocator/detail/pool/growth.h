@@ -84,7 +84,7 @@ template <class State>
 typename State::chunk* make_chunk(State& s, supplied got, const fresh_chunks<State>& fresh) noexcept {
   const auto& g = s.chunks.geometry();
   if (!got || !is_new(s, got.region, State::traits::chunk_alignment(g), fresh)) return nullptr;
-  return s.chunks.make(got.region, State::traits::layout::blocks_in(got.region.bytes, got.at_most, g));
+  return s.chunks.make(got.region, got.blocks);
 }
 
 /// A fresh chunk of the second store; as fetch_chunk().

@@ -1,4 +1,5 @@
-// The members of a pool, each written once, in the order of the documentation. take and put belong to the path: plain_path, or
+// The members of a pool that don't depend on its size (body.h has the others), each written once, in the order of the
+// documentation. take and put belong to the path: plain_path, or
 // checked_path if a call can be refused. slow_path.h has the order of events. There is no destructor, so that a static pool is
 // constant-initialised and never ends.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
@@ -7,7 +8,6 @@
 #include <cstddef>
 #include <new>
 
-#include "tarn/allocator/detail/pool/buffer_sizes.h"
 #include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/sampled_path.h"
@@ -24,7 +24,7 @@ namespace tarn::detail {
 struct inspector;
 
 template <class Traits>
-class pool_members : public buffer_sizes<Traits> {
+class pool_members {
   using state = pool_state<Traits>;
   static constexpr bool refuses = Traits::checking::traits.refuses;
   using path = path_of<Traits>;
@@ -160,28 +160,6 @@ class pool_members : public buffer_sizes<Traits> {
     return state_.chunks.find(address) != nullptr;
   }
 
-  /// Return the size and the alignment of a block in bytes, as the size policy says.
-  static constexpr std::size_t block_size() noexcept
-    requires(!Traits::size_is_given_at_run_time)
-  {
-    return Traits::size::bytes();
-  }
-  std::size_t block_size() const noexcept
-    requires(Traits::size_is_given_at_run_time)
-  {
-    return state_.chunks.geometry().block_size();
-  }
-  static constexpr std::size_t block_alignment() noexcept
-    requires(!Traits::size_is_given_at_run_time)
-  {
-    return Traits::size::alignment();
-  }
-  std::size_t block_alignment() const noexcept
-    requires(Traits::size_is_given_at_run_time)
-  {
-    return state_.chunks.geometry().block_alignment();
-  }
-
   /// Returns how many blocks the pool's chunks have, free or in use. A pool over a bounded store has them from the start.
   std::size_t capacity() const noexcept {
     if constexpr (Traits::store::traits.bounded) return most_capacity_of(state_);
@@ -235,6 +213,8 @@ class pool_members : public buffer_sizes<Traits> {
   }
 
  protected:
+  decltype(auto) geometry() const noexcept { return state_.chunks.geometry(); }
+
   /// What the destructor of a pool object does.
   void close() noexcept {
     slow::close(state_);

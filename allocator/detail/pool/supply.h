@@ -17,10 +17,10 @@
 
 namespace tarn::detail {
 
-/// A region for a chunk, and how many blocks the pool may make of it.
+/// A region for a chunk, and how many blocks the pool makes of it.
 struct supplied {
   memory region;
-  std::size_t at_most = 0;
+  std::size_t blocks = 0;
   TARN_STEP explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
 };
 
@@ -204,7 +204,11 @@ class supply {
           [[maybe_unused]] const call_of_store call;
           region = from.acquire(bytes, Traits::chunk_alignment(g));
         }
-        if (region) return is_aligned(region, Traits::chunk_alignment(g)) ? supplied{region, request.at_most} : supplied{};
+        if (region) {
+          if (!is_aligned(region, Traits::chunk_alignment(g))) return {};
+          if (region.bytes == bytes) return {region, request.wanted};  // as from most stores
+          return {region, layout::blocks_in(region.bytes, request.at_most, g)};
+        }
       }
       if (request.wanted <= request.at_least) break;
       request.wanted = larger(request.wanted / 2, request.at_least);

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "tarn/allocator/pool.h"
@@ -33,9 +34,12 @@ void for_each_layout(F f, tarn::test::called_from = {}) {
       BOOST_TEST_CONTEXT("size " << bytes << ", alignment " << alignment) f(dynamic_size{bytes, alignment});
 }
 
-using plain = geometry<dynamic_size, block_shape{8, 8, 0, 0}>;
-using framed = geometry<dynamic_size, block_shape{16, 8, 24, 5}>;  // as a checking policy would
-using kept = geometry<dynamic_size, block_shape{1, 8, 32, 16, 16}>;  // one that keeps lists out of the payload
+constexpr block_shape plain_shape{8, 8, 0, 0};
+constexpr block_shape framed_shape{16, 8, 24, 5};  // as a checking policy would
+constexpr block_shape kept_shape{1, 8, 32, 16, 16};  // one that keeps lists out of the payload
+using plain = geometry<dynamic_size, plain_shape>;
+using framed = geometry<dynamic_size, framed_shape>;
+using kept = geometry<dynamic_size, kept_shape>;
 
 BOOST_AUTO_TEST_SUITE(arithmetic)
 
@@ -55,6 +59,13 @@ BOOST_AUTO_TEST_CASE(round_up_is_the_next_multiple) {
 // Lowest bit divides.
 static_assert(lowest_bit(0) == 1 && lowest_bit(1) == 1 && lowest_bit(12) == 4 && lowest_bit(4096) == 4096);
 static_assert(lowest_bit(size_max) == 1 && lowest_bit(std::size_t{1} << 63) == std::size_t{1} << 63);
+
+// Exceeds counts in all of size_t, in both of its ways.
+static_assert(!exceeds(0, size_max, 0) && !exceeds(3, 5, 15) && exceeds(3, 5, 14));
+static_assert(!exceeds(size_limit / 24, 24, size_limit) && exceeds(size_limit / 24 + 1, 24, size_limit));
+static_assert(exceeds(size_max, 2, size_limit) && exceeds(2, size_max, size_limit) && exceeds(size_max, size_max, size_max));
+static_assert(!exceeds(size_max, 1, size_max) && exceeds(std::size_t{1} << 32, std::size_t{1} << 32, size_max));
+static_assert(!exceeds((std::size_t{1} << 32) - 1, (std::size_t{1} << 32) - 1, size_max));
 
 // Multiply and add do not wrap.
 static_assert(multiply(0, size_max) == 0 && multiply(size_max, 0) == 0 && multiply(3, 5) == 15);
@@ -124,6 +135,23 @@ BOOST_AUTO_TEST_CASE(are_disjoint_and_aligned_in_every_chunk) {
     }
   });
 }
+/// Those of a chunk that starts at an address of no memory: nothing is touched.
+void check_written(const plain& g, std::size_t from, std::size_t n, tarn::test::called_from = {}) {
+  auto* const start = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 40);
+  std::vector<void*> got(n + 1);
+  g.write_blocks(got.data(), start, from, n);
+  BOOST_TEST(got[n] == nullptr);
+  for (std::size_t i = 0; i != n; ++i)
+    if (got[i] != start + g.distance(from + i)) BOOST_ERROR("block " << i << " of " << n << " from slot " << from);
+}
+BOOST_AUTO_TEST_CASE(are_written_down_many_at_a_time) {
+  for_each_layout([](const dynamic_size& size) {
+    const plain g(size);
+    const std::size_t run = clamped(colour_run / g.stride(), 1, 512);  // slots
+    for (const std::size_t from : {std::size_t{0}, run - 1, run, 3 * run + 1})
+      for (const std::size_t n : {std::size_t{0}, std::size_t{1}, run, 2 * run + 3}) check_written(g, from, n);
+  });
+}
 BOOST_AUTO_TEST_CASE(are_coloured_once_in_64_kib_where_the_stride_is_a_large_power_of_two) {
   for_each_layout([](const dynamic_size& size) {
     const plain g(size);
@@ -184,6 +212,28 @@ BOOST_AUTO_TEST_CASE(that_cannot_be_have_no_extent) {
     BOOST_TEST(g.extent(most) >= g.extent(most - 1));
   });
   BOOST_TEST(plain(dynamic_size(size_limit - 4096, 1)).extent(2) == size_max);
+}
+
+template <block_shape Shape>
+void check_stored(const dynamic_size& size, tarn::test::called_from = {}) {
+  const stored_layout<dynamic_size, Shape> stored(size);
+  const computed_layout<dynamic_size, Shape> computed(size);
+  BOOST_TEST(stored.block_size() == computed.block_size());
+  BOOST_TEST(stored.block_alignment() == computed.block_alignment());
+  BOOST_TEST(stored.alignment() == computed.alignment());
+  BOOST_TEST(stored.payload() == computed.payload());
+  BOOST_TEST(stored.offset() == computed.offset());
+  BOOST_TEST(stored.stride() == computed.stride());
+  BOOST_TEST(stored.chunk_alignment() == computed.chunk_alignment());
+  BOOST_TEST(stored.coloured() == computed.coloured());
+  BOOST_TEST(stored.run_shift() == computed.run_shift());
+}
+BOOST_AUTO_TEST_CASE(have_their_layout_stored_as_it_is_computed) {
+  for_each_layout([](const dynamic_size& size) {
+    check_stored<plain_shape>(size);
+    check_stored<framed_shape>(size);
+    check_stored<kept_shape>(size);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(have_the_shape_that_reuse_and_checking_ask_for) {
