@@ -195,7 +195,7 @@ class unsynchronized_pool_resource : public pool_resource<no_locking> {
  public:
   using pool_resource::pool_resource;
 };
-class synchronized_pool_resource : public pool_resource<mutex_locking<thread_aware_mutex>> {
+class synchronized_pool_resource : public pool_resource<shared_locking> {
  public:
   using pool_resource::pool_resource;
 };

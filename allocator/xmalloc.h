@@ -32,8 +32,8 @@ namespace tarn {
 /// malloc's functions over the static pools of a tag. xmalloc is one of these; another tag makes another that has nothing to do
 /// with it. None of the functions throws. Where one returns null, errno says why: ENOMEM, or EINVAL for an alignment that is
 /// none.
-/// \tparam Policies  as for size_class_pool; mutex_locking<thread_aware_mutex> and counting_statistics unless others
-///                   are named
+/// \tparam Policies  as for size_class_pool; shared_locking (mutex_locking<thread_aware_mutex> over a bounded store) and
+///                   counting_statistics unless others are named
 template <class Tag, class... Policies>
 class xallocator {
   // A size class gets its memory in granules, whose first line says whose they are: few, where memory is an array.
@@ -42,7 +42,7 @@ class xallocator {
   template <class... Ps>
   using static_pools = detail::static_classes<Tag, granule, Ps...>;
   using pools =
-      typename detail::policy_list<Policies...>::template with_default<axis::locking, mutex_locking<thread_aware_mutex>>::
+      typename detail::policy_list<Policies...>::template with_default<axis::locking, detail::default_sharing<Policies...>>::
           template with_default<axis::statistics, counting_statistics>::template into<static_pools>;
   using classes = typename pools::body::classes;
 

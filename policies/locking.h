@@ -48,7 +48,11 @@ concept locking_members =
       state.growth_guard();
     } && as_promised<P::traits.can_try, requires(const typename P::template state<Traits>& state) {
       static_cast<bool>(state.try_growth_guard());
-    }> && as_promised<P::traits.has_owner, requires { P::owner(); }>;
+    }> && as_promised<P::traits.can_forget, requires(typename P::template state<Traits>& state) {
+      { state.forget_if_alone() } noexcept -> std::same_as<bool>;
+    }> && as_promised<P::traits.has_owner, requires { P::owner(); }> && as_promised<P::traits.has_tally, requires {
+      typename P::tally;
+    }>;
 }  // namespace detail
 
 /// Everything that the pool uses of a locking policy besides its traits.
@@ -68,16 +72,20 @@ concept locking_members =
 ///   shortage(pool, fresh)         bytes that the machinery needs to adopt a list of fresh chunks or, if null, to continue; 0:
 ///                                 none. Called with the growth guard held, until it is 0 or the store refuses
 ///   supply(pool, memory)          that many bytes from the pool's store, valid until drop_all(); null: the store refused
-///   expect(n)                     n blocks were reserved: shortage() then returns what the calling thread will need to use
-/// them
+///   expect(n)                     n blocks were reserved: shortage() then returns what the calling thread will need for
+///                                 them
 ///   starves()                     whether a slow operation left the machinery with a shortage
 ///   adopt(pool, chunk)            under the core guard: calls chunks.adopt(chunk, list), and records what the machinery must
-/// know
-///                                 about a chunk. Not called if the blocks are an array in the pool and no axis has a column
+///                                 know about a chunk. Not called if the blocks are an array in the pool and no axis has a
+///                                 column
+///   forget_if_alone()             optional: what was supplied goes, if no other thread has a part of it. Called under the core
+///                                 guard when no chunk is left. Returns whether it went
 ///   drop_all()                    every chunk goes, with what was supplied; no other thread uses the pool
 ///   end()                         nothing outside the pool may refer to the machinery any more: the pool ends, or is as new
 /// Optional members:
 ///   implies                       the reuse policy that is its default
+///   tally                         counts blocks for a statistics policy: add(n), subtract(n), settle(), in_use(), peak(),
+///                                 allocations(). Without it a few cells do
 template <class P>
 concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_traits> && requires {
   typename detail::template_name<P::template cell>;

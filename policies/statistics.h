@@ -27,16 +27,14 @@ concept statistics_members = requires(typename P::template state<Traits>& state,
 }  // namespace detail
 
 /// Everything that the pool uses of a statistics policy besides its traits.
-/// The machinery is `state<Traits>`, made from the policy. Its counters are cells of the locking policy, so that they are
-/// atomic if
-/// hooks run outside every lock.
+/// The machinery is `state<Traits>`, made from the policy. Its counters are cells of the locking policy, atomic if hooks run
+/// outside every lock; those of blocks are Traits::tally.
 ///   on_allocate(blocks), on_deallocate(blocks)    called under the hit guard; for a sampled block, under the core guard
 ///   on_chunk(bytes), off_chunk(bytes)             a chunk was added or removed; called under the core guard. If the blocks
 ///                                                 are an array in the pool, only if the policy counts
 /// Optional members:
 ///   on_release()                                  all blocks are released, including those in use; called under the core
-/// guard,
-///                                                 before the chunks go
+///                                                 guard, before the chunks go
 template <class P>
 concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, statistics_traits> && requires {
   typename detail::template_name<P::template state>;

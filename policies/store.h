@@ -43,7 +43,10 @@ concept store_members =
                   { source.room(n) } noexcept -> std::same_as<std::size_t>;
                 }> &&
     (!P::traits.in_place || store_with_array<P, Traits>) &&  // a store over another may inherit an array that it doesn't use
-    as_promised<P::traits.has_end, requires(typename P::template source<Traits>& source) {
+    as_promised<P::traits.own_apart, requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
+      { source.acquire_own(n, n) } noexcept -> std::same_as<memory>;
+      { source.release_own(region, n) } noexcept -> std::same_as<void>;
+    }> && as_promised<P::traits.has_end, requires(typename P::template source<Traits>& source) {
       { source.end() } noexcept -> std::same_as<void>;
     }> && as_promised<P::traits.reports_pages, requires(const typename P::template source<Traits>& source) {
       source.report();
@@ -57,6 +60,8 @@ concept store_members =
 ///                               the pool that it serves
 ///   release(region, alignment)  takes back a region exactly as it was given
 ///   array<Traits>               if it is in place: the region alone, with start() and end()
+///   acquire_own(), release_own()
+///                               optional: the same for what the pool needs besides its chunks, such as a thread's magazines
 ///   end()                       optional: called when the pool ends, after all regions were given back
 template <class P>
 concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits> && requires {

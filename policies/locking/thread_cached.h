@@ -12,6 +12,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/shared_cell.h"
 #include "tarn/policies/locking/detail/magazine_calls.h"
+#include "tarn/policies/locking/detail/thread_tally.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/traits.h"
 
@@ -40,9 +41,11 @@ struct thread_cached {
                   "tarn: [L3] thread_cached was given numbers that it has no slots or magazines for; take 16, 64 or 256 "
                   "threads, and 14, 30, 62, 126, 254 or 510 blocks");
   };
-  static constexpr locking_traits traits{.keeps_memory = true, .keeps_blocks = true, .can_try = true};
+  static constexpr locking_traits traits{
+      .keeps_memory = true, .can_forget = true, .keeps_blocks = true, .can_try = true, .has_tally = true};
   template <class T>
   using cell = detail::shared_cell<T>;
+  using tally = detail::thread_tally<detail::process_threads, unsigned{Threads}>;
   template <class Traits>
   using per_chunk = detail::no_column<axis>;
   template <class Traits>

@@ -1,5 +1,5 @@
 // decides    blocks in use, their peak, allocations, chunks and their bytes are counted
-// costs      five counters in the pool; a pair of calls takes about 2.5 times as long
+// costs      five counters in the pool; a pair of calls takes about 2.5 times as long, under thread_cached 1.2 ns longer
 // conflicts  none
 // use when   a pool must be sized, monitored or accounted for
 #ifndef TARN_POLICIES_STATISTICS_COUNTING_STATISTICS_H_
@@ -7,7 +7,6 @@
 
 #include <cstddef>
 
-#include "tarn/policies/detail/shared_cell.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/statistics/traits.h"
 
@@ -35,12 +34,8 @@ struct counting_statistics {
     static constexpr bool counts = true;
     constexpr explicit state(const counting_statistics&) noexcept {}
 
-    TARN_STEP constexpr void on_allocate(std::size_t blocks) noexcept {
-      allocations_ += blocks;
-      in_use_ += blocks;
-      detail::raise(peak_, static_cast<std::size_t>(in_use_));
-    }
-    TARN_STEP constexpr void on_deallocate(std::size_t blocks) noexcept { in_use_ -= blocks; }
+    TARN_STEP constexpr void on_allocate(std::size_t blocks) noexcept { blocks_.add(blocks); }
+    TARN_STEP constexpr void on_deallocate(std::size_t blocks) noexcept { blocks_.subtract(blocks); }
     constexpr void on_chunk(std::size_t bytes) noexcept {
       chunks_ += 1;
       bytes_ += bytes;
@@ -49,14 +44,14 @@ struct counting_statistics {
       chunks_ -= 1;
       bytes_ -= bytes;
     }
-    constexpr void on_release() noexcept { in_use_ = 0; }
+    constexpr void on_release() noexcept { blocks_.settle(); }
 
-    constexpr pool_counts read() const noexcept { return {in_use_, peak_, allocations_, chunks_, bytes_}; }
+    constexpr pool_counts read() const noexcept {
+      return {blocks_.in_use(), blocks_.peak(), blocks_.allocations(), chunks_, bytes_};
+    }
 
    private:
-    cell<std::size_t> in_use_ = 0;
-    cell<std::size_t> peak_ = 0;
-    cell<std::size_t> allocations_ = 0;
+    typename Traits::tally blocks_;
     cell<std::size_t> chunks_ = 0;
     cell<std::size_t> bytes_ = 0;
   };

@@ -16,12 +16,14 @@ struct store_traits {
                                    // record and no store
   bool zeroed = false;             // its regions are all zero
   bool reports_pages = false;      // report(): the page_report of its pages
+  bool own_apart = false;          // acquire_own() and release_own(): memory that a pool needs for itself isn't like its chunks
   bool has_end = false;            // end(): called when the pool ends, after all regions were given back
 
-  /// What a store over this one declares: the same, except that each region goes through that store.
+  /// What a store over this one declares: the same, except that each region goes through that store, by acquire().
   constexpr store_traits wrapped() const noexcept {
     store_traits all = *this;
     all.in_place = false;
+    all.own_apart = false;
     return all;
   }
 };

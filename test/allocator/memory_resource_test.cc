@@ -33,6 +33,10 @@ using more_resources =
     std::tuple<tarn::pmr::unsynchronized_pool_resource, tarn::pmr::synchronized_pool_resource,
                pool_resource<listed_classes<24, 40, 104, 1000>>, pool_resource<geometric_classes<64, 1024>, lifo_reuse<>>>;
 
+/// Whether the threads keep blocks in magazines, for which memory comes from upstream, too.
+template <class Resource>
+constexpr bool keeps_magazines = std::is_base_of_v<tarn::pmr::synchronized_pool_resource, Resource>;
+
 constexpr std::size_t huge = static_cast<std::size_t>(-1);
 constexpr std::size_t record_bytes =
     512;  // more than what the library keeps beside the blocks of a chunk, or beside a large block
@@ -161,14 +165,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_overview_an_exhausted_pool_takes_one_
   Resource resource(&upstream);
   tenant tenant(resource);
   tenant.take(64, 8);
-  BOOST_TEST(upstream.regions() <= 2u);  // a chunk, and perhaps what the pool itself needs
-  std::vector<std::size_t> chunks;
+  BOOST_TEST(upstream.regions() <= 3u);  // a chunk, and what the pool itself needs: its place, and room for magazines
+  const auto capacity = [&resource] {
+    std::size_t blocks = 0;
+    resource.blocks().each_pool([&](std::size_t, auto& pool) { blocks += pool.capacity(); });
+    return blocks;
+  };
+  std::vector<std::size_t> chunks;  // in blocks
   for (int i = 0; i < 20'000; ++i) {
     const std::size_t regions = upstream.regions();
-    const std::size_t bytes = upstream.bytes();
+    const std::size_t blocks = capacity();
     tenant.take(64, 8);
-    REQUIRE(upstream.regions() - regions <= 1);
-    if (upstream.regions() != regions) chunks.push_back(upstream.bytes() - bytes);
+    REQUIRE(upstream.regions() - regions <= 1 + std::size_t{keeps_magazines<Resource>});
+    if (capacity() != blocks) chunks.push_back(capacity() - blocks);
   }
   BOOST_TEST(chunks.size() >= 6u);
   for (std::size_t i = 1; i < chunks.size(); ++i)
@@ -472,7 +481,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_throws_what_upstream_
       CHECK(thrown_by_allocate(resource, bytes) == upstream.thrown);
     }
   }
-  upstream.good_calls = 2;  // a pool and its first chunk, of two blocks
+  upstream.good_calls = 2 + int{keeps_magazines<Resource>};  // a pool and its first chunk, of two blocks
   CHECK(thrown_by_allocate(resource, 8) == 0 && thrown_by_allocate(resource, 8) == 0);
   CHECK(thrown_by_allocate(resource, 8) == upstream.thrown);
 }
@@ -527,8 +536,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_survives_the_failure_
         injected = upstream.failures() != 0;
         points += injected;
         CHECK(thrown <= upstream.failures());
-        CHECK((thrown != 0) == injected);
-        if (mode == failing::once && injected) CHECK(thrown == 1);
+        // It can do without magazines. Whatever else fails is told.
+        CHECK((thrown == 0 || injected));
+        if (!keeps_magazines<Resource>) CHECK((thrown != 0) == injected);
+        if (!keeps_magazines<Resource> && mode == failing::once && injected) CHECK(thrown == 1);
 
         upstream.fail(1, failing::never);
         CHECK(ask_for_all_kinds(tenant) == 0);  // the next calls work
@@ -565,10 +576,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_deallocate_returns_the_memory_
   Resource resource(&upstream);
   tenant tenant(resource);
   std::size_t calls = 0;
+  const int settled = keeps_magazines<Resource> ? 10 : 0;  // until then magazines grow with use
   for (int round = 0; round < 50; ++round) {
     for (std::size_t i = 0; i < 1000; ++i) tenant.take(8 + i % 90, 8);
     tenant.give_all();
-    if (round == 0) calls = upstream.calls();
+    if (round == settled) calls = upstream.calls();
   }
   BOOST_TEST(upstream.calls() == calls);  // what was freed serves again
 }

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_blocks_change_hands) {
 BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_that_come_and_go_leave_no_memory_behind) {
   upstream upstream;
   resource_type resource(&upstream);
-  std::size_t after_the_first = 0;
+  std::size_t after_some = 0;
   for (int round = 0; round < 200; ++round) {
     std::vector<parcel> outlive;  // blocks in use when their thread ends: libstdc++ 12 never uses them again
     in_threads(1, [&](std::size_t t) {
@@ -159,10 +159,12 @@ BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_that_come_and_go
       for (const parcel& p : parcels) CHECK(unpack(resource, p));
     });
     for (const parcel& p : outlive) CHECK(unpack(resource, p));
-    if (round == 0) after_the_first = upstream.bytes();
-    REQUIRE(upstream.bytes() == after_the_first);
+    // Until then magazines grow with use.
+    if (round == 50) after_some = upstream.bytes();
+    if (round > 50) REQUIRE(upstream.bytes() == after_some);
   }
-  BOOST_TEST(after_the_first > 0u);
+  BOOST_TEST(after_some > 0u);
+  BOOST_TEST(after_some < 200'000u);  // a thread uses 32 KB
   BOOST_TEST(resource.trim() > 0u);  // nobody's blocks are left in anybody's cache
   BOOST_TEST(upstream.bytes() <= 13 * 4096u);  // the pools themselves
 }

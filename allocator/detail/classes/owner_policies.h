@@ -20,7 +20,7 @@ template <class Owner>
 class store_of_owner {
  public:
   using axis = tarn::axis::store;
-  static constexpr store_traits traits{};
+  static constexpr store_traits traits{.own_apart = true};
 
   constexpr store_of_owner() noexcept : owner_(nullptr), index_(0) {}
   constexpr store_of_owner(Owner* owner, std::size_t index) noexcept : owner_(owner), index_(index) {}
@@ -34,6 +34,10 @@ class store_of_owner {
       return store_.owner_->acquire(bytes, alignment, store_.index_);
     }
     void release(memory region, std::size_t alignment) noexcept { store_.owner_->release(region, alignment); }
+    memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept {
+      return store_.owner_->acquire_own(bytes, alignment);
+    }
+    void release_own(memory region, std::size_t alignment) noexcept { store_.owner_->release_own(region, alignment); }
 
    private:
     store_of_owner store_;

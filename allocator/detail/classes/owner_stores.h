@@ -131,6 +131,9 @@ class owner_stores {
   memory acquire(std::size_t bytes, std::size_t alignment, std::size_t = 0) noexcept {
     return at_store([&] { return source_.acquire(size(bytes), aligned(alignment)); });
   }
+  /// For what a class needs besides its chunks.
+  memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept { return acquire(bytes, alignment); }
+  void release_own(memory region, std::size_t alignment) noexcept { release(owned{region}, alignment); }
   /// From the store or, if that refuses, from the second.
   owned acquire_any(std::size_t bytes, std::size_t alignment) noexcept {
     return at_store([&]() -> owned {

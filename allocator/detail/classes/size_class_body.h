@@ -134,8 +134,9 @@ class size_class_body {
     requires(Locking::traits.may_return_chunks)
   {
     std::size_t bytes = 0;
+    const std::size_t own = chunks_.own_bytes();
     each_pool([&](std::size_t, Pool& p) { bytes += p.trim(); });
-    return Chunks::tagged ? chunks_.trim() : bytes;
+    return Chunks::tagged ? own - smaller(own, chunks_.own_bytes()) + chunks_.trim() : bytes;
   }
 
   /// Calls visit(class, pool) for each class that has a pool.
@@ -176,7 +177,7 @@ class size_class_body {
     return bytes;
   }
 
-  member* ready(std::size_t bytes, std::size_t alignment) const noexcept {
+  TARN_STEP member* ready(std::size_t bytes, std::size_t alignment) const noexcept {
     const std::size_t i = lookup::at_once(bytes, alignment);
     return i == none ? nullptr : members_[i].load(memory_order_acquire);
   }

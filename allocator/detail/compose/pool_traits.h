@@ -8,6 +8,7 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/cell_tally.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/memory_tools.h"
@@ -64,6 +65,7 @@ struct pool_traits {
   using pool = pool_state<pool_traits>;
   template <class T>
   using cell = typename Locking::template cell<T>;
+  using tally = typename tally_of<Locking, Locking::traits.has_tally>::type;
 
   static constexpr std::size_t max_chunks =
       add(Store::traits.bounded ? 1 : Growth::traits.max_chunks, Exhaustion::traits.extra_chunks);

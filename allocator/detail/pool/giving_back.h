@@ -58,6 +58,21 @@ std::size_t return_empty(State& s) noexcept {
     return return_chunks(s, [](State& its) { return unlink_empty(its); });
   }
 }
+/// Gives back what the pool keeps for itself, if it has no chunk any more and no other thread a part of that. Called after
+/// return_empty(). Returns how many bytes.
+template <class State>
+std::size_t return_own_if_empty(State& s) noexcept {
+  if constexpr (State::traits::locking::traits.can_forget) {
+    {
+      [[maybe_unused]] const auto guard = s.locking.core_guard();
+      if (s.chunks.capacity() != 0 || !s.locking.forget_if_alone()) return 0;
+      s.chunks.forget();
+    }
+    return s.supply.drop_own();
+  } else {
+    return 0;
+  }
+}
 /// Gives back every chunk, including those with blocks in use, and the memory that the pool kept for itself.
 template <class State>
 void return_all(State& s) noexcept {
@@ -120,7 +135,8 @@ trimmed trim_if_idle(State& s) noexcept {
     if (!growing) return {0, true};
     if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
     s.locking.drain(s);
-    return {return_empty(s)};
+    const std::size_t of_chunks = return_empty(s);
+    return {of_chunks + return_own_if_empty(s)};
   }
 }
 /// Whether other pools may ask this one: it can be trimmed without waiting.

@@ -13,13 +13,27 @@
 
 namespace tarn::detail {
 
+/// Calls a store for it.
+template <class Source, bool Apart>
+struct store_of_metadata {
+  Source& source;
+  memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+    if constexpr (Apart) return source.acquire_own(bytes, alignment);
+    else return source.acquire(bytes, alignment);
+  }
+  void release(memory region, std::size_t alignment) noexcept {
+    if constexpr (Apart) source.release_own(region, alignment);
+    else source.release(region, alignment);
+  }
+};
+
 /// A list of regions, linked through a record in front of each.
 class metadata_memory {
  public:
   /// At least `bytes`, aligned to a cache line. Null: the store refuses, or what it gives isn't sound(region, alignment).
   /// `second`: the store is the second of two. A Call is held while a store is called, and while nothing here changes.
   template <class Call, class Source, class Sound>
-  memory fetch(Source& from, std::size_t bytes, Sound sound, bool second = false) noexcept {
+  memory fetch(Source from, std::size_t bytes, Sound sound, bool second = false) noexcept {
     if (bytes > size_limit - cache_line) return {};
     memory all;
     {
@@ -35,16 +49,19 @@ class metadata_memory {
     while (r != nullptr && !overlap(r->region, region)) r = r->next;
     return r != nullptr;
   }
-  /// Gives all of it back to where it came from.
+  /// Gives all of it back to where it came from. Returns how many bytes.
   template <class Call, class Source, class Second>
-  void drop(Source& to, Second& second) noexcept {
+  std::size_t drop(Source to, Second second) noexcept {
+    std::size_t bytes = 0;
     while (first_ != nullptr) {
       const record last = *first_;  // the record lies in the region
       first_ = last.next;
+      bytes += last.region.bytes;
       [[maybe_unused]] const Call call;
       if (last.second) second.release(last.region, cache_line);
       else to.release(last.region, cache_line);
     }
+    return bytes;
   }
 
  private:
@@ -61,12 +78,14 @@ class metadata_memory {
 /// For a pool that needs none.
 struct no_metadata_memory {
   template <class Call, class Source, class Sound>
-  TARN_STEP static memory fetch(Source&, std::size_t, Sound, bool = false) noexcept {
+  TARN_STEP static memory fetch(Source, std::size_t, Sound, bool = false) noexcept {
     return {};
   }
   static constexpr bool overlaps(memory) noexcept { return false; }
   template <class Call, class Source, class Second>
-  TARN_STEP static void drop(Source&, Second&) noexcept {}
+  TARN_STEP static std::size_t drop(Source, Second) noexcept {
+    return 0;
+  }
 };
 
 }  // namespace tarn::detail

@@ -150,7 +150,9 @@ struct slow_path {
       [[maybe_unused]] const auto calling = call_guard(s);
       s.locking.drain(s);
       const auto growing = growth_guard(s);
-      return is_held(growing) ? return_empty(s) : 0;
+      if (!is_held(growing)) return std::size_t{0};
+      const std::size_t of_chunks = return_empty(s);
+      return of_chunks + return_own_if_empty(s);
     }();
     tell_of_leaving(s);
     return bytes;

@@ -92,11 +92,9 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   /// The caller's blocks, the depot's, and those of threads that have ended. Other threads are asked for theirs.
   template <class Pool>
   void drain(Pool& pool) noexcept {
-    const thread_record& me = Process::self();
     [[maybe_unused]] const auto lock = core_guard();
-    slot* own = nullptr;
-    if (me.domain != nullptr && me.domain == domain_.load(memory_order_relaxed))
-      if ((own = slots_.find(me.id)) != nullptr) empty(pool, *own);
+    slot* const own = own_slot();
+    if (own != nullptr) empty(pool, *own);
     while (unload_full(pool)) {}
     scavenge(pool);
     ask_for_blocks(own);
@@ -104,13 +102,21 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   template <class Pool>
   void drain_all(Pool& pool) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
-    slots_.each([&](unsigned, slot& s) { empty(pool, s); });
+    slots_.each([&](unsigned, slot& its) { empty(pool, its); });
     while (unload_full(pool)) {}
   }
   void drop_all() noexcept {
     slots_.forget();
     depot_ = {};
     starves_.store(false, memory_order_relaxed);
+  }
+  bool forget_if_alone() noexcept {
+    slot* const own = own_slot();
+    if (!slots_.no_other_than(own)) return false;
+    if (own != nullptr) own->renew();  // no other: its thread may be looking at it
+    depot_ = {};
+    starves_.store(false, memory_order_relaxed);
+    return true;
   }
   void end() noexcept { guards_.end(); }
 
@@ -140,6 +146,11 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   }
 
  private:
+  /// The caller's slot, or null.
+  slot* own_slot() noexcept {
+    const thread_record& me = Process::self();
+    return me.domain != nullptr && me.domain == domain_.load(memory_order_relaxed) ? slots_.find(me.id) : nullptr;
+  }
   /// Without a slot, or without room in it.
   template <class Pool>
   status push_locked(Pool& pool, void* block) noexcept {
@@ -157,8 +168,8 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   /// Nobody can take blocks from a slot whose thread lives. But in the word that tells a hit whose slot it is this writes
   /// something else, so that the thread's next call here is a slow one, which flushes. Called under the core guard.
   void ask_for_blocks(const slot* own) noexcept {
-    slots_.each([&](unsigned, slot& s) {
-      if (&s != own && s.domain.load(memory_order_relaxed) != nullptr) s.domain.store(this, memory_order_relaxed);
+    slots_.each([&](unsigned, slot& its) {
+      if (&its != own && its.domain.load(memory_order_relaxed) != nullptr) its.domain.store(this, memory_order_relaxed);
     });
   }
 

@@ -205,15 +205,15 @@ class magazine_exchange {
     ids& numbers = Process::ids();
     if (domain_.load(memory_order_relaxed) != &numbers) return false;  // the numbers of a library that may be gone
     bool found = false;
-    slots_.each([&](unsigned id, slot& s) {
-      if (s.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
-      if (!s.is_changing.load(memory_order_relaxed)) {  // else a fork stopped its thread there, and its blocks are lost
-        found |= s.top != s.bottom || s.spare_is_full;
-        empty(pool, s);
-        if (s.is_used()) depot_.give_empty(s.current);
-        if (s.spare != nullptr) depot_.give_empty(s.spare);
+    slots_.each([&](unsigned id, slot& its) {
+      if (its.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
+      if (!its.is_changing.load(memory_order_relaxed)) {  // else a fork stopped its thread there, and its blocks are lost
+        found |= its.top != its.bottom || its.spare_is_full;
+        empty(pool, its);
+        if (its.is_used()) depot_.give_empty(its.current);
+        if (its.spare != nullptr) depot_.give_empty(its.spare);
       }
-      s.renew();
+      its.renew();
       numbers.give_back(id);
     });
     return found;

@@ -118,9 +118,19 @@ class thread_slots {
         for (unsigned i = 0; i != group; ++i) visit(Threads + g * group + i, slots[i]);
   }
 
+  /// Whether no other slot has a thread. One of a further thread may, as soon as its group exists. Called under the core guard,
+  /// under which a thread comes to its slot.
+  bool no_other_than(const slot* one) const noexcept {
+    for (const slot& s : slots_)
+      if (&s != one && s.domain.load(memory_order_relaxed) != nullptr) return false;
+    for (const auto& g : far_)
+      if (g.load(memory_order_relaxed) != nullptr) return false;
+    return true;
+  }
+
   /// Makes all slots as new; the memory of groups goes back.
   void forget() noexcept {
-    each([](unsigned, slot& s) { s.renew(); });
+    each([](unsigned, slot& its) { its.renew(); });
     for (auto& g : far_) g.store(nullptr, memory_order_relaxed);
   }
 

@@ -164,6 +164,56 @@ BOOST_AUTO_TEST_CASE(a_thread_that_was_asked_and_ends_leaves_its_blocks_to_other
   BOOST_TEST(pool.capacity() == 0u);
 }
 
+using own = pool<static_size<64>, thread_cached<>, resource_store>;
+
+BOOST_AUTO_TEST_CASE(trim_gives_the_magazines_memory_back_where_nobody_has_any) {
+  test::upstream upstream;
+  own pool{resource_store{&upstream}};
+  std::vector<void*> blocks(2000);
+  for (int round = 0; round != 3; ++round) {
+    for (void*& b : blocks) b = pool.allocate();
+    std::thread([&] {
+      for (void* const b : blocks) pool.deallocate(b);
+    }).join();
+    const std::size_t held = upstream.bytes();
+    BOOST_TEST(pool.trim() == held);
+    BOOST_TEST(upstream.bytes() == 0u);
+    BOOST_TEST(pool.trim() == 0u);
+  }
+  blocks[0] = pool.allocate();
+  BOOST_TEST(pool.trim() == 0u);  // a block in use keeps all
+  pool.deallocate(blocks[0]);
+}
+BOOST_AUTO_TEST_CASE(trim_leaves_the_magazines_memory_where_another_thread_has_some) {
+  for (const std::size_t threads : {1u, 20u}) {  // 20: the pool has no room for the slots of all
+    test::upstream upstream;
+    own pool{resource_store{&upstream}};
+    std::barrier step(static_cast<std::ptrdiff_t>(threads) + 1);
+    std::vector<std::jthread> others;
+    for (std::size_t i = 0; i != threads; ++i)
+      others.emplace_back([&] {
+        pool.deallocate(pool.allocate());
+        step.arrive_and_wait();
+        step.arrive_and_wait();
+        pool.deallocate(pool.allocate());
+        step.arrive_and_wait();
+        step.arrive_and_wait();
+      });
+    step.arrive_and_wait();
+    pool.trim();
+    BOOST_TEST(upstream.bytes() > 0u);
+    step.arrive_and_wait();
+    step.arrive_and_wait();
+    pool.trim();
+    BOOST_TEST(upstream.bytes() > 0u);
+    step.arrive_and_wait();
+    others.clear();
+    pool.trim();
+    pool.release();
+    BOOST_TEST(upstream.bytes() == 0u);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_thread_that_was_asked_takes_few_blocks_again) {
   small pool;
   pool.reserve(6400);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -156,6 +157,91 @@ void count_threads(called_from = {}) {
 BOOST_AUTO_TEST_CASE(threads_are_counted_without_a_lock) {
   count_threads<thread_cached<>>();
   count_threads<lock_free>();
+}
+
+/// With `threads` at once: each waits for the others before it ends.
+template <class F>
+void at_once(std::size_t threads, F each) {
+  std::barrier together(static_cast<std::ptrdiff_t>(threads));
+  std::vector<std::jthread> all;
+  for (std::size_t who = 0; who != threads; ++who)
+    all.emplace_back([&, who] { each(who, [&] { together.arrive_and_wait(); }); });
+}
+
+BOOST_AUTO_TEST_CASE(threads_with_lines_of_their_own_lose_no_count) {
+  for (const std::size_t threads : {2u, 15u, 40u}) {  // 15 have a line; 40 hadn't room
+    pool<static_size<64>, thread_cached<>, counting_statistics> pool;
+    std::vector<std::vector<void*>> blocks(threads);
+    at_once(threads, [&](std::size_t who, auto wait) {
+      for (int i = 0; i != 1000; ++i) pool.deallocate(pool.allocate());
+      for (int i = 0; i != 500; ++i) blocks[who].push_back(pool.allocate());
+      wait();
+      for (void* const block : blocks[(who + 1) % threads]) pool.deallocate(block);  // another's
+      wait();
+    });
+    const pool_counts counts = pool.statistics();
+    BOOST_TEST(counts.in_use == 0u);
+    BOOST_TEST(counts.allocations == threads * 1500);
+    BOOST_TEST(counts.peak <= threads * 501);
+    BOOST_TEST(counts.peak >= threads * 500 - threads * 501 / 2, counts.peak << " with " << threads);
+  }
+}
+BOOST_AUTO_TEST_CASE(a_peak_that_was_told_stays) {
+  pool<static_size<64>, thread_cached<>, counting_statistics> pool;
+  std::vector<void*> blocks;
+  const auto take = [&](int n) {
+    for (int i = 0; i != n; ++i) blocks.push_back(pool.allocate());
+  };
+  take(10);
+  EXPECT(10, 10, 10);
+  std::thread([&] { take(33); }).join();
+  EXPECT(43, 43, 43);
+  for (void* const block : blocks) pool.deallocate(block);
+  EXPECT(0, 43, 43);
+  blocks.clear();
+  std::thread([&] { take(20); }).join();  // it has the number of the one that ended
+  EXPECT(20, 43, 63);
+  pool.release();
+  EXPECT(0, 43, 63);
+}
+BOOST_AUTO_TEST_CASE(a_consumer_s_frees_are_no_peak_of_the_producer) {
+  pool<static_size<64>, thread_cached<>, counting_statistics> pool;
+  std::vector<void*> box;
+  at_once(2, [&](std::size_t who, auto wait) {
+    for (int round = 0; round != 300; ++round) {
+      if (who == 0)
+        while (box.size() != 100) box.push_back(pool.allocate());
+      wait();
+      if (who == 1) {
+        for (void* const block : box) pool.deallocate(block);
+        box.clear();
+      }
+      wait();
+    }
+  });
+  const pool_counts counts = pool.statistics();
+  BOOST_TEST(counts.in_use == 0u);
+  BOOST_TEST(counts.allocations == 30'000u);
+  BOOST_TEST(counts.peak <= 100u);
+  BOOST_TEST(counts.peak >= 36u);  // a look after 64 blocks
+}
+BOOST_AUTO_TEST_CASE(one_thread_with_a_line_of_its_own_counts_exactly) {
+  pool<static_size<32>, counting_statistics, thread_cached<>> pool;
+  std::mt19937_64 random(5);
+  std::vector<void*> live;
+  std::size_t peak = 0, allocations = 0;
+  for (int i = 0; i != 20'000; ++i) {
+    if (live.empty() || random() % 100 < 52) {
+      live.push_back(pool.allocate());
+      ++allocations;
+      peak = std::max(peak, live.size());
+    } else {
+      pool.deallocate(live.back());
+      live.pop_back();
+    }
+    if (i % 97 == 0) EXPECT(live.size(), peak, allocations);
+  }
+  EXPECT(live.size(), peak, allocations);
 }
 
 BOOST_AUTO_TEST_CASE(blocks_in_use_agree_with_a_walk) {
