@@ -52,7 +52,6 @@ class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
   owned acquire_large(std::size_t bytes, std::size_t alignment) noexcept { return this->acquire_any(bytes, alignment); }
   void release_large(owned region, std::size_t alignment) noexcept { this->release(region, alignment); }
 
-  static constexpr std::size_t own_bytes() noexcept { return 0; }
   std::size_t trim() noexcept { return 0; }
   static void be_left_alone() noexcept {}
 };
@@ -126,16 +125,9 @@ class tagged_chunks {
   }
 
   /// No granule, which a class would fill with a magazine or two.
-  memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept {
-    const memory got = stores_.acquire(bytes, alignment);
-    own_bytes_.fetch_add(got.bytes, memory_order_relaxed);
-    return got;
-  }
-  void release_own(memory region, std::size_t alignment) noexcept {
-    own_bytes_.fetch_sub(region.bytes, memory_order_relaxed);
-    stores_.release(region, alignment);
-  }
-  std::size_t own_bytes() const noexcept { return own_bytes_.load(memory_order_relaxed); }
+  memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept { return stores_.acquire_own(bytes, alignment); }
+  void release_own(memory region, std::size_t alignment) noexcept { stores_.release_own(region, alignment); }
+  std::size_t own_bytes() const noexcept { return stores_.own_bytes(); }
 
   owned acquire_large(std::size_t bytes, std::size_t alignment) noexcept {
     if constexpr (!serves_large) return {};
@@ -186,7 +178,6 @@ class tagged_chunks {
   stores stores_;
   typename body_without_end<granules>::type granules_;
   bool belongs_ = false;
-  atomic_word<std::size_t> own_bytes_ = 0;  // that the classes' pools keep for themselves
   atomic_word<std::size_t> phase_ = 0;  // where granules start, modulo their size
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<tag, Locking>, no_map> used_;
 };

@@ -132,8 +132,16 @@ class owner_stores {
     return at_store([&] { return source_.acquire(size(bytes), aligned(alignment)); });
   }
   /// For what a class needs besides its chunks.
-  memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept { return acquire(bytes, alignment); }
-  void release_own(memory region, std::size_t alignment) noexcept { release(owned{region}, alignment); }
+  memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept {
+    const memory got = acquire(bytes, alignment);
+    own_bytes_.fetch_add(got.bytes, memory_order_relaxed);
+    return got;
+  }
+  void release_own(memory region, std::size_t alignment) noexcept {
+    own_bytes_.fetch_sub(region.bytes, memory_order_relaxed);
+    release(owned{region}, alignment);
+  }
+  std::size_t own_bytes() const noexcept { return own_bytes_.load(memory_order_relaxed); }
   /// From the store or, if that refuses, from the second.
   owned acquire_any(std::size_t bytes, std::size_t alignment) noexcept {
     return at_store([&]() -> owned {
@@ -211,6 +219,7 @@ class owner_stores {
   TARN_NO_UNIQUE_ADDRESS typename second_store_of<Exhaustion>::type second_;
   TARN_NO_UNIQUE_ADDRESS owner_store_mutex<Locking> mutex_;
   regions_to_return returned_;
+  atomic_word<std::size_t> own_bytes_ = 0;
 };
 
 }  // namespace tarn::detail

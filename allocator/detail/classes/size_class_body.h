@@ -129,14 +129,14 @@ class size_class_body {
     ended_ = true;
     if constexpr (checks) keep_stores(this);  // so that a later call finds that it has ended
   }
-  /// Gives the wholly free chunks of every class back to the store. Returns how many bytes.
+  /// Gives the wholly free chunks of every class back to the store, and what a class without any keeps. Returns all bytes.
   std::size_t trim() noexcept
     requires(Locking::traits.may_return_chunks)
   {
     std::size_t bytes = 0;
     const std::size_t own = chunks_.own_bytes();
     each_pool([&](std::size_t, Pool& p) { bytes += p.trim(); });
-    return Chunks::tagged ? own - smaller(own, chunks_.own_bytes()) + chunks_.trim() : bytes;
+    return own - smaller(own, chunks_.own_bytes()) + (Chunks::tagged ? chunks_.trim() : bytes);
   }
 
   /// Calls visit(class, pool) for each class that has a pool.

@@ -58,20 +58,20 @@ std::size_t return_empty(State& s) noexcept {
     return return_chunks(s, [](State& its) { return unlink_empty(its); });
   }
 }
-/// Gives back what the pool keeps for itself, if it has no chunk any more and no other thread a part of that. Called after
-/// return_empty(). Returns how many bytes.
+/// Called by trim(). Gives back the empty chunks and, if none is left and no other thread has a part of it, what the pool keeps
+/// for itself. Returns the bytes of the chunks.
 template <class State>
-std::size_t return_own_if_empty(State& s) noexcept {
+std::size_t return_idle(State& s) noexcept {
+  const std::size_t bytes = return_empty(s);
   if constexpr (State::traits::locking::traits.can_forget) {
     {
       [[maybe_unused]] const auto guard = s.locking.core_guard();
-      if (s.chunks.capacity() != 0 || !s.locking.forget_if_alone()) return 0;
+      if (s.chunks.capacity() != 0 || !s.locking.forget_if_alone()) return bytes;
       s.chunks.forget();
     }
-    return s.supply.drop_own();
-  } else {
-    return 0;
+    s.supply.drop_own();
   }
+  return bytes;
 }
 /// Gives back every chunk, including those with blocks in use, and the memory that the pool kept for itself.
 template <class State>
@@ -129,14 +129,13 @@ trimmed trim_if_idle(State& s) noexcept {
     s.locking.drain(s);
     [[maybe_unused]] const auto growing = growth_guard(s);
     if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
-    return {return_empty(s)};
+    return {return_idle(s)};
   } else {
     const auto growing = try_growth_guard(s);
     if (!growing) return {0, true};
     if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
     s.locking.drain(s);
-    const std::size_t of_chunks = return_empty(s);
-    return {of_chunks + return_own_if_empty(s)};
+    return {return_idle(s)};
   }
 }
 /// Whether other pools may ask this one: it can be trimmed without waiting.

@@ -33,7 +33,7 @@ class metadata_memory {
   /// At least `bytes`, aligned to a cache line. Null: the store refuses, or what it gives isn't sound(region, alignment).
   /// `second`: the store is the second of two. A Call is held while a store is called, and while nothing here changes.
   template <class Call, class Source, class Sound>
-  memory fetch(Source from, std::size_t bytes, Sound sound, bool second = false) noexcept {
+  memory fetch(Source&& from, std::size_t bytes, Sound sound, bool second = false) noexcept {
     if (bytes > size_limit - cache_line) return {};
     memory all;
     {
@@ -49,19 +49,16 @@ class metadata_memory {
     while (r != nullptr && !overlap(r->region, region)) r = r->next;
     return r != nullptr;
   }
-  /// Gives all of it back to where it came from. Returns how many bytes.
+  /// Gives all of it back to where it came from.
   template <class Call, class Source, class Second>
-  std::size_t drop(Source to, Second second) noexcept {
-    std::size_t bytes = 0;
+  void drop(Source&& to, Second&& second) noexcept {
     while (first_ != nullptr) {
       const record last = *first_;  // the record lies in the region
       first_ = last.next;
-      bytes += last.region.bytes;
       [[maybe_unused]] const Call call;
       if (last.second) second.release(last.region, cache_line);
       else to.release(last.region, cache_line);
     }
-    return bytes;
   }
 
  private:
@@ -78,14 +75,12 @@ class metadata_memory {
 /// For a pool that needs none.
 struct no_metadata_memory {
   template <class Call, class Source, class Sound>
-  TARN_STEP static memory fetch(Source, std::size_t, Sound, bool = false) noexcept {
+  TARN_STEP static memory fetch(Source&&, std::size_t, Sound, bool = false) noexcept {
     return {};
   }
   static constexpr bool overlaps(memory) noexcept { return false; }
   template <class Call, class Source, class Second>
-  TARN_STEP static std::size_t drop(Source, Second) noexcept {
-    return 0;
-  }
+  TARN_STEP static void drop(Source&&, Second&&) noexcept {}
 };
 
 }  // namespace tarn::detail

@@ -150,9 +150,7 @@ struct slow_path {
       [[maybe_unused]] const auto calling = call_guard(s);
       s.locking.drain(s);
       const auto growing = growth_guard(s);
-      if (!is_held(growing)) return std::size_t{0};
-      const std::size_t of_chunks = return_empty(s);
-      return of_chunks + return_own_if_empty(s);
+      return is_held(growing) ? return_idle(s) : 0;
     }();
     tell_of_leaving(s);
     return bytes;

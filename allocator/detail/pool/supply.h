@@ -138,7 +138,7 @@ class supply {
     return got;
   }
   bool own_overlaps(memory region) const noexcept { return own_.overlaps(region); }
-  std::size_t drop_own() noexcept { return own_.template drop<call_of_store>(of_source(), of_second()); }
+  void drop_own() noexcept { own_.template drop<call_of_store>(of_source(), of_second()); }
 
   // ---- what else the policies say ------------------------------------------------------------------------------------------
 
