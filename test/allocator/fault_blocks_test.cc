@@ -109,12 +109,17 @@ template <class Resource>
 struct resource_blocks final : blocks_product {
   resource_blocks(origin& from, std::span<const request> r)
       : blocks_product(r),
+        upstream(from.upstream),
         resource(std::pmr::pool_options{.max_blocks_per_chunk = 4, .largest_required_pool_block = 0}, &from.upstream) {}
   ~resource_blocks() override {
     for (const auto& b : all.blocks) resource.deallocate(b.start, b.bytes, b.alignment);
   }
   void* get(std::size_t, std::size_t bytes, std::size_t alignment) override { return resource.allocate(bytes, alignment); }
-  std::size_t kept() override { return pools_in(resource.blocks()); }
+  /// With magazines: perhaps all, since memory for them is got before a chunk is.
+  std::size_t kept() override {
+    return std::is_base_of_v<pmr::synchronized_pool_resource, Resource> ? upstream.regions() : pools_in(resource.blocks());
+  }
+  test::upstream& upstream;
   Resource resource;
 };
 
@@ -132,11 +137,12 @@ struct one_size_resource final : blocks_product {
 
 /// malloc's functions. They have granules of 64 KiB.
 enum class form { plain, aligned, zeroed };
-template <form Form>
+template <form Form, class Locking = mutex_locking<thread_aware_mutex>>
 struct xallocated final : blocks_product {
   using store = static_injecting_store<xallocated>;
-  using x = xallocator<xallocated, store, fixed_growth<1>>;
+  using x = xallocator<xallocated, store, fixed_growth<1>, Locking>;
   explicit xallocated(origin& from, std::span<const request> r) : blocks_product(r) { store::from = &from; }
+  std::size_t kept() override { return Locking::traits.keeps_blocks ? store::from->upstream.regions() : 0; }
   ~xallocated() override {
     for (const auto& b : all.blocks) x::deallocate(b.start);
     x::trim();
@@ -153,10 +159,12 @@ struct xallocated final : blocks_product {
 };
 
 /// A block that gets larger and smaller. Where it can't, it is as it was.
+template <class Locking = mutex_locking<thread_aware_mutex>>
 struct xreallocated final : product {
   using store = static_injecting_store<xreallocated>;
-  using x = xallocator<xreallocated, store, fixed_growth<1>>;
+  using x = xallocator<xreallocated, store, fixed_growth<1>, Locking>;
   explicit xreallocated(origin& from) { store::from = &from; }
+  std::size_t kept() override { return Locking::traits.keeps_blocks ? store::from->upstream.regions() : 0; }
   ~xreallocated() override {
     x::deallocate(block);
     x::trim();
@@ -266,10 +274,12 @@ const entry products[] = {
     {"synchronized_pool_resource, large", exception, make<resource_blocks<synchronized>, large_requests>},
     {"block_resource", both, make<one_size_resource>},
     {"xmalloc, small", both, make<xallocated<form::plain>, small_unaligned>},
+    {"xmalloc with magazines, small", both, make<xallocated<form::plain, shared_locking>, small_unaligned>},
     {"xmalloc, large", both, make<xallocated<form::plain>, large_unaligned>},
     {"xaligned_alloc", both, make<xallocated<form::aligned>, small_requests>},
     {"xcalloc", both, make<xallocated<form::zeroed>, large_unaligned>},
-    {"xrealloc", both, make<xreallocated>},
+    {"xrealloc", both, make<xreallocated<>>},
+    {"xrealloc with magazines", both, make<xreallocated<shared_locking>>},
     {"stl_allocator over a source", both, make<contained>},
     {"static_pool", both, make<static_blocks>},
 };

@@ -11,8 +11,9 @@
  *     push_slow   mine push_locked make_space push_locked
  *     push_locked core_guard pool.list.push_batch
  *     pop_locked  core_guard pool.list.pop_batch unload_full scavenge pool.list.pop_batch
- *     drain       Process::self core_guard domain_.load slots_.find empty unload_full scavenge ask_for_blocks
- *     ask_for_blocks slots_.each s.domain.load s.domain.store
+ *     drain       core_guard own_slot empty unload_full scavenge ask_for_blocks
+ *     own_slot    Process::self domain_.load slots_.find
+ *     ask_for_blocks slots_.each its.domain.load its.domain.store
  *
  * Whoever is handed a block has it alone, only the holder of an id uses its slot, and in the end each block and each magazine
  * is in one place, and each id given back.
