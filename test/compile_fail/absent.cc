@@ -90,7 +90,7 @@ std::size_t use() { return pool::bytes_for(100); }
 }  // namespace absent_bytes_for
 
 // expect: blocks_in
-// mentions: Size& of
+// mentions: size_is_given_at_run_time
 // What a block takes isn't known before its size is: it is an argument, then.
 namespace absent_blocks_in {
 using pool = tarn::pool<tarn::dynamic_size, tarn::buffer_store>;

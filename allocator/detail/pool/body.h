@@ -73,6 +73,11 @@ class pool_body<Traits, Size> : public pool_members<Traits> {
   {
     return buffer_sizes<Traits>::blocks_in(bytes, typename Traits::geometry(of), alignment);
   }
+  // Not without the size: so that the error says why.
+  static std::size_t bytes_for(std::size_t blocks, std::size_t alignment = 1) noexcept
+    requires(!Traits::size_is_given_at_run_time);
+  static std::size_t blocks_in(std::size_t bytes, std::size_t alignment = 1) noexcept
+    requires(!Traits::size_is_given_at_run_time);
 };
 
 }  // namespace tarn::detail
