@@ -198,8 +198,9 @@ BOOST_AUTO_TEST_CASE(what_mallocs_functions_are_asked_for_goes_back_to_the_store
   const std::size_t before = store::bytes;
   BOOST_TEST(before > 200'000u);
   const std::size_t got = reclaim_all();
-  BOOST_TEST(got == before - store::bytes);
   BOOST_TEST(store::bytes == 0u);
+  BOOST_TEST(got % (64 * 1024) == 0u);    // granules
+  BOOST_TEST(before - got < 16 * 1024u);  // and what the class needed for magazines, which isn't counted
 
   // Another pool gets memory that lies in free granules.
   all.clear();
