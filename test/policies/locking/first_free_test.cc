@@ -55,14 +55,15 @@ std::size_t requests_of_frees(Pool& pool, const std::vector<void*>& blocks) {
   return requests;
 }
 
-// The first case: no thread of the program has a number yet.
-BOOST_AUTO_TEST_CASE(a_free_enrols_no_thread_before_a_fork_would_hear_of_it) {
+// Before main(), and so before all other cases, in whatever order they run: no thread of the program has a number yet.
+const bool enrolled_by_the_first_free = [] {
   bool enrolled = true;
   std::thread([&] {
     if (detail::process_ids_at_fork.is_apart()) enrolled = detail::process_threads::enrol(detail::call::frees);
   }).join();
-  BOOST_TEST(!enrolled);
-}
+  return enrolled;
+}();
+BOOST_AUTO_TEST_CASE(a_free_enrols_no_thread_before_a_fork_would_hear_of_it) { BOOST_TEST(!enrolled_by_the_first_free); }
 
 template <class... Policies>
 struct with {
