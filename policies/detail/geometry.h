@@ -106,41 +106,36 @@ class fixed_layout {
   TARN_STEP static constexpr unsigned run_shift() noexcept { return constant<of.run_shift()>; }
 };
 
+/// A size in nine bytes.
+class packed_size {
+ public:
+  TARN_STEP constexpr packed_size(std::size_t bytes, std::size_t alignment) noexcept
+      : bytes_(bytes), alignment_bits_(static_cast<unsigned char>(std::countr_zero(alignment))) {}
+  TARN_STEP constexpr std::size_t bytes() const noexcept { return bytes_; }
+  TARN_STEP constexpr std::size_t alignment() const noexcept { return std::size_t{1} << alignment_bits_; }
+
+ private:
+  std::size_t bytes_;
+  unsigned char alignment_bits_;
+};
+
 /// The same, of a size that the pool is given: in two words, what takes time computed once, when the pool is made.
 template <class Size, block_shape Shape>
-class stored_layout {
-  using computed = computed_layout<Size, Shape>;
+class stored_layout : public computed_layout<packed_size, Shape> {
+  using computed = computed_layout<packed_size, Shape>;
 
  public:
-  TARN_STEP constexpr explicit stored_layout(const Size& size) noexcept : stored_layout(computed(size)) {}
+  TARN_STEP constexpr explicit stored_layout(const Size& size) noexcept
+      : computed(packed_size(size.bytes(), size.alignment())),
+        chunk_alignment_bits_(static_cast<unsigned char>(std::countr_zero(computed::chunk_alignment()))),
+        run_shift_(static_cast<unsigned char>(computed::run_shift())),
+        coloured_(computed::coloured()) {}
 
-  TARN_STEP constexpr std::size_t block_size() const noexcept { return block_size_; }
-  TARN_STEP constexpr std::size_t block_alignment() const noexcept { return std::size_t{1} << block_alignment_bits_; }
-  TARN_STEP constexpr std::size_t alignment() const noexcept { return larger(block_alignment(), Shape.min_alignment); }
-  TARN_STEP constexpr std::size_t payload() const noexcept { return larger(block_size_, Shape.min_block); }
-  TARN_STEP constexpr std::size_t offset() const noexcept {
-    if constexpr (Shape.prefix == 0) return 0;
-    else return round_up(Shape.prefix, alignment());
-  }
-  TARN_STEP constexpr std::size_t stride() const noexcept { return round_up(offset() + payload() + Shape.suffix, alignment()); }
   TARN_STEP constexpr std::size_t chunk_alignment() const noexcept { return std::size_t{1} << chunk_alignment_bits_; }
   TARN_STEP constexpr bool coloured() const noexcept { return coloured_; }
   TARN_STEP constexpr unsigned run_shift() const noexcept { return run_shift_; }
 
  private:
-  TARN_STEP constexpr explicit stored_layout(const computed& of) noexcept
-      : block_size_(of.block_size()),
-        block_alignment_bits_(bits(of.block_alignment())),
-        chunk_alignment_bits_(bits(of.chunk_alignment())),
-        run_shift_(static_cast<unsigned char>(of.run_shift())),
-        coloured_(of.coloured()) {}
-
-  TARN_STEP static constexpr unsigned char bits(std::size_t power) noexcept {
-    return static_cast<unsigned char>(std::countr_zero(power));
-  }
-
-  std::size_t block_size_;
-  unsigned char block_alignment_bits_;
   unsigned char chunk_alignment_bits_;
   unsigned char run_shift_;
   bool coloured_;

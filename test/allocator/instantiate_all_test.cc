@@ -6,19 +6,14 @@
 #include <cstdio>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/compositions.h"
 
 namespace tarn::test {
 
-template <class Traits>
-Traits traits_of_members(const detail::pool_members<Traits>&);
 template <class Pool>
-using traits_of = decltype(traits_of_members(std::declval<const Pool&>()));
-template <class Pool>
-using state_of = detail::pool_state<traits_of<Pool>>;
+using state_of = detail::pool_state<machinery_of<Pool>>;
 
 /// The parts of a pool's machinery that are made below, where it has them.
 struct parts {
@@ -54,7 +49,7 @@ inline constexpr parts made{};
 #define ROW(path, ...)                                                     \
   template <>                                                              \
   inline constexpr test::parts test::made<pool<__VA_ARGS__>> PARTS_##path; \
-  MAKE(class, detail::pool_members, test::traits_of<pool<__VA_ARGS__>>)    \
+  MAKE(class, detail::pool_members, test::machinery_of<pool<__VA_ARGS__>>)    \
   MAKE_##path(pool<__VA_ARGS__>)
 
 namespace tarn {

@@ -28,9 +28,9 @@ namespace tarn::test {
 namespace {
 
 using resources = std::tuple<tarn::pmr::unsynchronized_pool_resource, tarn::pmr::synchronized_pool_resource>;
-/// And some with other classes: such whose sizes are multiples of no alignment, and such that end early.
+/// And some others: with a mutex, with classes whose sizes are multiples of no alignment, and with such that end early.
 using more_resources =
-    std::tuple<tarn::pmr::unsynchronized_pool_resource, tarn::pmr::synchronized_pool_resource,
+    std::tuple<tarn::pmr::unsynchronized_pool_resource, tarn::pmr::synchronized_pool_resource, pool_resource<mutex_locking<>>,
                pool_resource<listed_classes<24, 40, 104, 1000>>, pool_resource<geometric_classes<64, 1024>, lifo_reuse<>>>;
 
 /// Whether the threads keep blocks in magazines, for which memory comes from upstream, too.

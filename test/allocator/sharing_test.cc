@@ -5,29 +5,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/allocator/all.h"
+#include "tarn/test/support/anatomy.h"
 
 namespace tarn {
 namespace {
 
-template <class Traits>
-Traits code_of_members(const detail::pool_members<Traits>&);
-/// The code of a pool: equal types, equal functions.
-template <class Pool>
-using code_of = decltype(code_of_members(std::declval<const Pool&>()));
+using test::machinery_of;
 
 template <std::size_t A, std::size_t B, class... Policies>
 inline constexpr bool share =
-    std::is_same_v<code_of<pool<static_size<A>, Policies...>>, code_of<pool<static_size<B>, Policies...>>>;
+    std::is_same_v<machinery_of<pool<static_size<A>, Policies...>>, machinery_of<pool<static_size<B>, Policies...>>>;
 
 // Blocks of more than eight pointers: one code for all. Of fewer: one for each number of pointers.
 static_assert(share<72, 80> && share<80, 4096> && share<100, 1000>);
 static_assert(!share<16, 24> && !share<64, 72> && share<24, 28>);
 static_assert(share<80, 160, mutex_locking<>> && share<80, 160, thread_cached<>> && share<80, 160, lifo_reuse<>>);
 static_assert(share<80, 160, page_store<>> && share<80, 160, counting_statistics> && share<80, 160, fixed_growth<10>>);
-static_assert(std::is_same_v<code_of<pool<static_size<80, 16>>>, code_of<pool<static_size<80, 8>>>>);
+static_assert(std::is_same_v<machinery_of<pool<static_size<80, 16>>>, machinery_of<pool<static_size<80, 8>>>>);
 
 // Where blocks are looked up, or an array is sized, the size is a constant.
 static_assert(!share<80, 160, page_local_reuse<>> && !share<80, 160, hardened> && !share<80, 160, checked>);
@@ -60,7 +56,8 @@ BOOST_AUTO_TEST_CASE(pools_that_share_code_have_blocks_of_their_own_size) {
 BOOST_AUTO_TEST_CASE(static_pools_that_share_code_too) {
   using small = static_pool<struct small_tag, static_size<72>>;
   using large = static_pool<struct large_tag, static_size<200, 64>>;
-  static_assert(std::is_same_v<code_of<small::body>, code_of<large::body>> && !std::is_same_v<small::body, large::body>);
+  static_assert(std::is_same_v<machinery_of<small::body>, machinery_of<large::body>>);
+  static_assert(!std::is_same_v<small::body, large::body>);
   static_assert(small::body::block_size() == 72 && large::body::block_size() == 200);
   for (int i = 0; i != 100; ++i) {
     void* const a = small::instance().allocate();

@@ -2,6 +2,8 @@
 #ifndef TARN_TEST_SUPPORT_ANATOMY_H_
 #define TARN_TEST_SUPPORT_ANATOMY_H_
 
+#include <utility>
+
 #include "tarn/allocator/pool.h"
 
 namespace tarn::test {
@@ -28,6 +30,12 @@ struct anatomy<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaus
   template <class E>
   using with_exhaustion = basic_pool<Size, Locking, Growth, Store, Reuse, Retention, E, Checking, Statistics>;
 };
+
+/// The machinery's traits of a pool. Pools that share their code have the same.
+template <class Traits>
+Traits traits_of_members(const detail::pool_members<Traits>&);
+template <class Pool>
+using machinery_of = decltype(traits_of_members(std::declval<const Pool&>()));
 
 /// Neither pool is instantiated by its name: the one between two of these need not be legal.
 template <class Pool, class Store>

@@ -134,11 +134,11 @@ class supply {
     if constexpr (!Traits::store::traits.bounded)  // it would give all that it has
       got = own_.template fetch<call_of_store>(of_source(), bytes, sound);
     if constexpr (has_second && !Traits::exhaustion::traits.store_is_bounded)
-      if (!got) got = own_.template fetch<call_of_store>(of_second(), bytes, sound, true);
+      if (!got) got = own_.template fetch<call_of_store>(exhaustion_, bytes, sound, true);
     return got;
   }
   bool own_overlaps(memory region) const noexcept { return own_.overlaps(region); }
-  void drop_own() noexcept { own_.template drop<call_of_store>(of_source(), of_second()); }
+  void drop_own() noexcept { own_.template drop<call_of_store>(of_source(), exhaustion_); }
 
   // ---- what else the policies say ------------------------------------------------------------------------------------------
 
@@ -192,7 +192,6 @@ class supply {
 
  private:
   TARN_STEP store_of_metadata<source, Traits::store::traits.own_apart> of_source() noexcept { return {source_}; }
-  TARN_STEP store_of_metadata<exhaustion, false> of_second() noexcept { return {exhaustion_}; }
 
   template <bool Bounded, class Source>
   supplied fetch_from(Source& from, chunk_request request, const geometry_type& g) noexcept {

@@ -188,6 +188,7 @@ BOOST_AUTO_TEST_CASE(a_second_store_given_to_the_owner_is_the_one_that_is_used) 
 
 struct shared_with_all;
 struct reclaiming;
+struct locked_and_reclaiming;
 
 BOOST_AUTO_TEST_CASE(what_mallocs_functions_are_asked_for_goes_back_to_the_store) {
   using store = limited_store<shared_with_all>;
@@ -201,6 +202,14 @@ BOOST_AUTO_TEST_CASE(what_mallocs_functions_are_asked_for_goes_back_to_the_store
   BOOST_TEST(store::bytes == 0u);
   BOOST_TEST(got % (64 * 1024) == 0u);    // granules
   BOOST_TEST(before - got < 16 * 1024u);  // and what the class needed for magazines, which isn't counted
+
+  using locked = xallocator<locked_and_reclaiming, store, reclaim_and_retry<>, mutex_locking<>>;  // needs nothing for itself
+  all.clear();
+  for (int i = 0; i != 2000; ++i) all.push_back(locked::allocate(100));
+  for (void* const block : all) locked::deallocate(block);
+  const std::size_t of_locked = store::bytes;
+  BOOST_TEST(reclaim_all() == of_locked);
+  BOOST_TEST(store::bytes == 0u);
 
   // Another pool gets memory that lies in free granules.
   all.clear();
