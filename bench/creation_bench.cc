@@ -3,14 +3,17 @@
 //   make        making a pool and taking one block from a chunk of a million 16-byte blocks, where the heap has the memory
 //   make_fresh  the same where the system has to map it: each chunk is new. `pages` counts the pages touched (page faults)
 //   resident    bytes resident for each live byte: a million 16-byte blocks
-//   slowest     the slowest single allocation while growing to a million 64-byte blocks (no huge pages), and its p99.9.
-//               One interruption by the system lasts longer than that, so the report takes the least of the repetitions
+//   slowest     the slowest single allocation, with the first write to its block, while growing to a million 64-byte blocks
+//               (no huge pages), and its p99.9. One interruption by the system lasts longer than that, so the report takes
+//               the least of the repetitions
+//   slowest_huge_pages   the same with what huge pages the allocator asks for: the system clears 2 MiB at once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <optional>
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "tarn/bench/allocators.h"
@@ -137,7 +140,16 @@ constexpr auto resident = []<class Column>(benchmark::State& state) {
   }
 };
 
-constexpr auto slowest = []<class Column>(benchmark::State& state) {
+/// While it lives, this process gets small pages only.
+struct no_huge_pages {
+  no_huge_pages() { ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+  ~no_huge_pages() { ::prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0); }
+  no_huge_pages(const no_huge_pages&) = delete;
+  no_huge_pages& operator=(const no_huge_pages&) = delete;
+};
+
+template <class Column>
+void grow_to_a_million(benchmark::State& state) {
   fix_heap_thresholds();
   std::vector<float> times(scaled(million));
   std::vector<void*> live(times.size());
@@ -167,7 +179,12 @@ constexpr auto slowest = []<class Column>(benchmark::State& state) {
     state.SetIterationTime(worst);
   }
   report(state, 1);
+}
+constexpr auto slowest = []<class Column>(benchmark::State& state) {
+  const no_huge_pages small;
+  grow_to_a_million<Column>(state);
 };
+constexpr auto slowest_huge_pages = []<class Column>(benchmark::State& state) { grow_to_a_million<Column>(state); };
 
 }  // namespace
 
@@ -180,6 +197,8 @@ void register_benchmarks() {
       resident, one_manual_pass);
   add(table, "slowest",
       columns<new_delete<64>, boost_pool<64>, pmr_unsync<64>, list<64>, front<64>, tarn_default<64>, tarn_lifo<64>>{}, slowest,
+      one_manual_pass);
+  add(table, "slowest_huge_pages", columns<new_delete<64>, tarn_default<64>, tarn_lifo<64>>{}, slowest_huge_pages,
       one_manual_pass);
 }
 

@@ -127,6 +127,7 @@ SECTIONS = [
         "make": "pool + a block of a million",
         "make_fresh": "the same, memory mapped anew",
         "slowest": "slowest of a million, least run",
+        "slowest_huge_pages": "..., huge pages",
     }),
     ("creation", "A million 16-byte blocks: resident bytes for each live byte", "1", {
         "resident": "bytes",
