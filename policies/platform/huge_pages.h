@@ -1,4 +1,4 @@
-// Huge pages, asked for where they are certain to be filled.
+// Huge pages of the operating system, on request.
 #ifndef TARN_POLICIES_PLATFORM_HUGE_PAGES_H_
 #define TARN_POLICIES_PLATFORM_HUGE_PAGES_H_
 
