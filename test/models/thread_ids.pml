@@ -11,7 +11,7 @@
  *     enrol_in_allocation take_number
  *     take_number process_ids.take me.enrol
  *   mirrors policies/locking/detail/magazine_exchange.h
- *     scavenge    Process::ids domain_.load slots_.each its.domain.load numbers.take its.is_changing.load empty
+ *     scavenge    Process::ids domain_.load slots_.each its.domain.load numbers.take empty
  *                 depot_.give_empty depot_.give_empty its.renew numbers.give_back */
 
 inline give_id_back(id) { atomic { assert(holder[id] == me); holder[id] = 0; ids = ids & ~bit(id) } } /* fetch_and */

@@ -56,9 +56,10 @@ class magazine_exchange {
     if (owner != me.domain) return nullptr;
 
     slot* s = slots_.find(me.id);
-    const bool is_used = s != nullptr && s->is_used();
+    bool is_used = s != nullptr && s->is_used();
     if (is_used && s->is_of(me)) return s;
     [[maybe_unused]] const auto lock = core_guard();
+    if (is_used) is_used = forget_half_changed(*s);
     if (is_used) return flush(pool, *s, me);
     if (s == nullptr) s = slots_.make_group(me.id, depot_);
     magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
@@ -67,6 +68,12 @@ class magazine_exchange {
     s->use(first, false);
     s->domain.store(me.domain, memory_order_relaxed);
     return s;
+  }
+  /// Where a fork stopped a slot's thread while it changed the slot, its blocks are lost in the child. Returns whether there
+  /// still is something in the slot.
+  static bool forget_half_changed(slot& s) noexcept {
+    if (s.is_changing.load(memory_order_relaxed)) s.renew();
+    return s.is_used();
   }
   /// Called under the core guard if trim() asked for the slot's blocks: see ask_for_blocks().
   template <class Pool>
@@ -207,10 +214,10 @@ class magazine_exchange {
     bool found = false;
     slots_.each([&](unsigned id, slot& its) {
       if (its.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
-      if (!its.is_changing.load(memory_order_relaxed)) {  // else a fork stopped its thread there, and its blocks are lost
+      if (forget_half_changed(its)) {
         found |= its.top != its.bottom || its.spare_is_full;
         empty(pool, its);
-        if (its.is_used()) depot_.give_empty(its.current);
+        depot_.give_empty(its.current);
         if (its.spare != nullptr) depot_.give_empty(its.spare);
       }
       its.renew();

@@ -35,7 +35,12 @@ struct alignas(slot_bytes) thread_slot {
     limit = m->limit();
     top = full ? limit : bottom;
   }
+  /// Meanwhile the slot is nobody's, so that in the child of a fork the next thread under this number doesn't go on with half
+  /// of it. What ask_for_blocks() writes meanwhile is lost.
   void exchange() noexcept {
+    const void* const whose = domain.load(memory_order_relaxed);
+    domain.store(this, memory_order_relaxed);
+    release_fence();
     is_changing.store(true, memory_order_relaxed);
     release_fence();
     magazine* const old = current;
@@ -43,6 +48,7 @@ struct alignas(slot_bytes) thread_slot {
     spare = old;
     spare_is_full = !spare_is_full;
     is_changing.store(false, memory_order_release);
+    domain.store(whose, memory_order_release);
   }
   /// What a fork copies is right at any time: the block is there before the top says so.
   TARN_STEP void put(void* block) noexcept {
