@@ -56,11 +56,10 @@ class magazine_exchange {
     if (owner != me.domain) return nullptr;
 
     slot* s = slots_.find(me.id);
-    bool is_used = s != nullptr && s->is_used();
+    const bool is_used = s != nullptr && s->is_used();
     if (is_used && s->is_of(me)) return s;
     [[maybe_unused]] const auto lock = core_guard();
-    if (is_used) is_used = forget_half_changed(*s);
-    if (is_used) return flush(pool, *s, me);
+    if (is_used && forget_half_changed(*s)) return flush(pool, *s, me);
     if (s == nullptr) s = slots_.make_group(me.id, depot_);
     magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
     note_shortage();
