@@ -19,14 +19,14 @@ struct huge_pages_of_system {
 
 #if defined(MADV_HUGEPAGE)
   static constexpr bool exist = true;
-  /// Asks for them where they fit into that. The system may or may not give them.
-  static void ask(std::byte* start, std::size_t size) noexcept {
+  /// Asks for them where they fit into that. Returns whether the system took the request; it may or may not give them.
+  static bool ask(std::byte* start, std::size_t size) noexcept {
     const std::size_t skip = (bytes - reinterpret_cast<std::uintptr_t>(start) % bytes) % bytes;
-    if (skip < size && size - skip >= bytes) ::madvise(start + skip, (size - skip) / bytes * bytes, MADV_HUGEPAGE);
+    return skip < size && size - skip >= bytes && ::madvise(start + skip, (size - skip) / bytes * bytes, MADV_HUGEPAGE) == 0;
   }
 #else
   static constexpr bool exist = false;
-  static void ask(std::byte*, std::size_t) noexcept {}
+  static bool ask(std::byte*, std::size_t) noexcept { return false; }
 #endif
 };
 

@@ -16,6 +16,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/huge_pages.h"
 #include "tarn/policies/platform/leak_roots.h"
 #include "tarn/policies/store/detail/page_records.h"
 #include "tarn/policies/store/traits.h"
@@ -67,7 +68,7 @@ struct page_store {
 
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       const std::size_t page = small_page_size();
-      const std::size_t unit = huge ? huge_page_size : page;
+      const std::size_t unit = huge ? huge_page::bytes : page;
       const std::size_t start_alignment = detail::larger(alignment, unit);
       if (bytes > detail::size_limit || start_alignment > detail::size_limit) return {};
       const std::size_t size = detail::round_up(bytes, unit);
@@ -112,7 +113,7 @@ struct page_store {
    private:
     static constexpr std::size_t pages_before = std::size_t{huge} + std::size_t{guarded};
     static constexpr std::size_t pages_behind = std::size_t{guarded};
-    static constexpr std::size_t huge_page_size = 2 * 1024 * 1024;
+    using huge_page = detail::huge_pages_of_system;
     static std::size_t small_page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
     /// Applies the options to mapped pages. Returns whether the system allowed everything that is required.
@@ -121,10 +122,8 @@ struct page_store {
       if constexpr (guarded) {
         if (!allow(region.start, region.bytes) || (huge && !allow(record, page))) return false;
       }
-      [[maybe_unused]] bool refused = true;
-#if defined(MADV_HUGEPAGE)
-      if constexpr (huge) refused = ::madvise(region.start, region.bytes, MADV_HUGEPAGE) != 0;
-#endif
+      [[maybe_unused]] bool refused = false;
+      if constexpr (huge) refused = !huge_page::ask(static_cast<std::byte*>(region.start), region.bytes);
       if constexpr (locked) {
         if (::mlock(region.start, region.bytes) != 0) return false;
       }

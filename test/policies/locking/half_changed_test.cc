@@ -24,7 +24,7 @@ std::barrier<>* stop = nullptr;        // where a thread that exchanges waits, t
 thread_local bool stops_here = false;  // the calling thread does
 std::size_t stopped = 0;
 
-/// Ends an exchange: what it changed is written, and then the slot is whole again.
+/// Stops a thread where it has changed its slot, and is about to say that the slot is whole.
 template <class T>
 struct stopping_word : detail::atomic_word<T> {
   using detail::atomic_word<T>::atomic_word;

@@ -199,6 +199,8 @@ BOOST_AUTO_TEST_CASE(trim_leaves_the_magazines_memory_where_another_thread_has_s
         step.arrive_and_wait();  // with an empty magazine
         step.arrive_and_wait();
         pool.deallocate(pool.allocate());
+        step.arrive_and_wait();
+        step.arrive_and_wait();
       });
     step.arrive_and_wait();
     for (const auto& its : taken)
@@ -207,9 +209,15 @@ BOOST_AUTO_TEST_CASE(trim_leaves_the_magazines_memory_where_another_thread_has_s
     if (threads == 1) BOOST_TEST(pool.capacity() == 0u);  // the chunk goes: what stays is the magazines'
     BOOST_TEST(upstream.bytes() > 0u);
     step.arrive_and_wait();
+    step.arrive_and_wait();
+    pool.trim();
+    BOOST_TEST(upstream.bytes() > 0u);
+    step.arrive_and_wait();
     others.clear();
     pool.trim();
     BOOST_TEST(pool.capacity() == 0u);
+    pool.release();
+    BOOST_TEST(upstream.bytes() == 0u);
   }
 }
 
