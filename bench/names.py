@@ -69,6 +69,11 @@ SECTIONS = [
         "batches": "producer, consumer: by 64",
         "items": "producer, consumer: one by one",
     }),
+    ("sizes", "Many threads, blocks of 16 to 1024 bytes, one allocation and one free, CPU time", "ns", {
+        f"{load}_{threads}": f"{title}, {threads} thread{'s' if threads > 1 else ''}"
+        for load, title in {"pair": "pair", "churn": "churn, 4096 live", "queue": "producer, consumer"}.items()
+        for threads in (1, 2, 4)
+    }),
     ("containers", "Containers: 10,000 elements inserted and cleared, third run, one element", "ns", {
         "list": "list<int>",
         "map": "map<int, int>",
@@ -183,6 +188,7 @@ COLUMNS = {
     "tarn_static_lifo": "static lifo",
     "tarn_cached": "tarn thread_cached",
     "tarn_static_cached": "static thread_cached",
+    "tarn_classes_cached": "size_class_pool thread_cached",
     "tarn_lock_free": "tarn lock_free",
     "tarn_spin": "tarn spin_mutex",
     "tarn_mutex": "tarn mutex",

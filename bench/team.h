@@ -53,13 +53,15 @@ class cores {
   std::vector<int> numbers_;
 };
 
-/// How long a lap took: wall time from the first thread's start to the last one's end, and the CPU time of all threads.
+/// How long a lap took: wall time from the first thread's start to the last one's end, and the CPU time of all threads, less
+/// what they waited for each other where the work tells that.
 struct lap_time {
   double wall = 0;
   double cpu = 0;
 };
 
-/// Threads that live for many laps; the caller is the first of them. Work has begin(thread), lap(thread, count), end(thread).
+/// Threads that live for many laps; the caller is the first of them. Work has begin(thread), lap(thread, count), end(thread),
+/// and waited(thread), the seconds of the last lap, where its threads wait for each other and CPU time is the figure.
 template <class Work>
 class team {
  public:
@@ -128,6 +130,7 @@ class team {
     work_.lap(me, count_);
     own.end = clock::now();
     cpu.stop();
+    if constexpr (requires { work_.waited(me); }) own.cpu -= work_.waited(me);
   }
   void wait_for_others() {
     for (unsigned seen = arrived_.load(std::memory_order_acquire); seen != threads_.size();
@@ -158,15 +161,19 @@ class team {
   std::vector<std::thread> threads_;
 };
 
+/// What the figure of a team is: a core's time for an operation, by the clock; or the CPU time of all threads, which no
+/// neighbour on the machine adds to. Perfect scaling gives one figure for all sizes in both.
+enum class team_figure { wall, cpu };
+
 /// Measures a team: the best of a few laps of some milliseconds. A lap of `count` does count * Work::operations operations in
-/// each of `busy` threads. The figure is a core's time for an operation: perfect scaling gives one figure for all sizes.
+/// each of `busy` threads.
 template <class Work>
-void measure_team(benchmark::State& state, unsigned size, unsigned busy, Work& work) {
+void measure_team(benchmark::State& state, unsigned size, unsigned busy, Work& work, team_figure figure = team_figure::wall) {
   constexpr int laps = 30;
   const auto parallel = static_cast<double>(std::min<std::size_t>(busy, cores{}.count()));
   const double enough = (smoke ? 2e-5 : 2e-3) * busy / parallel;  // 2 ms of each thread's time
   for (auto _ : state) {
-    lap_time best{1e9, 0};
+    lap_time best{1e9, 1e9};
     std::size_t count = 1;
     {
       team<Work> crew{size, work};
@@ -176,12 +183,12 @@ void measure_team(benchmark::State& state, unsigned size, unsigned busy, Work& w
       count = std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(count) * enough / wall));
       for (int i = 0; i < (smoke ? 1 : laps); ++i) {
         const lap_time time = crew.lap(count);
-        if (time.wall < best.wall) best = time;
+        if (figure == team_figure::cpu ? time.cpu < best.cpu : time.wall < best.wall) best = time;
       }
     }
     const double operations = static_cast<double>(count) * Work::operations * busy;
     state.SetIterationTime(best.wall);
-    state.counters["s_per_op"] = best.wall * parallel / operations;
+    state.counters["s_per_op"] = (figure == team_figure::cpu ? best.cpu : best.wall * parallel) / operations;
     state.counters["cpu"] = best.cpu / operations;
     state.counters["per_second"] = operations / best.wall;
   }
