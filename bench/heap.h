@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include <dlfcn.h>
@@ -14,10 +15,17 @@ namespace tarn_bench {
 
 /// Which malloc is in this process, by a symbol that no other has: one that wasn't found is never measured under its name.
 inline const char* name_of_malloc() {
-  const auto has = [](const char* symbol) { return dlsym(RTLD_DEFAULT, symbol) != nullptr; };
-  if (has("mallctl")) return "jemalloc";
-  if (has("tc_version")) return "tcmalloc";
-  return has("mi_version") ? "mimalloc" : "malloc";
+  const auto find = [](const char* symbol) { return dlsym(RTLD_DEFAULT, symbol); };
+  if (find("mallctl") != nullptr) return "jemalloc";
+  if (find("tc_version") != nullptr) return "tcmalloc";
+  if (void* const version = find("mi_version"); version != nullptr) {
+    const int number = reinterpret_cast<int (*)()>(version)();  // 209 is 2.0.9, 30403 is 3.4.3
+    return number >= 30000 ? "mimalloc3" : "mimalloc";
+  }
+  // It has no symbol of its own, but a library.
+  Dl_info found{};
+  const bool known = dladdr(find("malloc"), &found) != 0 && found.dli_fname != nullptr;
+  return known && std::strstr(found.dli_fname, "libsnmalloc") != nullptr ? "snmalloc" : "malloc";
 }
 
 template <std::size_t Bytes>

@@ -149,6 +149,8 @@ COLUMNS = {
     "jemalloc": "jemalloc",
     "tcmalloc": "tcmalloc",
     "mimalloc": "mimalloc",
+    "mimalloc3": "mimalloc 3",
+    "snmalloc": "snmalloc",
     "malloc_trimmed": "malloc, trimmed",
     "jemalloc_trimmed": "jemalloc, trimmed",
     "tcmalloc_trimmed": "tcmalloc, trimmed",

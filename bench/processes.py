@@ -1,6 +1,7 @@
 """Measures a table for bench/run: each column of each row in a process of its own, in rounds of random order.
 
 The column of the heap is measured four times: with the C library's malloc, and with those that LD_PRELOAD puts in its place.
+Each peer that bench/peers.py built is one more of those.
 """
 
 import argparse
@@ -53,6 +54,21 @@ def run(program, malloc, names, flags):
     return document["benchmarks"], document["context"]
 
 
+def jobs_of(names, peers):
+    """[(environment, [name])]: each benchmark; that of the heap once for each malloc. Peers are measured as they are: how they
+    are asked for huge pages, or to give back, isn't known here."""
+    jobs = []
+    for name in names:
+        row, column = name.rsplit("/", 1)
+        malloc, _, suffix = column.partition("_")
+        if malloc != "malloc":
+            jobs.append(({}, [name]))
+            continue
+        mallocs = HUGE if suffix == "huge" else MALLOCS if suffix else MALLOCS | peers
+        jobs += [(setting, [f"{row}/{malloc}{suffix and '_'}{suffix}"]) for malloc, setting in mallocs.items()]
+    return jobs
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
@@ -61,20 +77,16 @@ def main():
     parser.add_argument("--parallel", type=int, default=1, help="processes at the same time, where time isn't measured")
     parser.add_argument("--enough", type=float, default=240,
                         help="seconds: where others take their share of the machine, there are fewer rounds, but three")
+    parser.add_argument("--row", action="append", default=[], help="only this row; may be repeated")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=LIBRARY", help="one more malloc; may be repeated")
     parser.add_argument("--quick", action="store_true", help="less work, where that isn't time")
     parser.add_argument("--smoke", action="store_true", help="once, and many columns in one process")
     options = parser.parse_args()
 
     listed = subprocess.run([options.program, "--benchmark_list_tests"], stdout=subprocess.PIPE, text=True, check=True)
     names = ["/".join(line.split("/")[:3]) for line in listed.stdout.split()]
-    jobs = []
-    for name in names:
-        row, column = name.rsplit("/", 1)
-        malloc, _, suffix = column.partition("_")
-        if malloc != "malloc":
-            jobs.append(({}, [name]))
-        for malloc, setting in (HUGE if suffix == "huge" else MALLOCS).items() if malloc == "malloc" else ():
-            jobs.append((setting, [f"{row}/{malloc}{suffix and '_'}{suffix}"]))
+    names = [name for name in names if not options.row or name.split("/")[1] in options.row]
+    jobs = jobs_of(names, {name: {"LD_PRELOAD": library} for name, _, library in (one.partition("=") for one in options.peer)})
     flags = ["--quick"] if options.quick else []
     if options.smoke:
         flags = ["--smoke"]

@@ -1,6 +1,7 @@
 """The report of bench/run: tables, JSON, the picture, and the check against limits.txt. Called with the folder of results."""
 
 import argparse
+import collections
 import json
 import os
 import sys
@@ -150,32 +151,63 @@ def short(divisor, figure):
     return column if figure.startswith(f"{table}/{row}/") else f"{row}/{column}"
 
 
-def check(tables, path):
-    """Prints each limit as met or missed; returns how many were missed. What wasn't measured is said, not counted: one by one
-    in a table that was, and how many there are in others."""
-    missed = elsewhere = 0
+Limit = collections.namedtuple("Limit", "figure divisor minus sense bound")
+
+
+def read_limits(path):
+    """The lines of limits.txt, each of braces as several; `divisor` is empty where there is none."""
     with open(path, encoding="utf-8") as file:
         lines = [line.split("#")[0].split() for line in file]
-    for pattern, base_pattern, sense, limit in filter(None, lines):
-        for figure, divisor in results.spread_out(pattern, base_pattern):
-            minus = divisor.startswith("-") and divisor != "-"
-            other = divisor.lstrip("-")
-            value = results.look_up(tables, figure)
-            base = 1 if not other else results.look_up(tables, other)
-            name = figure if not other else f"{figure} {'-' if minus else '/'} {short(other, figure)}"
-            if value is None or not base:
-                if figure.partition("/")[0] in tables:
-                    print(f"not measured  {name}")
-                else:
-                    elsewhere += 1
-                continue
-            found = value - base if minus else value / base
-            met = found <= float(limit) if sense == "<=" else found >= float(limit)
-            missed += not met
-            print(f"{'met   ' if met else 'MISSED'}  {name:58} {found:<10.3g} {sense} {limit}")
+    return [Limit(figure, divisor.lstrip("-"), divisor.startswith("-") and divisor != "-", sense, float(bound))
+            for pattern, base, sense, bound in filter(None, lines) for figure, divisor in results.spread_out(pattern, base)]
+
+
+def found_for(limit, tables):
+    """What was measured of it; None: nothing was."""
+    value = results.look_up(tables, limit.figure)
+    base = results.look_up(tables, limit.divisor) if limit.divisor else 1
+    if value is None or not base:
+        return None
+    return value - base if limit.minus else value / base
+
+
+def is_met(limit, found):
+    return found <= limit.bound if limit.sense == "<=" else found >= limit.bound
+
+
+def missed_rows(tables, limits):
+    """(table, row) of what bench/run measures again before a limit is said to be missed: the rows of its figures."""
+    rows = set()
+    for limit in limits:
+        found = found_for(limit, tables)
+        if found is not None and not is_met(limit, found):
+            rows |= {tuple(figure.split("/")[:2]) for figure in (limit.figure, limit.divisor) if figure}
+    return sorted({(table, results.source_of(table, row)) for table, row in rows})
+
+
+def check(tables, first, limits):
+    """(lines, how many were missed): each limit as met or missed. What wasn't measured is said, not counted: one by one in a
+    table that was, and how many there are in others. `first`: the tables before rows were measured again."""
+    lines = []
+    missed = elsewhere = 0
+    for limit in limits:
+        found = found_for(limit, tables)
+        sign = "-" if limit.minus else "/"
+        name = f"{limit.figure} {sign} {short(limit.divisor, limit.figure)}" if limit.divisor else limit.figure
+        if found is None:
+            if limit.figure.partition("/")[0] in tables:
+                lines.append(f"not measured  {name}")
+            else:
+                elsewhere += 1
+            continue
+        met = is_met(limit, found)
+        missed += not met
+        before = found_for(limit, first)
+        again = f"  (measured again; {before:.3g} before)" if before not in (None, found) else ""
+        lines.append(f"{'met   ' if met else 'MISSED'}  {name:58} {found:<10.3g} {limit.sense} {limit.bound:g}{again}")
     if elsewhere:
-        print(f"{elsewhere} limits of tables that were not measured")
-    return missed
+        lines.append(f"{elsewhere} limits of tables that were not measured")
+    return lines, missed
 
 
 def write_json(tables, context, path):
@@ -193,9 +225,16 @@ def main():
     parser.add_argument("folder", help="what bench/run wrote; results go there too")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--missed", action="store_true", help="prints the rows of missed limits, to measure again")
     options = parser.parse_args()
 
-    tables, context = results.load(os.path.join(options.folder, "raw"))
+    raw = os.path.join(options.folder, "raw")
+    limits = read_limits(os.path.join(HERE, "limits.txt"))
+    if options.missed:
+        for row in missed_rows(results.load(raw)[0], limits):
+            print(*row)
+        return 0
+    tables, context = results.load(raw, os.path.join(raw, "again"))
     text = "\n".join(table.text() for table in all_tables(tables, False))
     with open(os.path.join(options.folder, "tables.txt"), "w", encoding="utf-8") as file:
         file.write(text)
@@ -209,8 +248,9 @@ def main():
         written.append("benchmarks.png")
     print("written:", ", ".join(os.path.join(options.folder, name) for name in written))
     if options.check:
-        print()
-        if check(tables, os.path.join(HERE, "limits.txt")):
+        lines, missed = check(tables, results.load(raw)[0], limits)
+        print("", *lines, sep="\n")
+        if missed:
             return 1
     return 0
 

@@ -44,11 +44,11 @@ class Figures:
         return (high - low) / self.value
 
 
-def load(folder):
-    """(tables, context) from all files of `folder`."""
+def runs_of(folder):
+    """({(table, row, column): repetitions}, context) as the files of `folder` have them."""
     runs = collections.defaultdict(list)
     context = {}
-    for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*.json"))):
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
         context = document["context"]
@@ -57,6 +57,22 @@ def load(folder):
                 raise SystemExit(f"{one['name']}: {one['error_message']}")
             if one["run_type"] == "iteration":  # not an aggregate
                 runs[tuple(one["name"].split("/")[:3])].append(one)  # what follows the column are options
+    return runs, context
+
+
+def source_of(table, row):
+    """The row that is measured where this one is wanted: the report makes some of others."""
+    row = row.removesuffix("_huge")
+    return ROWS_OF_PHASES.get((table, row), (row,))[0]
+
+
+def load(folder, again=None):
+    """(tables, context) from all files of `folder`; a row that the folder `again` has is the one there, in all columns."""
+    runs, context = runs_of(folder)
+    if again:
+        repeated, _ = runs_of(again)
+        rows = {key[:2] for key in repeated}
+        runs = {key: runs[key] for key in runs if key[:2] not in rows} | repeated
     for (table, row), (source, phase) in ROWS_OF_PHASES.items():
         for key in [key for key in runs if key[:2] == (table, source)]:
             runs[table, row, key[2]] = [{"s_per_op": one[phase]} for one in runs[key]]
@@ -92,16 +108,19 @@ def heap_of(row):
 
 
 def look_up(tables, figure):
-    """The value of 'table/row/column' or 'table/row/column:phase', the least of 'table/row/one|other'; None: not measured."""
+    """The value of 'table/row/column' or 'table/row/column:phase', the least of 'table/row/one|other'; None: not measured. Of
+    the columns 'one|other?' the second counts where it was measured."""
     path, _, phase = figure.partition(":")
     table, row, columns = path.split("/")
     values = []
     for column in columns.split("|"):
-        figures = tables.get(table, {}).get(row, {}).get(column)
+        figures = tables.get(table, {}).get(row, {}).get(column.removesuffix("?"))
+        if figures is None and column.endswith("?"):
+            continue
         if figures is None:
             return None
         values.append(figures.phases.get(phase) if phase else figures.value)
-    return None if None in values else min(values)
+    return None if None in values else min(values, default=None)
 
 
 def disturbed(tables):
