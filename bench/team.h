@@ -171,24 +171,26 @@ template <class Work>
 void measure_team(benchmark::State& state, unsigned size, unsigned busy, Work& work, team_figure figure = team_figure::wall) {
   constexpr int laps = 30;
   const auto parallel = static_cast<double>(std::min<std::size_t>(busy, cores{}.count()));
-  const double enough = (smoke ? 2e-5 : 2e-3) * busy / parallel;  // 2 ms of each thread's time
+  const bool by_cpu = figure == team_figure::cpu;
+  const double enough = (smoke ? 2e-5 : 2e-3) * (by_cpu ? size : busy / parallel);  // 2 ms of each thread's time
+  const auto length = [by_cpu](const lap_time& time) { return by_cpu ? time.cpu : time.wall; };
   for (auto _ : state) {
     lap_time best{1e9, 1e9};
     std::size_t count = 1;
     {
       team<Work> crew{size, work};
       // How much work that is; caches, magazines and the heap get warm by it.
-      while (crew.lap(count).wall < enough / 3) count *= 2;
-      const double wall = std::min(crew.lap(count).wall, crew.lap(count).wall);
-      count = std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(count) * enough / wall));
+      while (length(crew.lap(count)) < enough / 3) count *= 2;
+      const double took = std::min(length(crew.lap(count)), length(crew.lap(count)));
+      count = std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(count) * enough / took));
       for (int i = 0; i < (smoke ? 1 : laps); ++i) {
         const lap_time time = crew.lap(count);
-        if (figure == team_figure::cpu ? time.cpu < best.cpu : time.wall < best.wall) best = time;
+        if (length(time) < length(best)) best = time;
       }
     }
     const double operations = static_cast<double>(count) * Work::operations * busy;
     state.SetIterationTime(best.wall);
-    state.counters["s_per_op"] = (figure == team_figure::cpu ? best.cpu : best.wall * parallel) / operations;
+    state.counters["s_per_op"] = (by_cpu ? best.cpu : best.wall * parallel) / operations;
     state.counters["cpu"] = best.cpu / operations;
     state.counters["per_second"] = operations / best.wall;
   }
