@@ -10,8 +10,9 @@ import statistics
 # What a program takes without a pool: each row has one of these at most.
 HEAPS = ("new_delete", "std_allocator", "malloc")
 
-# Rows whose repetitions have one meaning only: what happened at least once without a disturbance.
-LEAST = {("creation", "slowest"), ("creation", "slowest_huge_pages")}
+# Rows whose repetitions have one meaning only: what happened at least once without a disturbance. That of the queues is the
+# host: where it runs two cores far from each other, for seconds, what goes from one to the other costs three times as much.
+LEAST = {("creation", "slowest"), ("creation", "slowest_huge_pages"), ("sizes", "queue_2"), ("sizes", "queue_4")}
 
 # Rows that have no time: the figure is this counter.
 COUNTERS = {("creation", "resident"): "bytes_per_byte", ("resident", "in_order"): "left", ("resident", "random"): "left",
