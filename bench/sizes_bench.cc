@@ -110,6 +110,8 @@ template <class Column>
 }
 
 // ---- the loads ----------------------------------------------------------------------------------------------------------
+// The loops have copies of the sources in registers: in memory, which is forgotten after each call, counting alone would cost
+// as much as a fast allocation.
 
 /// What each thread has for itself.
 struct alignas(64) member {
@@ -134,11 +136,13 @@ struct pair_work {
 
   pair_work(Column& pool, unsigned threads) : column(pool), members(members_of(threads)) {}
   void begin(unsigned) {}
-  void lap(unsigned me, std::size_t count) { run(members[me].sizes, count * operations); }
+  void lap(unsigned me, std::size_t count) { run(column, members[me], count * operations); }
   void end(unsigned) {}
 
-  TARN_BENCH_LOOP void run(size_source& sizes, std::size_t count) {
+  TARN_BENCH_LOOP static void run(Column& column, member& own, std::size_t count) {
+    size_source sizes = own.sizes;
     for (; count != 0; --count) free_sized(column, take_sized(column, sizes, count));
+    own.sizes = sizes;
   }
 };
 
@@ -146,25 +150,31 @@ struct pair_work {
 template <class Column>
 struct churn_work {
   static constexpr std::size_t operations = 64;
+  static constexpr std::size_t live_blocks = 4096;
   Column& column;
   std::vector<member> members;
 
   churn_work(Column& pool, unsigned threads) : column(pool), members(members_of(threads)) {}
   void begin(unsigned me) {
-    members[me].live.resize(4096);
+    members[me].live.resize(live_blocks);
     for (sized_block& block : members[me].live) block = take_sized(column, members[me].sizes, me);
   }
-  void lap(unsigned me, std::size_t count) { run(members[me], count * operations); }
+  void lap(unsigned me, std::size_t count) { run(column, members[me], count * operations); }
   void end(unsigned me) {
     for (const sized_block block : members[me].live) free_sized(column, block);
   }
 
-  TARN_BENCH_LOOP void run(member& own, std::size_t count) {
+  TARN_BENCH_LOOP static void run(Column& column, member& own, std::size_t count) {
+    size_source sizes = own.sizes;
+    random_source random = own.random;
+    sized_block* const live = own.live.data();
     for (; count != 0; --count) {
-      sized_block& place = own.live[own.random.below(own.live.size())];
+      sized_block& place = live[random.below(live_blocks)];
       free_sized(column, place);
-      place = take_sized(column, own.sizes, count);
+      place = take_sized(column, sizes, count);
     }
+    own.sizes = sizes;
+    own.random = random;
   }
 };
 
@@ -176,7 +186,8 @@ class queue {
   static constexpr std::size_t places = 1024;
   static constexpr std::size_t batch = 64;
 
-  TARN_BENCH_LOOP void produce(Column& column, size_source& sizes, std::size_t count) {
+  TARN_BENCH_LOOP void produce(Column& column, member& own, std::size_t count) {
+    size_source sizes = own.sizes;
     producer_waited = 0;
     std::size_t at = written_.load(std::memory_order_relaxed);
     for (const std::size_t end = at + count; at != end;) {
@@ -186,6 +197,7 @@ class queue {
       for (std::size_t i = 0; i < batch; ++i, ++at) ring_[at % places] = take_sized(column, sizes, at);
       written_.store(at, std::memory_order_release);
     }
+    own.sizes = sizes;
   }
   TARN_BENCH_LOOP void consume(Column& column, std::size_t count) {
     consumer_waited = 0;
@@ -240,10 +252,10 @@ struct queue_work {
   void lap(unsigned me, std::size_t count) {
     queue<Column>& own = queues[me / 2];
     if (members.size() > 1) {
-      return me % 2 == 0 ? own.produce(column, members[me].sizes, count * operations) : own.consume(column, count * operations);
+      return me % 2 == 0 ? own.produce(column, members[me], count * operations) : own.consume(column, count * operations);
     }
     for (; count != 0; --count) {
-      own.produce(column, members[me].sizes, operations);
+      own.produce(column, members[me], operations);
       own.consume(column, operations);
     }
   }
