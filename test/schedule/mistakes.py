@@ -29,7 +29,7 @@ SCHEDULED = [
     (1, "TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;", ""),
     (1, "  ends_of_threads.close();\n", ""),
     (1, "if (step == fork_step::renew) process_ids.keep_only(this_thread.id);", "static_cast<void>(step);"),
-    (1, "Atomic<bool> is_changing", "atomic_word<bool> is_changing"),
+    (1, "Atomic<exchange_step> changing", "atomic_word<exchange_step> changing"),
     (None, "process_ids", "thread_numbers::of_thread()"),
 ]
 SMALL = [(2, "std::size_t{16} << size", "std::size_t{4} << size")]
@@ -366,7 +366,7 @@ TABLES = {
                 (1, "if (own != nullptr) own->renew();", "")],
             "others_renewed_when_forgotten": SMALL + [(1, "if (own != nullptr) own->renew();", "slots_.forget();")],
             "flushed_without_guard": SMALL + [
-                (1, LOCK + "    if (is_used && forget_half_changed(*s)) return flush(pool, *s, me);",
+                (1, LOCK + "    if (is_used) return flush(pool, *s, me);",
                  "if (is_used) return flush(pool, *s, me);\n" + LOCK)],
             "emptied_by_another": SMALL + [
                 (1, "    ask_for_blocks(own);\n", "slots_.each([&](unsigned, slot& s) { if (&s != own) empty(pool, s); });")],
@@ -379,7 +379,7 @@ TABLES = {
                 (1, "    s.spare_is_full = false;\n    s.limit", "    s.limit")],
             "limit_left_low": SMALL + [(1, "} else if (s.limit != s.current->limit()) {", "} else if (s.limit == nullptr) {")],
             "first_magazine_without_guard": SMALL + [
-                (1, LOCK + "    if (is_used && forget_half_changed(*s)) return flush", "if (is_used) return flush")],
+                (1, LOCK + "    if (is_used) return flush", "if (is_used) return flush")],
         },
     },
 }

@@ -102,9 +102,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   template <class Pool>
   void drain_all(Pool& pool) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
-    slots_.each([&](unsigned, slot& its) {
-      if (forget_half_changed(its)) empty(pool, its);
-    });
+    slots_.each([&](unsigned, slot& its) { empty(pool, its); });
     while (unload_full(pool)) {}
   }
   void drop_all() noexcept {
@@ -178,7 +176,6 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   using exchange::depot_;
   using exchange::domain_;
   using exchange::empty;
-  using exchange::forget_half_changed;
   using exchange::guards_;
   using exchange::make_space;
   using exchange::mine;

@@ -59,7 +59,7 @@ class magazine_exchange {
     const bool is_used = s != nullptr && s->is_used();
     if (is_used && s->is_of(me)) return s;
     [[maybe_unused]] const auto lock = core_guard();
-    if (is_used && forget_half_changed(*s)) return flush(pool, *s, me);
+    if (is_used) return flush(pool, *s, me);
     if (s == nullptr) s = slots_.make_group(me.id, depot_);
     magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
     note_shortage();
@@ -68,13 +68,7 @@ class magazine_exchange {
     s->domain.store(me.domain, memory_order_relaxed);
     return s;
   }
-  /// Where a fork stopped a slot's thread while it changed the slot, its blocks are lost in the child. Returns whether there
-  /// still is something in the slot.
-  static bool forget_half_changed(slot& s) noexcept {
-    if (s.is_changing.load(memory_order_relaxed)) s.renew();
-    return s.is_used();
-  }
-  /// Called under the core guard if trim() asked for the slot's blocks: see ask_for_blocks().
+  /// Called under the core guard if trim() asked for the slot's blocks, see ask_for_blocks(), or after a fork.
   template <class Pool>
   slot* flush(Pool& pool, slot& s, const thread_record& me) noexcept {
     empty(pool, s);
@@ -197,13 +191,17 @@ class magazine_exchange {
     depot_.give_empty(m);
     return true;
   }
+  /// Returns whether there was a block.
   template <class Pool>
-  void empty(Pool& pool, slot& s) noexcept {
-    if (!s.is_used()) return;
+  bool empty(Pool& pool, slot& s) noexcept {
+    if (!s.is_used()) return false;
+    s.finish_exchange();
+    const bool any = s.top != s.bottom || s.spare_is_full;
     pool.list.push_batch(pool.chunks, s.bottom, static_cast<std::size_t>(s.top - s.bottom));
     s.top = s.bottom;
     if (s.spare_is_full) pool.list.push_batch(pool.chunks, s.spare->bottom(), magazine::capacity(s.spare->size));
     s.spare_is_full = false;
+    return any;
   }
   /// Takes over the slots of threads that ended. Returns whether there was a block in one.
   template <class Pool>
@@ -213,9 +211,8 @@ class magazine_exchange {
     bool found = false;
     slots_.each([&](unsigned id, slot& its) {
       if (its.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
-      if (forget_half_changed(its)) {
-        found |= its.top != its.bottom || its.spare_is_full;
-        empty(pool, its);
+      if (its.is_used()) {
+        found |= empty(pool, its);
         depot_.give_empty(its.current);
         if (its.spare != nullptr) depot_.give_empty(its.spare);
       }

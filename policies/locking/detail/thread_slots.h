@@ -13,6 +13,9 @@
 
 namespace tarn::detail {
 
+/// Whether a slot is within an exchange, and of what for what.
+enum class exchange_step : unsigned char { none, full_comes, empty_comes };
+
 /// A thread's part of a pool. All zero, it belongs to no thread: every operation goes to its slow half.
 template <template <class> class Atomic>
 struct alignas(slot_bytes) thread_slot {
@@ -22,10 +25,11 @@ struct alignas(slot_bytes) thread_slot {
   Atomic<const void*> domain = nullptr;  // whose number `id` this slot belongs to
   magazine* current = nullptr;
   magazine* spare = nullptr;  // null, empty or full
+  magazine* replaced = nullptr;  // by the last exchange: it was current
   bool spare_is_full = false;
   unsigned char wanted = 0;     // the size of the next magazine
   unsigned char exchanges = 0;  // since it was raised
-  Atomic<bool> is_changing = false;  // where a fork may copy it half changed
+  Atomic<exchange_step> changing = exchange_step::none;  // where a fork may copy it half changed
 
   /// Whether this is the thread's own slot: not under another domain's number, nor slot 0, unless it has no number.
   TARN_STEP bool is_of(const thread_record& me) const noexcept { return domain.load(memory_order_relaxed) == me.domain; }
@@ -35,20 +39,24 @@ struct alignas(slot_bytes) thread_slot {
     limit = m->limit();
     top = full ? limit : bottom;
   }
-  /// Meanwhile the slot is nobody's, so that in the child of a fork the next thread under this number doesn't go on with half
-  /// of it. What ask_for_blocks() writes meanwhile is lost.
+  /// One of the two is full, the other empty. Meanwhile the slot is nobody's, so that in the child of a fork the next thread
+  /// under this number doesn't go on with half of it, but finishes first. What ask_for_blocks() writes meanwhile is lost.
   void exchange() noexcept {
     const void* const whose = domain.load(memory_order_relaxed);
     domain.store(this, memory_order_relaxed);
+    replaced = current;
     release_fence();
-    is_changing.store(true, memory_order_relaxed);
+    changing.store(spare_is_full ? exchange_step::full_comes : exchange_step::empty_comes, memory_order_relaxed);
     release_fence();
-    magazine* const old = current;
-    use(spare, spare_is_full);
-    spare = old;
-    spare_is_full = !spare_is_full;
-    is_changing.store(false, memory_order_release);
+    change(spare, spare_is_full);
     domain.store(whose, memory_order_release);
+  }
+  /// In the child of a fork that stopped the slot's thread within exchange(): does the rest. Else nothing. Called under the
+  /// core guard, for a slot whose thread isn't there.
+  void finish_exchange() noexcept {
+    const exchange_step step = changing.load(memory_order_relaxed);
+    if (step == exchange_step::none) return;
+    change(current != replaced ? current : spare, step == exchange_step::full_comes);
   }
   /// What a fork copies is right at any time: the block is there before the top says so.
   TARN_STEP void put(void* block) noexcept {
@@ -68,7 +76,8 @@ struct alignas(slot_bytes) thread_slot {
     spare_is_full = false;
     wanted = 0;
     exchanges = 0;
-    is_changing.store(false, memory_order_relaxed);
+    replaced = nullptr;
+    changing.store(exchange_step::none, memory_order_relaxed);
   }
   /// Magazines grow with use, by one size after every second exchange; not beyond a quarter of the pool, nor most_bytes.
   template <class Chunks>
@@ -77,6 +86,16 @@ struct alignas(slot_bytes) thread_slot {
     const std::size_t next = wanted + std::size_t{1};
     if (next < magazine::sizes_for(chunks.geometry().stride(), largest) && 4 * magazine::capacity(next) <= chunks.capacity())
       ++wanted;
+  }
+
+ private:
+  /// The spare is written after the current one, so that at any time one of them is the magazine that isn't `replaced`.
+  void change(magazine* next, bool full) noexcept {
+    use(next, full);
+    release_fence();
+    spare = replaced;
+    spare_is_full = !full;
+    changing.store(exchange_step::none, memory_order_release);
   }
 };
 
