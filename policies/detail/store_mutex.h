@@ -130,8 +130,9 @@ class store_mutex {
     guard(store_mutex& m, only_try what, bool others = false)
       requires try_lockable<Mutex>
         : inside_(what) {
+      const std::uint64_t me = this_thread_number();
       holds_ = others || (inside_ && m.mutex_.try_lock());
-      if (holds_ && !others) holder_before_ = m.note(), mutex_ = &m;
+      if (holds_ && !others) holder_before_ = m.note(me), mutex_ = &m;
     }
     ~guard() {
       if (mutex_ != nullptr) mutex_->unlock(holder_before_);
@@ -169,19 +170,20 @@ class store_mutex {
     }
   }
   std::uint64_t lock() {
+    const std::uint64_t me = this_thread_number();  // not under the mutex: the first in the process may allocate, here even
     if constexpr (try_lockable<Mutex>)
-      if (mutex_.try_lock()) return note();
+      if (mutex_.try_lock()) return note(me);
     const store_call wait;  // its holder may be at a store
     mutex_.lock();
-    return note();
+    return note(me);
   }
   void unlock(std::uint64_t holder_before) {
     holder_.store(holder_before, memory_order_relaxed);
     mutex_.unlock();
   }
-  std::uint64_t note() noexcept {
+  std::uint64_t note(std::uint64_t me) noexcept {
     const std::uint64_t before = holder_.load(memory_order_relaxed);
-    holder_.store(this_thread_number(), memory_order_relaxed);
+    holder_.store(me, memory_order_relaxed);
     return before;
   }
 
