@@ -102,14 +102,14 @@ class pool_resource : public std::pmr::memory_resource {
 
  protected:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    if (bytes > options_.largest_required_pool_block) [[unlikely]] return allocate_large(bytes, alignment);
-    void* const block = blocks_.try_allocate(bytes, alignment);
-    return block != nullptr ? block : none();
+    if (is_at_once(bytes, alignment)) [[likely]]
+      if (void* const block = blocks_.hit_tabled(bytes)) [[likely]] return block;
+    return allocate_slow(bytes, alignment);
   }
   void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
-    if (bytes <= options_.largest_required_pool_block) [[likely]]
-      return blocks_.deallocate(block, bytes, alignment);
-    blocks_.deallocate_large(block);
+    if (is_at_once(bytes, alignment) && block != nullptr) [[likely]]
+      return blocks_.deallocate_tabled(block, bytes);
+    deallocate_slow(block, bytes, alignment);
   }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
@@ -140,10 +140,23 @@ class pool_resource : public std::pmr::memory_resource {
     detail::optional_growth growth;
   };
 
-  TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment) {
-    upstream_.take();  // from an earlier request, which was met otherwise
-    void* const block = blocks_.try_allocate_large(bytes, alignment);
+  /// One comparison for both bounds, the options' and the table's, and for requests of no bytes.
+  TARN_STEP bool is_at_once(std::size_t bytes, std::size_t alignment) const noexcept {
+    return bytes - 1 < most_at_once_ && alignment <= body::tabled_alignment;
+  }
+  TARN_NOINLINE void* allocate_slow(std::size_t bytes, std::size_t alignment) {
+    void* block;
+    if (bytes <= options_.largest_required_pool_block) {
+      block = blocks_.try_allocate(bytes, alignment);
+    } else {
+      upstream_.take();  // from an earlier request, which was met otherwise
+      block = blocks_.try_allocate_large(bytes, alignment);
+    }
     return block != nullptr ? block : none();
+  }
+  TARN_NOINLINE void deallocate_slow(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    if (bytes <= options_.largest_required_pool_block) blocks_.deallocate(block, bytes, alignment);
+    else blocks_.deallocate_large(block);
   }
   /// Throws what upstream threw, or std::bad_alloc.
   TARN_COLD void* none() {
@@ -153,6 +166,7 @@ class pool_resource : public std::pmr::memory_resource {
 
   detail::noted_upstream upstream_;
   std::pmr::pool_options options_;
+  std::size_t most_at_once_ = detail::smaller(options_.largest_required_pool_block, body::tabled_bytes);
   body blocks_;
 };
 

@@ -36,7 +36,7 @@ namespace tarn {
 ///                   counting_statistics unless others are named
 template <class Tag, class... Policies>
 class xallocator {
-  // A size class gets its memory in granules, whose first line says whose they are: few, where memory is an array.
+  // A size class gets its memory in granules, a line of which says whose they are: few, where memory is an array.
   static constexpr bool bounded = (... || detail::bounded_store<Policies>);
   static constexpr std::size_t granule = bounded ? 16 * 1024 : 64 * 1024;
   template <class... Ps>

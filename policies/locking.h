@@ -84,8 +84,9 @@ concept locking_members =
 ///   end()                         nothing outside the pool may refer to the machinery any more: the pool ends, or is as new
 /// Optional members:
 ///   implies                       the reuse policy that is its default
-///   tally                         counts blocks for a statistics policy: add(n), subtract(n), settle(), in_use(), peak(),
-///                                 allocations(). Without it a few cells do
+///   tally                         counts blocks for a statistics policy: add(n), subtract(n); try_add() and
+///                                 try_subtract() for one block in a hit, which say whether they did; settle(), in_use(),
+///                                 peak(), allocations(). Without it a few cells do
 template <class P>
 concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_traits> && requires {
   typename detail::template_name<P::template cell>;

@@ -21,6 +21,9 @@ concept statistics_members = requires(typename P::template state<Traits>& state,
   { state.off_chunk(n) } noexcept -> std::same_as<void>;
 } && as_promised<P::traits.counts, requires(const typename P::template state<Traits>& state) {
                                { state.read() } noexcept;
+                             }> && as_promised<P::traits.can_try, requires(typename P::template state<Traits>& state) {
+                               { state.try_on_allocate() } noexcept -> std::same_as<bool>;
+                               { state.try_on_deallocate() } noexcept -> std::same_as<bool>;
                              }> && as_promised<P::traits.hears_release, requires(typename P::template state<Traits>& state) {
                                { state.on_release() } noexcept -> std::same_as<void>;
                              }> && std::constructible_from<typename P::template state<Traits>, const P&>;
@@ -33,6 +36,8 @@ concept statistics_members = requires(typename P::template state<Traits>& state,
 ///   on_chunk(bytes), off_chunk(bytes)             a chunk was added or removed; called under the core guard. If the blocks
 ///                                                 are an array in the pool, only if the policy counts
 /// Optional members:
+///   try_on_allocate(), try_on_deallocate()        called instead for one block in a hit, which needs no stack where they call
+///                                                 nothing. False: nothing was counted, and the other is called
 ///   on_release()                                  all blocks are released, including those in use; called under the core
 ///                                                 guard, before the chunks go
 template <class P>

@@ -19,6 +19,8 @@ class cell_tally {
     raise(peak_, static_cast<std::size_t>(in_use_));
   }
   TARN_STEP constexpr void subtract(std::size_t blocks) noexcept { in_use_ -= blocks; }
+  TARN_STEP constexpr bool try_add() noexcept { return add(1), true; }
+  TARN_STEP constexpr bool try_subtract() noexcept { return subtract(1), true; }
   constexpr void settle() noexcept { in_use_ = 0; }
 
   constexpr std::size_t in_use() const noexcept { return in_use_; }

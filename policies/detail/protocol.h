@@ -16,6 +16,7 @@ enum class status : unsigned char {
   crowded,      // done, and the slow half must make room before the next push
   surplus,      // done, and more chunks are empty than the retention policy keeps
   full,         // not done: the fast half can't take it, the slow half must
+  uncounted,    // the same, and the block isn't counted as free yet
   refused,      // not done: a checking policy found misuse
   damaged,      // done, but a checking policy found misuse on the way
 };

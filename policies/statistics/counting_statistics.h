@@ -1,5 +1,5 @@
 // decides    blocks in use, their peak, allocations, chunks and their bytes are counted
-// costs      five counters in the pool; a pair of calls takes about 2.5 times as long, under thread_cached 1.2 ns longer
+// costs      five counters in the pool; a pair of calls takes about 2.5 times as long, under thread_cached 0.7 ns longer
 // conflicts  none
 // use when   a pool must be sized, monitored or accounted for
 #ifndef TARN_POLICIES_STATISTICS_COUNTING_STATISTICS_H_
@@ -23,7 +23,7 @@ struct pool_counts {
 
 struct counting_statistics {
   using axis = tarn::axis::statistics;
-  static constexpr statistics_traits traits{.counts = true, .hears_release = true};
+  static constexpr statistics_traits traits{.counts = true, .can_try = true, .hears_release = true};
 
   template <class Traits>
   class state {
@@ -36,6 +36,8 @@ struct counting_statistics {
 
     TARN_STEP constexpr void on_allocate(std::size_t blocks) noexcept { blocks_.add(blocks); }
     TARN_STEP constexpr void on_deallocate(std::size_t blocks) noexcept { blocks_.subtract(blocks); }
+    TARN_STEP constexpr bool try_on_allocate() noexcept { return blocks_.try_add(); }
+    TARN_STEP constexpr bool try_on_deallocate() noexcept { return blocks_.try_subtract(); }
     constexpr void on_chunk(std::size_t bytes) noexcept {
       chunks_ += 1;
       bytes_ += bytes;

@@ -11,6 +11,7 @@ namespace tarn {
 struct statistics_traits {
   bool counts = false;         // read(): what statistics() of the pool returns
   bool hears_blocks = true;    // on_allocate() and on_deallocate() do something
+  bool can_try = false;        // try_on_allocate(), try_on_deallocate(): whether a hit was counted; if not, the others do
   bool hears_release = false;  // on_release(): all blocks are released, including those in use
 };
 

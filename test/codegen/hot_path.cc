@@ -1,8 +1,11 @@
 // The functions that check_codegen.py disassembles, three for each composition in limits.txt.
 #include <cstddef>
 
+#include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/store/resource_store.h"
 
 #define OBJECT(name, ...)                                                                      \
@@ -65,3 +68,32 @@ STATIC(static_standard, block)
 STATIC(static_standard_grouped, block, tarn::grouped_locking<audio>)
 STATIC(static_lifo, block, lifo_reuse<>)
 STATIC(static_lifo_array, block, tarn::static_array_store<100>)
+
+// Blocks of many sizes.
+#define SIZED(name, ...)                                                                                      \
+  using name = __VA_ARGS__;                                                                                   \
+  extern "C" void* name##_allocate(name& p, std::size_t bytes) { return p.allocate(bytes); }                  \
+  extern "C" void* name##_try_allocate(name& p, std::size_t bytes) noexcept { return p.try_allocate(bytes); } \
+  extern "C" void name##_deallocate(name& p, void* b, std::size_t bytes) noexcept { p.deallocate(b, bytes); }
+
+namespace {
+constexpr std::size_t usual = alignof(std::max_align_t);
+/// Without the virtual call.
+struct resource : tarn::pmr::synchronized_pool_resource {
+  void* allocate(std::size_t bytes) { return resource::do_allocate(bytes, usual); }
+  void* try_allocate(std::size_t bytes) { return resource::do_allocate(bytes, usual); }
+  void deallocate(void* b, std::size_t bytes) { resource::do_deallocate(b, bytes, usual); }
+};
+/// Freed by address.
+template <class Heap>
+struct unsized {
+  static void* allocate(std::size_t bytes) { return Heap::allocate(bytes); }
+  static void* try_allocate(std::size_t bytes) { return Heap::allocate(bytes); }
+  static void deallocate(void* b, std::size_t) { Heap::deallocate(b); }
+};
+}  // namespace
+
+SIZED(sized, tarn::size_class_pool<>)
+SIZED(sized_cached, tarn::size_class_pool<tarn::thread_cached<>>)
+SIZED(sized_resource, resource)
+SIZED(unsized_cached, unsized<tarn::xallocator<struct unsized_tag, tarn::heap_store, tarn::no_statistics>>)

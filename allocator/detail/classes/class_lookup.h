@@ -53,6 +53,8 @@ class class_lookup {
   static constexpr std::size_t table_entries = Classes::count > 256 ? 0 : smaller(Classes::largest / common_alignment, 256);
   static constexpr class_table<Classes, common_alignment, table_entries> table{};
 
+  /// Precondition: from 1 to `table_entries` times the common alignment.
+  static constexpr std::size_t tabled(std::size_t bytes) noexcept { return table.of[(bytes - 1) / common_alignment]; }
   /// The class of nearly every request. `none`: the request has no class, or find() must decide.
   static constexpr std::size_t at_once(std::size_t bytes, std::size_t align) noexcept {
     if (align > common_alignment || bytes - 1 >= Classes::largest) [[unlikely]]

@@ -16,14 +16,15 @@
 
 namespace tarn::detail {
 
+/// With each request it says whose it is, for an owner that writes that into the memory.
 template <class Owner>
 class store_of_owner {
  public:
   using axis = tarn::axis::store;
   static constexpr store_traits traits{.own_apart = true};
 
-  constexpr store_of_owner() noexcept : owner_(nullptr), index_(0) {}
-  constexpr store_of_owner(Owner* owner, std::size_t index) noexcept : owner_(owner), index_(index) {}
+  constexpr store_of_owner() noexcept : owner_(nullptr), whose_(nullptr) {}
+  constexpr store_of_owner(Owner* owner, void* whose) noexcept : owner_(owner), whose_(whose) {}
 
   template <class Traits>
   class source {
@@ -31,7 +32,7 @@ class store_of_owner {
     constexpr explicit source(const store_of_owner& store) noexcept : store_(store) {}
     void belong_to(Owner* owner) noexcept { store_.owner_ = owner; }
     memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      return store_.owner_->acquire(bytes, alignment, store_.index_);
+      return store_.owner_->acquire(bytes, alignment, store_.whose_);
     }
     void release(memory region, std::size_t alignment) noexcept { store_.owner_->release(region, alignment); }
     memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept {
@@ -45,7 +46,7 @@ class store_of_owner {
 
  private:
   Owner* owner_;
-  std::size_t index_;
+  void* whose_;
 };
 
 /// It asks nobody again: a policy with a second store has no more to say.

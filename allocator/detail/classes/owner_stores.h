@@ -128,7 +128,7 @@ class owner_stores {
   constexpr explicit owner_stores(const Values& values) noexcept
       : source_(values.template get<Store>()), second_(values.template get<Exhaustion>()) {}
 
-  memory acquire(std::size_t bytes, std::size_t alignment, std::size_t = 0) noexcept {
+  memory acquire(std::size_t bytes, std::size_t alignment, const void* = nullptr) noexcept {
     return at_store([&] { return source_.acquire(size(bytes), aligned(alignment)); });
   }
   /// For what a class needs besides its chunks.

@@ -90,6 +90,9 @@ struct rejected_body : rejected {
   constexpr explicit(false) rejected_body(const Anything&...) noexcept {}
   static std::size_t usable_size(const void*) noexcept { return 0; }
   static void deallocate_sized(void*, std::size_t, std::size_t) noexcept {}
+  static constexpr std::size_t tabled_bytes = 0, tabled_alignment = 1;
+  static void* hit_tabled(std::size_t) noexcept { return nullptr; }
+  static void deallocate_tabled(void*, std::size_t) noexcept {}
   template <class Visit>
   void each_pool(Visit) noexcept {}
   static large_counts large() noexcept { return {}; }

@@ -1,7 +1,7 @@
 // The body of a size_class_pool: a pool for each class, made when it is first needed, and blocks that are larger than any
 // class. It has no destructor, so a static one is constant-initialised and never ends.
 //
-//   allocate     class by size → its pool: allocate        no pool yet: make_member      no class: try_allocate_large
+//   allocate     class by size → its pool: allocate        no pool yet: class_members::make      no class: try_allocate_large
 //   deallocate   class by size (or by address, where chunks are tagged) → its pool: deallocate
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_SIZE_CLASS_BODY_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_SIZE_CLASS_BODY_H_
@@ -12,17 +12,14 @@
 
 #include "tarn/allocator/detail/classes/class_chunks.h"
 #include "tarn/allocator/detail/classes/class_lookup.h"
-#include "tarn/allocator/detail/classes/class_places.h"
+#include "tarn/allocator/detail/classes/class_members.h"
 #include "tarn/allocator/detail/classes/class_reports.h"
 #include "tarn/allocator/detail/classes/large_blocks.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
-#include "tarn/policies/size/dynamic_size.h"
 
 namespace tarn::detail {
 
@@ -71,6 +68,19 @@ class size_class_body {
     give(i, block, bytes);
   }
 
+  // ---- requests that the caller knows to be in the table: from 1 to tabled_bytes, aligned to tabled_alignment at most ------
+
+  static constexpr std::size_t tabled_alignment = lookup::common_alignment;
+  static constexpr std::size_t tabled_bytes = lookup::table_entries * tabled_alignment;
+
+  /// As try_allocate(), but null where that takes a call.
+  TARN_STEP void* hit_tabled(std::size_t bytes) noexcept {
+    member* const m = members_.find(lookup::tabled(bytes));
+    return m == nullptr ? nullptr : inspector::hit(m->pool);
+  }
+  /// Precondition: the block isn't null.
+  TARN_STEP void deallocate_tabled(void* block, std::size_t bytes) noexcept { give(lookup::tabled(bytes), block, bytes); }
+
   // ---- blocks with a region of their own, whatever their size: as try_allocate() and deallocate() -----------------------
 
   [[nodiscard]] TARN_NOINLINE void* try_allocate_large(std::size_t bytes, std::size_t alignment) noexcept {
@@ -89,9 +99,8 @@ class size_class_body {
     requires(Chunks::tagged)
   {
     if (block == nullptr) return;
-    const std::size_t i = chunks_.index_of(block);
-    if (i == Chunks::large) [[unlikely]] return deallocate_large(block);
-    members_[i].load(memory_order_acquire)->pool.deallocate(block);
+    if (member* const its = owner_of(block)) [[likely]] return its->pool.deallocate(block);
+    deallocate_large(block);
   }
   /// The same. A checking policy refuses a size or an alignment that the block doesn't have.
   void deallocate_sized(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept
@@ -107,8 +116,8 @@ class size_class_body {
   std::size_t usable_size(const void* block) const noexcept
     requires(Chunks::tagged)
   {
-    const std::size_t i = chunks_.index_of(block);
-    return i == Chunks::large ? large_.usable_size(block) : Classes::size(i);
+    const member* const its = owner_of(block);
+    return its == nullptr ? large_.usable_size(block) : its->pool.block_size();
   }
 
   // ---- all of it -----------------------------------------------------------------------------------------------------------
@@ -142,8 +151,7 @@ class size_class_body {
   /// Calls visit(class, pool) for each class that has a pool.
   template <class Visit>
   void each_pool(Visit visit) {
-    for (std::size_t i = 0; i != Classes::count; ++i)
-      if (member* const m = members_[i].load(memory_order_acquire)) visit(i, m->pool);
+    members_.each(visit);
   }
 
   /// Returns the counts of blocks with a region of their own.
@@ -156,18 +164,12 @@ class size_class_body {
   }
 
  private:
+  using members_type = class_members<Classes, Pool, Chunks, Locking, Kept>;
   using large_type = large_blocks<Chunks, Locking, checks, Kept::tells_in_use>;
 
   void drop_all() noexcept {
     large_.release_all(chunks_);
-    for (std::size_t i = 0; i != Classes::count; ++i) {
-      member* const m = members_[i].exchange(nullptr, memory_order_relaxed);
-      if (m == nullptr) continue;
-      const owned place = m->place;
-      m->~member();
-      places_.give(chunks_, place);
-    }
-    making_.leave();
+    members_.end(chunks_);
     chunks_.release_all();
   }
 
@@ -177,16 +179,18 @@ class size_class_body {
     return bytes;
   }
 
+  /// The pool of the block's class; null: it has none.
+  TARN_STEP member* owner_of(const void* block) const noexcept { return static_cast<member*>(chunks_.owner_of(block)); }
   TARN_STEP member* ready(std::size_t bytes, std::size_t alignment) const noexcept {
     const std::size_t i = lookup::at_once(bytes, alignment);
-    return i == none ? nullptr : members_[i].load(memory_order_acquire);
+    return i == none ? nullptr : members_.find(i);
   }
 
   TARN_NOINLINE void* allocate_slow(std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t i = lookup::find(bytes, alignment);
     if (i == none) return try_allocate_large(bytes, alignment);
-    member* m = members_[i].load(memory_order_acquire);
-    if (m == nullptr) m = make_member(i);
+    member* m = members_.find(i);
+    if (m == nullptr) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
     return m == nullptr ? nullptr : m->pool.try_allocate();
   }
   TARN_NOINLINE void deallocate_slow(void* block, std::size_t bytes, std::size_t alignment) noexcept {
@@ -196,7 +200,7 @@ class size_class_body {
     else if (!large_.deallocate(chunks_, block)) refuse({block, bytes, 0});
   }
   void give(std::size_t i, void* block, [[maybe_unused]] std::size_t bytes) noexcept {
-    member* const m = members_[i].load(memory_order_acquire);
+    member* const m = members_.find(i);
     if (checks && m == nullptr) [[unlikely]] return refuse({block, bytes, 0});  // the class never had a block
     m->pool.deallocate(block);
   }
@@ -214,34 +218,10 @@ class size_class_body {
   }
 #endif
 
-  /// Calls the store before it locks anything. If another thread was faster, returns that thread's pool.
-  member* make_member(std::size_t i) noexcept {
-    const owned place = places_.take(chunks_, i);
-    if (!place) return nullptr;
-    member *made = nullptr, *found;
-    {
-      const held lock(making_);
-      found = members_[i].load(memory_order_relaxed);
-      if (found == nullptr) {
-        const class_pools all{this, trim_idle};
-        chunks_.belong_to(all);
-        made = kept_.give_to(chunks_, all, [&](const auto&... kept) {
-          return ::new (place.region.start)
-              member(place, dynamic_size{Classes::size(i), lookup::alignment(i)}, store_of_owner<Chunks>(&chunks_, i), kept...);
-        });
-        members_[i].store(made, memory_order_release);
-      }
-    }
-    if (made == nullptr) places_.give(chunks_, place);
-    return made != nullptr ? made : found;
-  }
-
-  atomic_word<member*> members_[Classes::count]{};
+  members_type members_;  // first: the hot path finds them at offset 0
   Chunks chunks_;
   Kept kept_;
-  TARN_NO_UNIQUE_ADDRESS owner_mutex<Locking> making_;
   large_type large_;
-  TARN_NO_UNIQUE_ADDRESS class_places<member, Classes::count, Chunks::tagged> places_;
   bool ended_ = false;
 };
 

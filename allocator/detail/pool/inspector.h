@@ -62,6 +62,14 @@ struct inspector {
   }
   static constexpr bool forget_blocks_in_use(rejected&) noexcept { return true; }
 
+  /// As try_allocate(), but null where that takes a call.
+  template <class Traits>
+  TARN_STEP static void* hit(pool_members<Traits>& pool) noexcept {
+    if constexpr (Traits::checking::traits.refuses || Traits::samples) return nullptr;
+    else return pool_members<Traits>::path::take(pool.state_);
+  }
+  static constexpr void* hit(rejected&) noexcept { return nullptr; }
+
   /// Called after release(): the pool ends, though it is never destroyed.
   template <class Traits>
   static void end_stores(pool_members<Traits>& pool) noexcept {

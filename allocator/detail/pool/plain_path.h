@@ -30,7 +30,10 @@ struct plain_path {
 
   TARN_STEP static void* take(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    return handed_out(s, s.locking.pop(s));
+    void* const block = s.locking.pop(s);
+    if constexpr (tries)
+      if (block != nullptr && !s.statistics.try_on_allocate()) [[unlikely]] return count(s, block);
+    return handed_out(s, block, !tries);
   }
   static void* take_slow(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
@@ -41,7 +44,8 @@ struct plain_path {
   TARN_STEP static status put(State& s, void* block) noexcept {
     if constexpr (memory_tools::active) memory_tools::take_back(block);
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    s.statistics.on_deallocate(1);
+    if constexpr (!tries) s.statistics.on_deallocate(1);
+    else if (!s.statistics.try_on_deallocate()) [[unlikely]] return status::uncounted;
     if constexpr (memory_tools::active) poison_block(s, block);
     const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : make_room_if(s, answer);
@@ -53,6 +57,11 @@ struct plain_path {
     s.statistics.on_deallocate(1);
     poison_block(s, block);
     return true;
+  }
+  /// What put() hasn't done where it answered `uncounted`.
+  static void count_put(State& s, void* block) noexcept {
+    s.statistics.on_deallocate(1);
+    poison_block(s, block);
   }
   static status put_slow(State& s, void* block) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
@@ -77,10 +86,14 @@ struct plain_path {
   }
 
  private:
-  TARN_STEP static void* handed_out(State& s, void* block) noexcept {
+  static constexpr bool tries = State::traits::statistics::traits.can_try;
+
+  /// A call at the end: a hit has no frame for it.
+  [[gnu::returns_nonnull]] TARN_NOINLINE static void* count(State& s, void* block) noexcept { return handed_out(s, block); }
+  TARN_STEP static void* handed_out(State& s, void* block, bool counts = true) noexcept {
     if (block != nullptr) [[likely]] {
       if constexpr (memory_tools::active) open_block(s, block);
-      s.statistics.on_allocate(1);
+      if (counts) s.statistics.on_allocate(1);
     }
     return block;
   }

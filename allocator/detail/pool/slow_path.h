@@ -140,7 +140,8 @@ struct slow_path {
   }
   TARN_NOINLINE static void settle(state& s, void* block, status answer) noexcept {
     if (answer == status::refused) return;  // the pool may have ended: it must not enter a list again
-    if (answer == status::full) answer = path::put_slow(s, block);
+    if (answer == status::uncounted) path::count_put(s, block);
+    if (answer == status::uncounted || answer == status::full) answer = path::put_slow(s, block);
     tell_of_leaving(s);
     if (answer == status::surplus) give_surplus_back(s);
   }

@@ -25,21 +25,53 @@ class thread_tally {
   using atomic = typename Process::template atomic<T>;
 
  public:
-  TARN_STEP void add(std::size_t blocks) noexcept {
+  /// Counts one block, where that takes no call. Returns whether it did. Precondition of the first: the thread has a slot, out
+  /// of which the block came.
+  TARN_STEP bool try_add() noexcept {
     const thread_record& me = Process::self();
     line& mine = near(me);
-    if (!mine.is_of(me)) [[unlikely]] return add_slow(me, blocks);
+    if (mine.domain.load(memory_order_relaxed) != me.domain) [[unlikely]] return false;
+    const std::size_t handed_out = read(mine.allocations) + 1;
+    const std::size_t now = handed_out - read(mine.frees);
+    if (as_signed(now) > as_signed(read(mine.peak))) {
+      if (now >= mine.next_look) [[unlikely]] return false;
+      write(mine.peak, now);
+    }
+    write(mine.allocations, handed_out);
+    return true;
+  }
+  TARN_STEP bool try_subtract() noexcept {
+    const thread_record& me = Process::self();
+    line& mine = near(me);
+    if (!mine.is_of(me)) [[unlikely]] return false;
+    write(mine.frees, read(mine.frees) + 1);
+    return true;
+  }
+  TARN_NOINLINE void add(std::size_t blocks) noexcept {
+    const thread_record& me = Process::self();
+    line& mine = near(me);
+    if (!mine.is_of(me)) {
+      note_peak();
+      if (claim(me)) return add(blocks);
+      others_.allocations += blocks;
+      if (only_others() || others_.allocations % step < blocks) seen_.raise_to(in_use());
+      return;
+    }
     write(mine.allocations, read(mine.allocations) + blocks);
     const std::size_t now = mine.difference();
     if (as_signed(now) <= as_signed(read(mine.peak))) return;
     write(mine.peak, now);
-    if (now >= mine.next_look) [[unlikely]] look(mine, now);
+    if (now < mine.next_look) return;
+    const std::size_t all = in_use();
+    seen_.raise_to(all);
+    mine.next_look = now + larger(all / 16, step);
   }
-  TARN_STEP void subtract(std::size_t blocks) noexcept {
+  TARN_NOINLINE void subtract(std::size_t blocks) noexcept {
     const thread_record& me = Process::self();
     line& mine = near(me);
-    if (!mine.is_of(me)) [[unlikely]] return subtract_slow(blocks);
-    write(mine.frees, read(mine.frees) + blocks);
+    if (mine.is_of(me)) return write(mine.frees, read(mine.frees) + blocks);
+    note_peak();
+    others_.frees += blocks;
   }
   /// All blocks are free. Precondition: no other thread counts.
   void settle() noexcept {
@@ -96,21 +128,6 @@ class thread_tally {
     return *launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]));
   }
 
-  TARN_NOINLINE void look(line& mine, std::size_t difference) noexcept {
-    const std::size_t all = in_use();
-    seen_.raise_to(all);
-    mine.next_look = difference + larger(all / 16, step);
-  }
-  TARN_NOINLINE void add_slow(const thread_record& me, std::size_t blocks) noexcept {
-    note_peak();
-    if (claim(me)) return add(blocks);
-    others_.allocations += blocks;
-    if (only_others() || others_.allocations % step < blocks) seen_.raise_to(in_use());
-  }
-  TARN_NOINLINE void subtract_slow(std::size_t blocks) noexcept {
-    note_peak();
-    others_.frees += blocks;
-  }
   /// Takes the line of the thread's number, unless it is another domain's.
   bool claim(const thread_record& me) noexcept {
     line& mine = near(me);
