@@ -71,6 +71,7 @@ class thread_tally {
     line& mine = near(me);
     if (mine.is_of(me)) return write(mine.frees, read(mine.frees) + blocks);
     note_peak();
+    if (claim(me)) return subtract(blocks);  // a thread that only frees, as a consumer, counts on its own, too
     others_.frees += blocks;
   }
   /// All blocks are free. Precondition: no other thread counts.

@@ -225,6 +225,21 @@ BOOST_AUTO_TEST_CASE(a_consumer_s_frees_are_no_peak_of_the_producer) {
   BOOST_TEST(counts.peak <= 100u);
   BOOST_TEST(counts.peak >= 36u);  // a look after 64 blocks
 }
+BOOST_AUTO_TEST_CASE(a_thread_that_only_frees_has_a_line_too) {
+  pool<static_size<64>, thread_cached<>> pool;
+  void* const block = pool.allocate();
+  detail::thread_tally<detail::process_threads, 16> tally;
+  tally.add(2);
+  std::thread([&] {
+    pool.deallocate(block);  // gives it a number
+    BOOST_TEST(!tally.try_subtract());
+    tally.subtract(1);
+    BOOST_TEST(tally.try_subtract());
+  }).join();
+  BOOST_TEST(tally.in_use() == 0u);
+  BOOST_TEST(tally.peak() == 2u);
+  BOOST_TEST(tally.allocations() == 2u);
+}
 BOOST_AUTO_TEST_CASE(one_thread_with_a_line_of_its_own_counts_exactly) {
   pool<static_size<32>, counting_statistics, thread_cached<>> pool;
   std::mt19937_64 random(5);
