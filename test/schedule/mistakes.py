@@ -50,6 +50,7 @@ WATCHED_DEPOT = [
     (1, "return full_ != nullptr;", "return test::the_memory.read(&full_), full_ != nullptr;"),
     (1, "if (bytes > left_.bytes) {", "test::the_memory.written(&left_);\n    if (bytes > left_.bytes) {"),
     (1, "return lacks_ == 0", "return test::the_memory.read(&left_), lacks_ == 0"),
+    (1, " || is_single_threaded()) return;", ") return;"),
     (1, "*byte = std::byte{};", "test::the_memory.written(*b);"),
 ]
 WATCHED_CHUNKS = [

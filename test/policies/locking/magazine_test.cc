@@ -1,6 +1,7 @@
 // How much memory rests in the magazines of threads, and how others get it back.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <barrier>
 #include <cstddef>
@@ -12,6 +13,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/platform/single_threaded.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/upstream.h"
 
@@ -263,22 +265,29 @@ BOOST_AUTO_TEST_CASE(threads_that_come_and_go_leave_their_magazines_to_others) {
   BOOST_TEST(memory.bytes() == held);
 }
 
-BOOST_AUTO_TEST_CASE(an_exchange_writes_no_block_of_a_page_or_more) {
+/// How many of a full magazine's blocks an exchange writes to.
+template <std::size_t Bytes>
+std::size_t written() {
   alignas(64) std::array<std::byte, 128> place;
-  const auto touched = [&]<std::size_t Bytes>(blocks_of<Bytes>) {
-    std::vector<std::byte> memory(14 * Bytes, std::byte{7});
-    auto* const m = ::new (static_cast<void*>(place.data())) magazine{nullptr, 0};
-    for (std::size_t i = 0; i != 14; ++i) m->bottom()[i] = memory.data() + i * Bytes;
-    detail::write_each(*m, detail::geometry<static_size<Bytes, 1>, detail::block_shape{}>());
-    detail::memory_tools::unpoison(memory.data(), memory.size());
-    std::size_t n = 0;
-    for (const std::byte b : memory) n += b != std::byte{7};
-    return n;
-  };
-  BOOST_TEST(touched(blocks_of<64>{}) == 14u);
-  BOOST_TEST(touched(blocks_of<4095>{}) == 14u);
-  BOOST_TEST(touched(blocks_of<4096>{}) == 0u);
-  BOOST_TEST(touched(blocks_of<30'000>{}) == 0u);
+  std::vector<std::byte> memory(14 * Bytes, std::byte{7});
+  auto* const m = ::new (static_cast<void*>(place.data())) magazine{nullptr, 0};
+  for (std::size_t i = 0; i != 14; ++i) m->bottom()[i] = memory.data() + i * Bytes;
+  detail::write_each(*m, detail::geometry<static_size<Bytes, 1>, detail::block_shape{}>());
+  detail::memory_tools::unpoison(memory.data(), memory.size());
+  return static_cast<std::size_t>(std::count_if(memory.begin(), memory.end(), [](std::byte b) { return b != std::byte{7}; }));
+}
+
+// Before main(), where the process has one thread.
+const bool was_alone = detail::is_single_threaded();
+const std::size_t written_alone = written<64>();
+
+BOOST_AUTO_TEST_CASE(an_exchange_writes_to_blocks_of_less_than_a_page_and_where_there_are_threads) {
+  std::thread([] {}).join();
+  BOOST_TEST(written<64>() == 14u);
+  BOOST_TEST(written<4095>() == 14u);
+  BOOST_TEST(written<4096>() == 0u);
+  BOOST_TEST(written<30'000>() == 0u);
+  BOOST_TEST(written_alone == (was_alone ? 0u : 14u));
 }
 
 }  // namespace
