@@ -64,6 +64,10 @@ require_for_all_tests() {
   require spin "the test that searches models of what threads do" spin
   require cmake "the test that tarn can be used from CMake" cmake
   require make "CMake calls it" make
+  require git "a program that runs over tarn" git
+  # Not redis-server, which has the same program, and starts it.
+  require redis-tools "a program that runs over tarn" redis-check-rdb redis-cli redis-benchmark
+  require libsqlite3-dev "a program that runs over tarn" libsqlite3.so /usr/include/sqlite3.h
 }
 
 require_mallocs() {
