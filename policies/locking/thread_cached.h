@@ -1,7 +1,7 @@
 // decides    every thread keeps its own magazines of free blocks, and meets the others only to exchange a whole magazine
 // costs      13 instructions to allocate a block and 15 to free it; 1.7 KiB in the pool object, and memory from the
-//            store, about 9 bytes for each free block. Up to two magazines of blocks, at most 1 MiB, stay in each thread that
-//            used the pool
+//            store, about 9 bytes for each free block. Up to two magazines of blocks, at most 64 KiB or 28 blocks, stay in each
+//            thread that used the pool
 // conflicts  bounded stores, whose blocks could lie in other threads' magazines while a thread finds none
 // use when   several threads allocate and free, their own blocks or each other's
 #ifndef TARN_POLICIES_LOCKING_THREAD_CACHED_H_
@@ -21,7 +21,8 @@ namespace tarn {
 /// \tparam Threads   slots in the pool object, of 64 bytes: 16, 64 or 256. Threads - 1 threads at once find theirs directly;
 ///                   further ones, up to 1023, through a table, in four times the time; more take a lock each time
 /// \tparam Magazine  blocks in the largest magazine: 14, 30, 62, 126, 254 or 510. A thread begins with 14. No magazine holds
-///                   more than 512 KiB of blocks; where 14 are more, there is none, and each call takes a lock
+///                   more than 32 KiB of blocks but the smallest, of 14; where 14 are more than 512 KiB, there is none, and
+///                   each call takes a lock
 template <std::size_t Threads = 16, std::size_t Magazine = 510>
 struct thread_cached {
   using axis = tarn::axis::locking;

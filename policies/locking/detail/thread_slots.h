@@ -79,7 +79,7 @@ struct alignas(slot_bytes) thread_slot {
     replaced = nullptr;
     changing.store(exchange_step::none, memory_order_relaxed);
   }
-  /// Magazines grow with use, by one size after every second exchange; not beyond a quarter of the pool, nor most_bytes.
+  /// Magazines grow with use, by one size after every second exchange; not beyond a quarter of the pool, nor grown_bytes.
   template <class Chunks>
   void used(std::size_t largest, const Chunks& chunks) noexcept {
     if (++exchanges % 2 != 0) return;

@@ -22,15 +22,18 @@ namespace {
 
 using detail::magazine;
 
-BOOST_AUTO_TEST_CASE(a_magazine_holds_at_most_half_a_mebibyte) {
+BOOST_AUTO_TEST_CASE(a_magazine_grows_up_to_32_kib_and_has_14_blocks_at_least) {
   constexpr std::size_t largest = 5;  // 510 blocks
   for (const std::size_t stride : {16u, 64u, 1000u, 1028u, 1029u, 4096u, 10'000u, 37'449u}) {
     const std::size_t n = magazine::sizes_for(stride, largest);
     BOOST_TEST_REQUIRE(n != 0u);
-    BOOST_TEST(magazine::capacity(n - 1) * stride <= magazine::most_bytes);
-    if (n <= largest) BOOST_TEST(magazine::capacity(n) * stride > magazine::most_bytes);
+    BOOST_TEST(magazine::capacity(n - 1) * stride <= (n == 1 ? magazine::most_bytes : magazine::grown_bytes));
+    if (n <= largest) BOOST_TEST(magazine::capacity(n) * stride > magazine::grown_bytes);
   }
   BOOST_TEST(magazine::sizes_for(64, largest) == largest + 1);
+  BOOST_TEST(magazine::sizes_for(65, largest) == largest);
+  BOOST_TEST(magazine::sizes_for(1024, largest) == 2u);
+  BOOST_TEST(magazine::sizes_for(37'449, largest) == 1u);
   BOOST_TEST(magazine::sizes_for(64, 0) == 1u);
   BOOST_TEST(magazine::sizes_for(37'450, largest) == 0u);
   BOOST_TEST(magazine::sizes_for(std::size_t{1} << 60, largest) == 0u);
@@ -99,7 +102,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_idle_thread_keeps_at_most_two_magazines, Size, 
     idle_thread other(pool, blocks);
     kept = out_of_reach(pool);
   }
-  BOOST_TEST(kept * Size::value <= 2 * magazine::most_bytes);
+  const std::size_t grown = magazine::grown_bytes / Size::value;  // blocks
+  BOOST_TEST(kept <= 2 * (grown > magazine::capacity(0) ? grown : magazine::capacity(0)));
   if (Size::value > 37'449) BOOST_TEST(kept == 0u);
   else BOOST_TEST(kept != 0u);
 }
