@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
@@ -98,8 +99,8 @@ struct span_store {
       auto at = static_cast<std::size_t>(static_cast<std::byte*>(region.start) - its.start) / unit;
       std::size_t units = (region.bytes + unit - 1) / unit;
       used_ -= units;
-      if (units > kept_units / 2) ::madvise(region.start, region.bytes, MADV_DONTNEED);
       bool has_memory = units <= kept_units / 2;
+      if (!has_memory) ::madvise(region.start, region.bytes, MADV_DONTNEED);
       if (at + units != its.top && its.spans[at + units].is_free) {
         span& next = its.spans[at + units];
         has_memory |= next.has_memory;
