@@ -10,7 +10,8 @@
  *     refill      s.exchange core_guard depot_.has_full carve scavenge carve take_full prefetch_each
  *     take_full   depot_.give_empty s.use depot_.take_full
  *     carve       depot_.take_empty depot_.give_empty s.use pool.list.pop_batch
- *     make_space  s.exchange write_each core_guard depot_.take_empty depot_.give_full s.use */
+ *     make_space  s.exchange write_each core_guard depot_.take_empty unload_oldest depot_.give_full s.use
+ *     unload_oldest pool.list.push_batch s.exchange */
 
 /* ---- the slot's own --------------------------------------------------------------------------------------------------- */
 
@@ -169,6 +170,21 @@ inline write_each(in) {
   }
 }
 
+/* of the spare magazine m, or of the current one if there is none */
+inline unload_oldest() {
+  if
+  :: m != 0 ->
+     core_push_batch(m, CAPACITY);
+#ifndef OLDEST_KEPT
+     atomic { assert(is_mine(slot)); spare_is_full[slot] = false };
+#endif
+     exchange(slot)
+  :: else ->
+     core_push_batch(current[slot], CAPACITY);
+     atomic { assert(is_mine(slot)); top[slot] = 0 }
+  fi
+}
+
 inline make_space() {
   atomic { assert(is_mine(slot)); m = spare[slot]; got = spare_is_full[slot] };
 #ifdef EXCHANGE_ANY
@@ -189,16 +205,16 @@ inline make_space() {
 #endif
        take_empty(x);
        if
-       :: x == 0 -> got = false
+       :: x == 0 -> unload_oldest()
        :: else ->
           if
           :: m != 0 -> list_push(fulls, m)
           :: else
           fi;
           atomic { assert(is_mine(slot)); spare[slot] = current[slot]; spare_is_full[slot] = true };
-          use(slot, x, false);
-          got = true
+          use(slot, x, false)
        fi;
+       got = true;
 #ifndef UNGUARDED_EXCHANGE
        unlock()
 #endif

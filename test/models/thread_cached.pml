@@ -8,7 +8,7 @@
  *     pop         Process::self s.is_of
  *     push        Process::self s.is_of
  *     pop_slow    mine pop_locked refill
- *     push_slow   mine push_locked make_space push_locked
+ *     push_slow   mine push_locked make_space
  *     push_locked core_guard pool.list.push_batch
  *     pop_locked  core_guard pool.list.pop_batch unload_full scavenge pool.list.pop_batch
  *     drain       core_guard own_slot empty unload_full scavenge ask_for_blocks

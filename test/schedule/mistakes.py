@@ -346,9 +346,9 @@ TABLES = {
             "blocks_written_in_the_depot": SMALL + [
                 (1, "    if (s.spare != nullptr) write_each(*s.spare, pool.chunks.geometry());\n",
                  "magazine* const given = s.spare;\n    {\n"),
-                (1, "    s.use(fresh, false);\n    s.used(Largest, pool.chunks);\n    return true;",
+                (1, "    s.use(fresh, false);\n    s.used(Largest, pool.chunks);\n    return status::done;",
                  "    s.use(fresh, false);\n    s.used(Largest, pool.chunks);\n    }\n"
-                 "    if (given != nullptr) write_each(*given, pool.chunks.geometry());\n    return true;")],
+                 "    if (given != nullptr) write_each(*given, pool.chunks.geometry());\n    return status::done;")],
             "empty_magazine_lost": SMALL + [(1, "if (s.current != nullptr) depot_.give_empty(s.current);", "")],
             "full_spare_overwritten": SMALL + [(1, "if (s.spare != nullptr) depot_.give_full(s.spare);", "")],
             "full_magazine_stays": SMALL + [(1, "if (m != nullptr) list = m->next;\n    return m;", "return m;")],
@@ -371,6 +371,11 @@ TABLES = {
                  "if (is_used) return flush(pool, *s, me);\n" + LOCK)],
             "emptied_by_another": SMALL + [
                 (1, "    ask_for_blocks(own);\n", "slots_.each([&](unsigned, slot& s) { if (&s != own) empty(pool, s); });")],
+            "oldest_unloaded_and_kept": SMALL + [
+                (1, "      s.spare_is_full = false;\n      s.exchange();", "      s.exchange();")],
+            "only_one_unloaded_and_kept": SMALL + [
+                (1, "    if (s.spare == nullptr) {\n      s.top = s.bottom;\n",
+                 "    if (s.spare == nullptr) {\n      --s.top;\n")],
             "unloaded_without_guard": SMALL + [
                 (1, LOCK + "    const std::size_t few", "const std::size_t few")],
             "unloaded_blocks_stay": SMALL + [

@@ -9,13 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <random>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "tarn/test/stress/boxes.h"
+#include "tarn/test/stress/stamps.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 #include "tarn/test/support/tested_pools.h"
@@ -28,8 +28,7 @@ std::size_t operations_for_all() { return patience() == 1 ? 1'000'000 : 1'000'00
 std::size_t operations_for_a_row() { return operations_for_all() / tested_pools().size() + 1; }
 std::size_t done_in_all = 0;
 
-/// A thread's view of a pool: what it holds, and what it has done. A block's first word is its stamp, from
-/// which all others follow.
+/// A thread's view of a pool: what it holds, and what it has done.
 class user {
  public:
   user(any_pool& pool, boxes* shared, std::uint64_t seed) : pool_(pool), shared_(shared), random_(seed) {}
@@ -95,21 +94,8 @@ class user {
     if (void* const theirs = shared_->swap(random_(), mine)) live_.push_back(theirs), ++passed_on_;
   }
 
-  // Another for each taking; the upper half says of which block it is.
-  static std::uint64_t stamp_of(const void* block, std::uint64_t low) {
-    const std::uint64_t mark = (low + 1) * (reinterpret_cast<std::uintptr_t>(block) | 1) * 0x9E3779B97F4A7C15u;
-    return (mark & ~std::uint64_t{0xFFFFFFFF}) | low;
-  }
-  static std::uint64_t word_of(std::uint64_t stamp, std::size_t i) {
-    return i == 0 ? stamp : (stamp + i) * 0x9E3779B97F4A7C15u;
-  }
-
   void took(void* block) {
-    const std::uint64_t stamp = stamp_of(block, random_());
-    each_word(block, [&](std::byte* at, std::size_t i, std::size_t bytes) {
-      const std::uint64_t word = word_of(stamp, i);
-      std::memcpy(at, &word, bytes);
-    });
+    stamps::put(block, pool_.block_size(), static_cast<std::uint32_t>(random_()));
     live_.push_back(block);
   }
   void* leave() {
@@ -117,26 +103,8 @@ class user {
     void* const block = live_[i];
     live_[i] = live_.back();
     live_.pop_back();
-    std::uint64_t stamp = 0;
-    std::memcpy(&stamp, block, sizeof stamp);  // no tested block is smaller
-    if (stamp != stamp_of(block, stamp & 0xFFFFFFFF)) ++spoiled_;
-    each_word(block, [&](std::byte* at, std::size_t n, std::size_t bytes) {
-      const std::uint64_t word = word_of(stamp, n);
-      if (std::memcmp(at, &word, bytes) != 0) ++spoiled_;
-      std::memset(at, 0xDD, bytes);
-    });
+    spoiled_ += stamps::take(block, pool_.block_size());  // no tested block is smaller than a word
     return block;
-  }
-  /// All words of a small block; of a large one those at both ends.
-  template <class Visit>
-  void each_word(void* block, Visit visit) const {
-    constexpr std::size_t word = sizeof(std::uint64_t);
-    auto* const bytes = static_cast<std::byte*>(block);
-    const std::size_t size = pool_.block_size();
-    for (std::size_t at = 0; at < size; at += word) {
-      if (at == 4 * word && size > 12 * word) at = size / word * word - 4 * word;
-      visit(bytes + at, at / word, std::min(word, size - at));
-    }
   }
 
   any_pool& pool_;

@@ -12,7 +12,7 @@
 #include "tarn/policies/platform/one_in_process.h"
 
 #if defined(__linux__)
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
@@ -105,9 +105,12 @@ TARN_AT_UNLOAD static void forget_names() noexcept {
 inline bool read_anywhere([[maybe_unused]] const void* from, [[maybe_unused]] void* to,
                           [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__)
-  const iovec here{to, bytes};
-  const iovec there{const_cast<void*>(from), bytes};
-  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+  struct piece {  // iovec, without its header
+    const void* at;
+    std::size_t bytes;
+  };
+  const piece here{to, bytes}, there{from, bytes};
+  return syscall(SYS_process_vm_readv, getpid(), &here, 1ul, &there, 1ul, 0ul) == static_cast<long>(bytes);
 #else
   return false;
 #endif

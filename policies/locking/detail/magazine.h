@@ -28,7 +28,8 @@ struct magazine {
   static constexpr std::size_t capacity(std::size_t size) noexcept { return (std::size_t{16} << size) - 2; }  // blocks
   static constexpr std::size_t bytes(std::size_t size) noexcept { return (std::size_t{16} << size) * sizeof(void*); }
   /// Of blocks in a magazine that isn't of the smallest size. 64 threads that freed 4 MB of 16 to 1024 bytes each, one after
-  /// the other, keep 53 to 80 MB; 303 with 512 KiB. Mixed sizes take up to 8 % more time; with 16 KiB, 15 to 25 % (AMD EPYC).
+  /// the other, keep 44 to 50 MB; 214 to 295 with 512 KiB. Mixed sizes take up to 8 % more time; with 16 KiB, 15 to 25 % (AMD
+  /// EPYC).
   static constexpr std::size_t grown_bytes = 32 * 1024;
   static constexpr std::size_t most_bytes = 512 * 1024;  // of blocks in one of the smallest size
 

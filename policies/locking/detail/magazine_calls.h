@@ -60,7 +60,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     if (s == nullptr) return push_locked(pool, block);
     if constexpr (Pool::traits::retention::traits.returns_chunks)
       if (s->top == s->limit) answer = unload(pool, *s);
-    if (s->top == s->limit && !make_space(pool, *s)) return push_locked(pool, block);
+    if (s->top == s->limit && make_space(pool, *s) == status::surplus) answer = status::surplus;
     s->put(block);
     return answer;
   }

@@ -129,25 +129,38 @@ class magazine_exchange {
     return got != 0;
   }
 
-  /// Makes room in the full current magazine, or puts an empty one in its place. Returns whether it could: not if there is no
-  /// memory for another.
+  /// Makes room in the full current magazine, or puts an empty one in its place. If there is no memory for another, the older
+  /// of the two empties into the list at once: a list of 10,000 nodes, made and cleared for the second time, 25 to 5 ns a node
+  /// (Zen 5), since a thread's first frees come before the store can be asked.
   template <class Pool>
-  bool make_space(Pool& pool, slot& s) noexcept {
+  status make_space(Pool& pool, slot& s) noexcept {
     if (s.spare != nullptr && !s.spare_is_full) {
       s.exchange();
-      return true;
+      return status::done;
     }
     if (s.spare != nullptr) write_each(*s.spare, pool.chunks.geometry());
     [[maybe_unused]] const auto lock = core_guard();
     magazine* const fresh = depot_.take_empty(s.wanted);
     note_shortage();
-    if (fresh == nullptr) return false;
+    if (fresh == nullptr) return unload_oldest(pool, s);
     if (s.spare != nullptr) depot_.give_full(s.spare);
     s.spare = s.current;
     s.spare_is_full = true;
     s.use(fresh, false);
     s.used(Largest, pool.chunks);
-    return true;
+    return status::done;
+  }
+  template <class Pool>
+  status unload_oldest(Pool& pool, slot& s) noexcept {
+    magazine& oldest = s.spare != nullptr ? *s.spare : *s.current;
+    const status answer = pool.list.push_batch(pool.chunks, oldest.bottom(), magazine::capacity(oldest.size));
+    if (s.spare == nullptr) {
+      s.top = s.bottom;
+    } else {
+      s.spare_is_full = false;
+      s.exchange();
+    }
+    return answer;
   }
 
   /// If chunks go back automatically: every block in front of the list keeps its chunk here. So the depot keeps only a few full

@@ -32,6 +32,8 @@ BOOST_AUTO_TEST_CASE(a_magazine_grows_up_to_32_kib_and_has_14_blocks_at_least) {
   }
   BOOST_TEST(magazine::sizes_for(64, largest) == largest + 1);
   BOOST_TEST(magazine::sizes_for(65, largest) == largest);
+  BOOST_TEST(magazine::sizes_for(129, largest) == largest);  // 254 of them are 32 KiB less two bytes
+  BOOST_TEST(magazine::sizes_for(130, largest) == largest - 1);
   BOOST_TEST(magazine::sizes_for(1024, largest) == 2u);
   BOOST_TEST(magazine::sizes_for(37'449, largest) == 1u);
   BOOST_TEST(magazine::sizes_for(64, 0) == 1u);
@@ -267,6 +269,28 @@ BOOST_AUTO_TEST_CASE(threads_that_come_and_go_leave_their_magazines_to_others) {
   }
   BOOST_TEST(pool.capacity() == 0u);
   BOOST_TEST(memory.bytes() == held);
+}
+
+// A thread's first frees: the store isn't asked, so there is memory for a few magazines only. What doesn't fit goes to the
+// list, the oldest first and a magazine at once: block by block would be the newest first, each under the lock.
+BOOST_AUTO_TEST_CASE(without_memory_for_magazines_the_oldest_blocks_leave_them) {
+  upstream memory;
+  pool<static_size<64>, thread_cached<>, fixed_growth<10'000>, resource_store> pool{resource_store{&memory}};
+  std::vector<void*> blocks(10'000);
+  for (void*& b : blocks) b = pool.allocate();
+  memory.fail(1, test::failing::for_ever);
+  for (int round = 0; round != 3; ++round) {
+    const std::size_t calls = memory.calls();
+    for (void* const b : blocks) pool.deallocate(b);
+    BOOST_TEST(memory.calls() == calls);
+    void* const newest = pool.allocate();
+    BOOST_TEST(newest == blocks.back());
+    pool.deallocate(newest);
+    for (void*& b : blocks) b = pool.try_allocate();
+    BOOST_TEST(std::count(blocks.begin(), blocks.end(), nullptr) == 0);
+    std::sort(blocks.begin(), blocks.end());
+    BOOST_TEST((std::unique(blocks.begin(), blocks.end()) == blocks.end()));
+  }
 }
 
 /// How many of a full magazine's blocks an exchange writes to.

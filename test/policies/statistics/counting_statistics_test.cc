@@ -204,6 +204,42 @@ BOOST_AUTO_TEST_CASE(a_peak_that_was_told_stays) {
   pool.release();
   EXPECT(0, 43, 63);
 }
+BOOST_AUTO_TEST_CASE(a_peak_of_one_thread_stays_when_another_counts) {
+  pool<static_size<64>, thread_cached<>, counting_statistics> pool;
+  std::vector<void*> blocks(100);
+  for (void*& block : blocks) block = pool.allocate();
+  for (void* const block : blocks) pool.deallocate(block);
+  at_once(2, [&](std::size_t who, auto wait) {  // one of them has the number of nobody before
+    if (who == 0) wait();
+    pool.deallocate(pool.allocate());
+    if (who == 1) wait();
+  });
+  BOOST_TEST(pool.statistics().peak == 100u);
+}
+BOOST_AUTO_TEST_CASE(a_peak_of_two_threads_is_seen_to_a_sixteenth) {
+  pool<static_size<64>, thread_cached<>, counting_statistics> pool;
+  std::vector<void*> blocks;
+  const auto take = [&] {
+    for (int i = 0; i != 1000; ++i) blocks.push_back(pool.allocate());
+  };
+  take();
+  std::thread([&] { take(); }).join();
+  for (void* const block : blocks) pool.deallocate(block);
+  BOOST_TEST(pool.statistics().peak <= 2000u);
+  BOOST_TEST(pool.statistics().peak >= 2000u - 2000u / 16);
+}
+BOOST_AUTO_TEST_CASE(release_ends_blocks_of_threads_without_a_line_too) {
+  constexpr std::size_t threads = 40;
+  pool<static_size<64>, thread_cached<>, counting_statistics> pool;
+  at_once(threads, [&](std::size_t, auto wait) {
+    (void)pool.allocate();
+    wait();
+  });
+  BOOST_TEST(pool.statistics().in_use == threads);
+  pool.release();
+  BOOST_TEST(pool.statistics().in_use == 0u);
+  BOOST_TEST(pool.statistics().allocations == threads);
+}
 BOOST_AUTO_TEST_CASE(a_consumer_s_frees_are_no_peak_of_the_producer) {
   pool<static_size<64>, thread_cached<>, counting_statistics> pool;
   std::vector<void*> box;
