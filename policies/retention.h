@@ -7,8 +7,10 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/page_advice.h"
 #include "tarn/policies/retention/keep_chunks.h"
 #include "tarn/policies/retention/return_empty_chunks.h"
+#include "tarn/policies/retention/return_empty_pages.h"
 #include "tarn/policies/retention/traits.h"
 
 namespace tarn {
@@ -17,6 +19,9 @@ namespace tarn {
 /// The machinery is `state`, made from the policy, called with the core guard held.
 ///   emptied(), reused()  a chunk became wholly free, or is used again; emptied() returns `surplus` when too many are free
 ///   keep()               how many empty chunks stay when a surplus is given back
+/// and, if it returns pages:
+///   most_idle(bytes)     how many bytes of free blocks may be idle if blocks of so many bytes are in use
+///   advice               how pages go
 template <class P>
 concept retention_policy = policy_on<P, axis::retention> && requires {
   requires std::same_as<decltype(P::traits), const retention_traits>;
@@ -25,7 +30,10 @@ concept retention_policy = policy_on<P, axis::retention> && requires {
   { state.emptied() } noexcept -> std::same_as<detail::status>;
   { state.reused() } noexcept -> std::same_as<void>;
   { state.keep() } noexcept -> std::same_as<std::size_t>;
-} && std::constructible_from<typename P::state, const P&>;
+} && std::constructible_from<typename P::state, const P&> && detail::as_promised<P::traits.returns_pages, requires(std::size_t bytes) {
+  { P::most_idle(bytes) } noexcept -> std::same_as<std::size_t>;
+  { P::advice } -> std::convertible_to<page_advice>;
+}>;
 
 }  // namespace tarn
 

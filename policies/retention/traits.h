@@ -10,6 +10,8 @@ namespace tarn {
 /// What a retention policy declares about itself.
 struct retention_traits {
   bool returns_chunks = false;  // it gives chunks back automatically
+  bool returns_pages = false;   // the same for pages of memory in a chunk; then also returns_chunks. most_idle(bytes): how many
+                                // bytes may be idle if so many are in use; advice: how pages go
 };
 
 }  // namespace tarn

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
@@ -19,7 +20,9 @@
 #include "tarn/policies/reuse/detail/array_front.h"
 #include "tarn/policies/reuse/detail/block_bitmap.h"
 #include "tarn/policies/reuse/detail/fullness_shelves.h"
+#include "tarn/policies/reuse/detail/idle_units.h"
 #include "tarn/policies/reuse/detail/marked_words.h"
+#include "tarn/policies/reuse/detail/page_returns.h"
 #include "tarn/policies/reuse/prefetch.h"
 #include "tarn/policies/reuse/traits.h"
 
@@ -49,23 +52,31 @@ struct page_local_reuse {
  private:
   template <class Geometry>
   static constexpr std::size_t page_words(const Geometry& geometry) noexcept {
-    const std::size_t words = PageBytes / geometry.stride() / detail::block_bitmap::word_blocks;
-    return std::bit_floor(detail::clamped(words, 1, detail::block_bitmap::word_blocks));
+    const std::size_t words = PageBytes / geometry.stride() / detail::block_bitmap<>::word_blocks;
+    return std::bit_floor(detail::clamped(words, 1, detail::block_bitmap<>::word_blocks));
   }
 
  public:
   /// The column: the bitmap.
   template <class Traits>
-  struct per_chunk : detail::shelved<per_chunk<Traits>> {
+  struct per_chunk
+      : detail::shelved<per_chunk<Traits>>,
+        std::conditional_t<Traits::returns_pages, detail::page_counts<per_chunk<Traits>>, detail::no_page_counts> {
+    using bitmap_type = detail::block_bitmap<std::conditional_t<Traits::returns_pages, detail::idle_units, detail::no_units>>;
+    template <class Geometry>
+    static constexpr unsigned unit_shift(const Geometry& geometry) noexcept {
+      if constexpr (Traits::returns_pages) return detail::idle_units::shift_for(geometry.stride(), detail::system_pages::page_bytes());
+      else return 0;
+    }
     template <class Geometry>
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry& geometry) noexcept {
-      return detail::block_bitmap::bytes(blocks, page_words(geometry));
+      return bitmap_type::bytes(blocks, page_words(geometry), unit_shift(geometry));
     }
     template <class Geometry>
     void open(std::byte* column, std::size_t blocks, const Geometry& geometry) noexcept {
-      bitmap.open(column, blocks, page_words(geometry));
+      bitmap.open(column, blocks, page_words(geometry), unit_shift(geometry));
     }
-    detail::block_bitmap bitmap;
+    bitmap_type bitmap;
   };
 
   template <class Traits>
@@ -83,6 +94,7 @@ struct page_local_reuse {
       return block;
     }
     TARN_NOINLINE void* pop_slow(chunks_type& chunks) noexcept {
+      if (pages_.is_thinned()) return pop_thinned(chunks);
       if (!front_.has_block()) {
         resize_front(chunks);
         const std::size_t n = detail::smaller(batch, front_.room() - 1);
@@ -96,11 +108,15 @@ struct page_local_reuse {
     }
     /// Moves the older half of the front to the bitmaps.
     TARN_NOINLINE status make_room(chunks_type& chunks) noexcept {
+      if (pages_.is_thinned()) return make_room_thinned(chunks);
       if (front_.closed()) {
         front_.open();
         return status::done;
       }
-      return flush(chunks, own_capacity(chunks) / 2 - 1);
+      const status answer = flush(chunks, own_capacity(chunks) / 2 - 1);
+      if constexpr (Traits::returns_pages)
+        if (pages_.becomes_thin(chunks, outside_)) return close_front(chunks, answer);
+      return answer;
     }
 
     std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
@@ -108,6 +124,7 @@ struct page_local_reuse {
       return got + take(chunks, out + got, n - got);
     }
     status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
+      if (pages_.is_thinned()) return mark(chunks, in, n);
       status answer = status::done;
       while (n != 0) {  // from the end, so that the first of the batch is handed out first
         if (front_.room() == 1 && make_room(chunks) == status::surplus) answer = status::surplus;
@@ -123,6 +140,7 @@ struct page_local_reuse {
     template <class Take>
     void drain(chunks_type& chunks, Take take) noexcept {
       settle(chunks);
+      while (come_back()) {}
       void* some[batch];
       while (const std::size_t got = take_free(chunks, some, batch)) detail::each_of(some, got, take);
     }
@@ -132,6 +150,7 @@ struct page_local_reuse {
     void forget() noexcept {
       front_.close();
       shelves_ = {};
+      pages_ = {};
       outside_ = 0;
     }
 
@@ -144,11 +163,36 @@ struct page_local_reuse {
     chunk& take_empty() noexcept {
       column& c = *shelves_.empty();
       shelves_.remove(c);
+      pages_.remove(static_cast<chunk&>(c));
       return static_cast<chunk&>(c);
     }
 
     /// For one of many places in front of the list, such as threads' magazines.
     std::size_t front_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 64); }
+
+    // ---- idle pages, if they go back -------------------------------------------------------------------------------------
+
+    bool has_surplus_pages(const chunks_type& chunks) noexcept
+      requires(Traits::returns_pages)
+    {
+      return pages_.is_surplus(chunks, outside_);
+    }
+    /// See page_returns.h.
+    std::size_t take_idle(chunks_type& chunks, detail::memory* runs, chunk** of, std::size_t n) noexcept
+      requires(Traits::returns_pages)
+    {
+      return pages_.take_idle(chunks, runs, of, n, [this](chunk& c) { shelve(c); });
+    }
+    void put_back(chunks_type& chunks, detail::memory run, chunk& of) noexcept
+      requires(Traits::returns_pages)
+    {
+      pages_.put_back(chunks, run, of, [this](chunk& c) { shelve(c); });
+    }
+    /// Called under the growth guard. Blocks whose pages have gone may be taken again. Returns whether there were some.
+    bool come_back() noexcept {
+      if constexpr (Traits::returns_pages) return pages_.come_back([this](chunk& c) { shelve(c); });
+      else return false;
+    }
 
    private:
     using column = per_chunk<Traits>;
@@ -198,28 +242,57 @@ struct page_local_reuse {
     }
 
     void shelve(chunk& c) noexcept {
+      const unsigned shelf = shelves_.shelf_for(c.carved - c.bitmap.free() - c.bitmap.units().gone(), c.blocks);
       if (c.bitmap.free() == 0) shelves_.remove(c);
-      else shelves_.put(c, shelves_.shelf_for(c.carved - c.bitmap.free(), c.blocks));
+      else shelves_.put(c, shelf);
+      pages_.shelve(c, shelf);
     }
 
     /// Moves all but the `keep` newest entries of the front to the bitmaps.
     status flush(chunks_type& chunks, std::size_t keep) noexcept {
       const std::size_t n = front_.size() - detail::smaller(keep, front_.size());
-      status answer = status::done;
-      detail::each_marked_word(chunks, front_.entries() + front_.size() - n, n,
-                               [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t blocks) {
-                                 outside_ -= blocks;
-                                 c.bitmap.mark(word, mask, blocks);
-                                 shelve(c);
-                                 if (c.shelf == 0 && chunks.chunk_emptied() == status::surplus) answer = status::surplus;
-                               });
+      const status answer = mark(chunks, front_.entries() + front_.size() - n, n);
       front_.drop_oldest(n);
-      resize_front(chunks);
+      if (!pages_.is_thinned()) resize_front(chunks);
+      return answer;
+    }
+    /// Marks blocks as free in the bitmaps.
+    status mark(chunks_type& chunks, void* const* blocks, std::size_t n) noexcept {
+      status answer = status::done;
+      detail::each_marked_word(chunks, blocks, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t marked) {
+        outside_ -= marked;
+        c.bitmap.mark(word, mask, marked);
+        shelve(c);
+        if (c.shelf == 0 && chunks.chunk_emptied() == status::surplus) answer = status::surplus;
+      });
+      if constexpr (Traits::returns_pages)
+        if (pages_.is_surplus(chunks, outside_)) answer = status::surplus;
+      return answer;
+    }
+
+    // A thin pool has no front: see page_returns.h.
+
+    void* pop_thinned(chunks_type& chunks) noexcept {
+      void* block = nullptr;
+      take(chunks, &block, 1);
+      if (!pages_.goes_on(outside_)) front_.open();
+      return block;
+    }
+    status make_room_thinned(chunks_type& chunks) noexcept {
+      const status answer = flush(chunks, 0);
+      if (!pages_.goes_on(outside_)) front_.open();
+      return answer;
+    }
+    status close_front(chunks_type& chunks, status answer) noexcept {
+      if (flush(chunks, 0) == status::surplus) answer = status::surplus;
+      front_.close();
       return answer;
     }
 
     detail::array_front<Front> front_;
     detail::fullness_shelves<column> shelves_;
+    TARN_NO_UNIQUE_ADDRESS
+    std::conditional_t<Traits::returns_pages, detail::page_returns<Traits, column>, detail::no_page_returns> pages_;
     std::size_t outside_ = 0;  // blocks in use or in the front, of those that were ever handed out
   };
 };

@@ -12,6 +12,7 @@
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/platform/system_pages.h"
 
 namespace tarn::detail {
 
@@ -59,6 +60,12 @@ struct pool_traits {
   using exhaustion = Exhaustion;
   using checking = Checking;
   using statistics = Statistics;
+
+  /// Whether pages of memory go back while their chunk stays. A checking policy that knows what free blocks hold wouldn't find
+  /// it again: then only chunks go back.
+  static constexpr bool returns_pages = Retention::traits.returns_pages && Store::traits.can_discard && !Checking::traits.fills &&
+                                        !Checking::traits.keeps_payload && Checking::traits.prefix == 0 &&
+                                        Checking::traits.suffix == 0;
 
   using geometry = detail::geometry<Size, shape_for<Reuse, Checking>()>;
   using layout = detail::chunk_layout<pool_traits>;
@@ -134,7 +141,8 @@ struct pool_traits {
 
   /// Bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would lose a block.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
-    return store_is_a_buffer ? g.alignment() : g.chunk_alignment();
+    if constexpr (returns_pages) return larger(g.chunk_alignment(), system_pages::page_bytes());
+    else return store_is_a_buffer ? g.alignment() : g.chunk_alignment();
   }
 };
 

@@ -95,10 +95,35 @@ void return_all(State& s) noexcept {
   s.locking.end();
 }
 
-/// Gives back the empty chunks that the retention policy doesn't keep.
+/// Gives idle pages of chunks back, once for a free, or as long as there are some. Returns how many bytes.
+enum class pages_go { once, all };
+template <class State>
+std::size_t return_pages(State& s, pages_go how) noexcept {
+  constexpr std::size_t most = 64;  // runs that one system call takes
+  memory runs[most];
+  typename State::chunk* of[most];
+  std::size_t bytes = 0;
+  std::size_t gone = 0;
+  std::size_t n = 0;
+  do {
+    {
+      [[maybe_unused]] const auto guard = s.locking.core_guard();
+      for (; n != gone; --n) s.list.put_back(s.chunks, runs[n - 1], *of[n - 1]);
+      n = s.list.take_idle(s.chunks, runs, of, most);
+    }
+    ...
+  } while (how == pages_go::all && n != 0);
+  return bytes;
+}
+/// Gives back the empty chunks that the retention policy doesn't keep, or what it doesn't keep of idle pages.
 template <class State>
 void return_surplus(State& s) noexcept {
-  return_chunks(s, [](State& its) { return unlink_surplus(its, its.chunks.keep()); });
+  if constexpr (State::traits::returns_pages) {
+    return_chunks(s, [](State& its) { return unlink_idle(its); });
+    return_pages(s, pages_go::once);
+  } else {
+    return_chunks(s, [](State& its) { return unlink_surplus(its, its.chunks.keep()); });
+  }
 }
 /// Whether the growth guard can be had, or not, without waiting for another thread.
 template <class State>

@@ -112,6 +112,13 @@ class supply {
     [[maybe_unused]] const call_of_store call;
     exhaustion_.release(region, Traits::chunk_alignment(g));
   }
+  /// Gives back the memory of pages, but not their addresses. Returns how many of the runs went, from the first on.
+  std::size_t discard(const memory* runs, std::size_t n) noexcept
+    requires(Traits::returns_pages)
+  {
+    [[maybe_unused]] const call_of_store call;
+    return source_.discard(runs, n, Traits::retention::advice);
+  }
   std::size_t blocks_of_second() const noexcept {
     if constexpr (has_second) return second_.blocks;
     else return 0;

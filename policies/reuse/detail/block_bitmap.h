@@ -4,7 +4,8 @@
 //   pages   | word, word, ... |                       a word for each page: which of its words have a free block
 //   words   | 64 blocks | 64 blocks | ...             a bit for each block
 //
-// So the lowest free block of a page is a few zero counts away, however few are free, and no block is touched.
+// So the lowest free block of a page is a few zero counts away, however few are free, and no block is touched. Where pages of
+// memory go back to the system, idle_units.h has three more parts.
 #ifndef TARN_POLICIES_REUSE_DETAIL_BLOCK_BITMAP_H_
 #define TARN_POLICIES_REUSE_DETAIL_BLOCK_BITMAP_H_
 
@@ -18,6 +19,20 @@
 
 namespace tarn::detail {
 
+/// Of a chunk whose pages of memory stay.
+struct no_units {
+  static constexpr std::size_t words(std::size_t, unsigned) noexcept { return 0; }
+  void open(std::uint64_t*, std::size_t, unsigned) noexcept {}
+  void forget() noexcept {}
+  void prepare(std::size_t) noexcept {}
+  void grew(const std::uint64_t*, std::size_t, std::size_t, std::uint64_t) noexcept {}
+  void shrank(const std::uint64_t*, std::size_t, std::size_t, std::uint64_t) noexcept {}
+  static constexpr bool is_gone(std::size_t) noexcept { return false; }
+  static constexpr std::size_t gone() noexcept { return 0; }
+};
+
+/// \tparam Units  no_units or idle_units
+template <class Units = no_units>
 class block_bitmap {
   using word = std::uint64_t;
 
@@ -25,32 +40,42 @@ class block_bitmap {
   static constexpr std::size_t word_blocks = 64;
 
   /// \param page_words  words of a page: 1, 2, 4 ... 64
-  static constexpr std::size_t bytes(std::size_t blocks, std::size_t page_words) noexcept {
+  /// \param unit_shift  blocks of a unit, if units can go, as a power of two
+  static constexpr std::size_t bytes(std::size_t blocks, std::size_t page_words, unsigned unit_shift = 0) noexcept {
     const std::size_t words = blocks / word_blocks + 1;
     const std::size_t pages = words / page_words + 1;
-    return (words + pages + page_set<word>::words(pages)) * sizeof(word);
+    return (words + pages + page_set<word>::words(pages) + Units::words(words, unit_shift)) * sizeof(word);
   }
-  void open(std::byte* start, std::size_t blocks, std::size_t page_words) noexcept {
+  void open(std::byte* start, std::size_t blocks, std::size_t page_words, unsigned unit_shift = 0) noexcept {
+    const std::size_t words = blocks / word_blocks + 1;
+    const std::size_t pages = words / page_words + 1;
     words_ = reinterpret_cast<word*>(start);
-    pages_ = words_ + blocks / word_blocks + 1;
-    const std::size_t pages = (blocks / word_blocks + 1) / page_words + 1;
+    pages_ = words_ + words;
     set_.open(pages_ + pages, pages);
+    units_.open(pages_ + pages + page_set<word>::words(pages), words, unit_shift);
     page_shift_ = static_cast<unsigned>(std::countr_zero(page_words));
     forget();
   }
-  void forget() noexcept { free_ = ready_ = page_ = 0; }
+  void forget() noexcept {
+    free_ = ready_ = page_ = 0;
+    units_.forget();
+  }
 
+  /// Free blocks whose memory hasn't gone back.
   std::size_t free() const noexcept { return free_; }
   bool is_free(std::size_t block) const noexcept {
     const std::size_t w = block / word_blocks;
-    return w < ready_ && (words_[w] >> block % word_blocks & 1) != 0;
+    return w < ready_ && ((words_[w] >> block % word_blocks & 1) != 0 || units_.is_gone(block));
   }
+  const Units& units() const noexcept { return units_; }
   void prefetch(std::size_t w) const noexcept { prefetch_for_write(words_ + w); }
 
   /// Marks the blocks of word `w` that have a bit in `mask` as free: `n` of them.
   void mark(std::size_t w, word mask, std::size_t n) noexcept {
     while (ready_ <= w) clear_next();
-    words_[w] |= mask;
+    const word before = words_[w];
+    words_[w] = before | mask;
+    units_.grew(words_, ready_, w, before);
     const std::size_t page = w >> page_shift_;
     pages_[page] |= word{1} << (w - (page << page_shift_));
     set_.insert(page);
@@ -72,9 +97,10 @@ class block_bitmap {
       const std::size_t w = (page_ << page_shift_) + lowest(page);
       word bits = 0;
       if (w < ready_) [[likely]] {
-        bits = words_[w];
+        const word before = bits = words_[w];
         for (; bits != 0 && got != n; bits &= bits - 1, ++got) visit(w * word_blocks + lowest(bits));
         words_[w] = bits;
+        units_.shrank(words_, ready_, w, before);
       }
       if (bits == 0) page &= page - 1;
       if (page == 0) set_.erase(page_);
@@ -83,7 +109,61 @@ class block_bitmap {
     return got;
   }
 
+  // ---- pages of memory that go back ---------------------------------------------------------------------------------------
+
+  /// Neighbouring free blocks in idle units: the lowest such unit and those behind it, in at most `most` blocks if that is a
+  /// unit or more. `blocks` 0: no unit is idle.
+  struct run {
+    std::size_t first = 0;
+    std::size_t blocks = 0;
+  };
+  run idle_run(std::size_t most) const noexcept {
+    const std::size_t unit = std::size_t{1} << units_.shift();
+    std::size_t at = units_.lowest_idle(words_, ready_) << units_.shift();
+    run found{at, 0};
+    while (at + unit <= ready_ * word_blocks && units_.is_idle(words_, ready_, at >> units_.shift())) {
+      found.blocks = (at += unit) - found.first;
+      if (found.blocks + unit > most) break;
+    }
+    return found;
+  }
+  /// The memory of these free blocks goes: they aren't taken before they return. Precondition: all of them are free().
+  void leave(run of) noexcept {
+    each_part(of, [&](std::size_t w, word mask) {
+      const word before = words_[w];
+      words_[w] = before & ~mask;
+      units_.shrank(words_, ready_, w, before);
+      units_.put_gone(w, mask);
+      if (words_[w] != 0) return;
+      const std::size_t page = w >> page_shift_;
+      pages_[page] &= ~(word{1} << (w - (page << page_shift_)));
+      if (pages_[page] == 0) set_.erase(page);
+    });
+    free_ -= smaller(of.blocks, free_);
+  }
+  /// The blocks of a word that have gone are free() again. Returns how many.
+  std::size_t come_back(std::size_t w) noexcept {
+    const word mask = units_.take_gone(w);
+    if (mask == 0) return 0;
+    const auto n = static_cast<std::size_t>(std::popcount(mask));
+    mark(w, mask, n);
+    return n;
+  }
+  /// The lowest word of which blocks have gone, or page_set::none.
+  std::size_t lowest_gone() const noexcept { return units_.lowest_gone(ready_); }
+
  private:
+  template <class Visit>
+  static void each_part(run of, Visit visit) noexcept {
+    while (of.blocks != 0) {
+      const std::size_t bit = of.first % word_blocks;
+      const std::size_t n = smaller(of.blocks, word_blocks - bit);
+      visit(of.first / word_blocks, ~word{0} >> (word_blocks - n) << bit);
+      of.first += n;
+      of.blocks -= n;
+    }
+  }
+
   static std::size_t lowest(word bits) noexcept { return static_cast<std::size_t>(std::countr_zero(bits)); }
 
   /// Goes to the lowest page with a free block. Returns whether there is one.
@@ -98,6 +178,7 @@ class block_bitmap {
   /// more than one.
   void clear_next() noexcept {
     words_[ready_] = 0;
+    units_.prepare(ready_);
     const std::size_t page = ready_ >> page_shift_;
     if (ready_ == page << page_shift_) {
       pages_[page] = 0;
@@ -109,6 +190,7 @@ class block_bitmap {
   word* words_ = nullptr;
   word* pages_ = nullptr;
   page_set<word> set_;  // of pages
+  TARN_NO_UNIQUE_ADDRESS Units units_;
   unsigned page_shift_ = 0;  // words of a page, as a power of two: a division by their number takes longer than all the rest
   std::size_t free_ = 0;   // blocks
   std::size_t ready_ = 0;  // words that are in use

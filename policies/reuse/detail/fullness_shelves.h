@@ -9,7 +9,8 @@
 namespace tarn::detail {
 
 /// What a chunk keeps for its shelf.
-template <class Node>
+/// \tparam Set  which of several sets of shelves, if a chunk stands in more than one
+template <class Node, int Set = 0>
 struct shelved {
   static constexpr unsigned nowhere = 255;
 
@@ -19,9 +20,11 @@ struct shelved {
 };
 
 /// Shelf 0 has the wholly free chunks, shelves 1 to 16 the others by sixteenths. Every operation is O(1).
-/// \tparam Node  derived from shelved<Node>
-template <class Node>
+/// \tparam Node  derived from shelved<Node, Set>
+template <class Node, int Set = 0>
 class fullness_shelves {
+  using place = shelved<Node, Set>;
+
  public:
   /// The shelf of a chunk of `blocks`, of which `used` aren't free.
   static constexpr unsigned shelf_for(std::size_t used, std::size_t blocks) noexcept {
@@ -34,29 +37,38 @@ class fullness_shelves {
   Node* fullest() const noexcept { return filled_ == 0 ? nullptr : first_[static_cast<unsigned>(std::bit_width(filled_)) - 1]; }
   Node* empty() const noexcept { return first_[0]; }
   std::size_t empties() const noexcept { return empties_; }
+  /// The newest chunk on the shelf of the fewest blocks in use, or null. Wholly free ones don't count.
+  Node* emptiest_in_use() const noexcept {
+    const std::uint32_t in_use = filled_ & ~std::uint32_t{1};
+    return in_use == 0 ? nullptr : first_[static_cast<unsigned>(std::countr_zero(in_use))];
+  }
 
   /// Puts a chunk on a shelf, wherever it was before.
   void put(Node& node, unsigned shelf) noexcept {
-    if (node.shelf == shelf) return;
+    place& its = node;
+    if (its.shelf == shelf) return;
     remove(node);
-    node.shelf = shelf;
-    node.above = nullptr;
-    node.below = first_[shelf];
-    if (node.below != nullptr) node.below->above = &node;
+    its.shelf = shelf;
+    its.above = nullptr;
+    its.below = first_[shelf];
+    if (its.below != nullptr) place_of(its.below).above = &node;
     first_[shelf] = &node;
     filled_ |= 1u << shelf;
     if (shelf == 0) ++empties_;
   }
   void remove(Node& node) noexcept {
-    if (node.shelf == Node::nowhere) return;
-    (node.above != nullptr ? node.above->below : first_[node.shelf]) = node.below;
-    if (node.below != nullptr) node.below->above = node.above;
-    if (first_[node.shelf] == nullptr) filled_ &= ~(1u << node.shelf);
-    if (node.shelf == 0) --empties_;
-    node.shelf = Node::nowhere;
+    place& its = node;
+    if (its.shelf == place::nowhere) return;
+    (its.above != nullptr ? place_of(its.above).below : first_[its.shelf]) = its.below;
+    if (its.below != nullptr) place_of(its.below).above = its.above;
+    if (first_[its.shelf] == nullptr) filled_ &= ~(1u << its.shelf);
+    if (its.shelf == 0) --empties_;
+    its.shelf = place::nowhere;
   }
 
  private:
+  static place& place_of(Node* node) noexcept { return *node; }
+
   Node* first_[17] = {};
   std::uint32_t filled_ = 0;  // a bit for each shelf
   std::size_t empties_ = 0;

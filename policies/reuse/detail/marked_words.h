@@ -21,8 +21,8 @@ class block_places {
     chunk* c = nullptr;
     std::size_t slot = 0;
 
-    std::size_t word() const noexcept { return slot / block_bitmap::word_blocks; }
-    std::uint64_t bit() const noexcept { return std::uint64_t{1} << slot % block_bitmap::word_blocks; }
+    std::size_t word() const noexcept { return slot / block_bitmap<>::word_blocks; }
+    std::uint64_t bit() const noexcept { return std::uint64_t{1} << slot % block_bitmap<>::word_blocks; }
   };
 
   explicit block_places(Chunks& chunks) noexcept : chunks_(chunks) {}

@@ -13,7 +13,7 @@
 
 namespace {
 
-using tarn::detail::block_bitmap;
+using block_bitmap = tarn::detail::block_bitmap<>;
 
 struct bitmap_of {
   bitmap_of(std::size_t n, std::size_t page_words)

@@ -1,0 +1,158 @@
+// Which free blocks of a chunk's bitmap fill whole pages of memory, so that those can go back to the system, and which have
+// gone. A unit is the smallest number of neighbours, a power of two, that always covers a page.
+//
+//   gone       | 64 blocks | 64 blocks | ...    a bit for each block that is free and whose memory has gone
+//   gone set                                    words of `gone` that aren't 0: page_set.h
+//   idle set                                    groups with an idle unit, one whose blocks are all free and in memory. A group
+//                                               is a word of the bitmap or, if a unit is larger, a unit
+//
+// Nothing is counted for each unit: that a word has become all ones, or was until now, is seen where it is written. With counts
+// and a shelf for each unit, churn took 1.34 times as long (prototype).
+#ifndef TARN_POLICIES_REUSE_DETAIL_IDLE_UNITS_H_
+#define TARN_POLICIES_REUSE_DETAIL_IDLE_UNITS_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "tarn/policies/detail/replace.h"
+#include "tarn/policies/reuse/detail/page_set.h"
+
+namespace tarn::detail {
+
+class idle_units {
+  using word = std::uint64_t;
+  using set = page_set<word>;
+  static constexpr unsigned word_shift = 6;
+
+ public:
+  static constexpr std::size_t none = set::none;
+
+  /// \param page  bytes of a page of memory. Blocks whose size divides it fill units of one page; of others, four pages hold at
+  ///              least two whole ones.
+  static constexpr unsigned shift_for(std::size_t stride, std::size_t page) noexcept {
+    const std::size_t blocks = (page % stride == 0 ? page : 4 * page) / stride;
+    return static_cast<unsigned>(std::bit_width(blocks > 1 ? blocks : 1)) - 1;
+  }
+  static constexpr std::size_t words(std::size_t words, unsigned unit_shift) noexcept {
+    return words + set::words(words) + set::words((words >> group_shift(unit_shift)) + 1);
+  }
+  void open(word* start, std::size_t words, unsigned unit_shift) noexcept {
+    gone_ = start;
+    gone_set_.open(start + words, words);
+    idle_set_.open(start + words + set::words(words), (words >> group_shift(unit_shift)) + 1);
+    unit_shift_ = unit_shift;
+    if (unit_shift < word_shift) first_of_units_ = ~word{0} / (~word{0} >> (64 - (1u << unit_shift)));
+  }
+  void forget() noexcept { idle_ = gone_blocks_ = 0; }
+
+  unsigned shift() const noexcept { return unit_shift_; }  // blocks of a unit, as a power of two
+  std::size_t idle() const noexcept { return idle_; }      // units
+  std::size_t gone() const noexcept { return gone_blocks_; }  // blocks
+
+  // ---- what the bitmap tells ---------------------------------------------------------------------------------------------
+
+  /// From now on, word `w` is used.
+  void prepare(std::size_t w) noexcept {
+    gone_[w] = 0;
+    gone_set_.prepare(w);
+    if (group_of(w) << group_shift(unit_shift_) == w) idle_set_.prepare(group_of(w));
+  }
+  /// Blocks of word `w` became free. It was `before`.
+  void grew(const word* words, std::size_t ready, std::size_t w, word before) noexcept {
+    if (unit_shift_ >= word_shift) {
+      if (words[w] != ~word{0} || before == ~word{0} || !others_are_free(words, ready, w)) return;
+      idle_set_.insert(group_of(w));
+      ++idle_;
+      return;
+    }
+    const word idle = idle_in(words[w]);
+    if (idle == 0) return;
+    const word already = idle_in(before);
+    if (already == 0) idle_set_.insert(w);
+    idle_ += number_of(idle ^ already);
+  }
+  /// Blocks of word `w` aren't free any more.
+  void shrank(const word* words, std::size_t ready, std::size_t w, word before) noexcept {
+    if (unit_shift_ >= word_shift) {
+      if (before != ~word{0} || words[w] == ~word{0} || !others_are_free(words, ready, w)) return;
+      idle_set_.erase(group_of(w));
+      --idle_;
+      return;
+    }
+    const word were = idle_in(before);
+    if (were == 0) return;
+    const word are = idle_in(words[w]);
+    if (are == 0) idle_set_.erase(w);
+    idle_ -= number_of(were ^ are);
+  }
+
+  // ---- idle units --------------------------------------------------------------------------------------------------------
+
+  /// The number of the lowest idle unit of a bitmap whose first `ready` words are used, or one past all of its units.
+  std::size_t lowest_idle(const word* words, std::size_t ready) const noexcept {
+    const std::size_t group = ready == 0 ? none : idle_set_.lowest(group_of(ready - 1) + 1);
+    if (group == none) return (ready << word_shift) + 1;
+    if (unit_shift_ >= word_shift) return group;
+    const auto bit = static_cast<std::size_t>(std::countr_zero(idle_in(words[group])));
+    return ((group << word_shift) + bit) >> unit_shift_;
+  }
+  /// Precondition: the unit's words are used.
+  bool is_idle(const word* words, std::size_t ready, std::size_t unit) const noexcept {
+    const std::size_t first = unit << unit_shift_;
+    if (unit_shift_ < word_shift) return (idle_in(words[first >> word_shift]) >> first % 64 & 1) != 0;
+    return words[first >> word_shift] == ~word{0} && others_are_free(words, ready, first >> word_shift);
+  }
+
+  // ---- blocks that have gone ---------------------------------------------------------------------------------------------
+
+  void put_gone(std::size_t w, word mask) noexcept {
+    if (gone_[w] == 0) gone_set_.insert(w);
+    gone_[w] |= mask;
+    gone_blocks_ += number_of(mask);
+  }
+  /// Takes all of a word's blocks.
+  word take_gone(std::size_t w) noexcept {
+    const word mask = replace(gone_[w], word{0});
+    if (mask != 0) gone_set_.erase(w);
+    gone_blocks_ -= number_of(mask);
+    return mask;
+  }
+  /// The lowest word that has some, or none.
+  std::size_t lowest_gone(std::size_t ready) const noexcept { return gone_blocks_ == 0 ? none : gone_set_.lowest(ready); }
+  bool is_gone(std::size_t block) const noexcept { return (gone_[block >> word_shift] >> block % 64 & 1) != 0; }
+
+ private:
+  static constexpr unsigned group_shift(unsigned unit_shift) noexcept {
+    return unit_shift > word_shift ? unit_shift - word_shift : 0;
+  }
+  static std::size_t number_of(word bits) noexcept { return static_cast<std::size_t>(std::popcount(bits)); }
+  std::size_t group_of(std::size_t w) const noexcept { return w >> group_shift(unit_shift_); }
+
+  /// The first bit of each unit, smaller than a word, whose bits are all set.
+  word idle_in(word bits) const noexcept {
+    for (unsigned i = 0; i != unit_shift_; ++i) bits &= bits >> (1u << i);
+    return bits & first_of_units_;
+  }
+  /// Whether all other words of the unit of word `w` are ones. Those from `ready` on aren't used: no block of theirs is free.
+  bool others_are_free(const word* words, std::size_t ready, std::size_t w) const noexcept {
+    const std::size_t n = std::size_t{1} << group_shift(unit_shift_);
+    const std::size_t first = w & ~(n - 1);
+    if (first + n > ready) return false;
+    for (std::size_t i = first; i != first + n; ++i)
+      if (i != w && words[i] != ~word{0}) return false;
+    return true;
+  }
+
+  word* gone_ = nullptr;
+  set gone_set_;  // of words
+  set idle_set_;  // of groups
+  unsigned unit_shift_ = 0;
+  word first_of_units_ = 0;  // a bit for each unit of a word
+  std::size_t idle_ = 0;         // units
+  std::size_t gone_blocks_ = 0;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_REUSE_DETAIL_IDLE_UNITS_H_

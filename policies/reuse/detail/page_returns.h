@@ -1,0 +1,194 @@
+// The part of page_local_reuse that a retention policy needs whose pages of memory go back while their chunk stays: which chunks
+// have idle units and which blocks have gone, how much is idle, and whether the pool has become thin.
+//
+//   idle shelves   chunks with idle units, by fullness: the emptiest gives first
+//   gone shelves   chunks of which blocks have gone: the fullest takes back first
+//
+// A thin pool is one whose blocks in use lie far apart, so that pages hardly become idle. Nothing moves them, but each block that
+// is freed and allocated again could move to a fuller chunk, if it weren't the same block: the front hands out what was freed
+// last. So while the pool is thin, there is no front. That costs some 15 ns a call, so it ends once as many blocks came and went
+// as eight times those in use, whether or not it has helped.
+#ifndef TARN_POLICIES_REUSE_DETAIL_PAGE_RETURNS_H_
+#define TARN_POLICIES_REUSE_DETAIL_PAGE_RETURNS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/system_pages.h"
+#include "tarn/policies/reuse/detail/block_bitmap.h"
+#include "tarn/policies/reuse/detail/fullness_shelves.h"
+#include "tarn/policies/reuse/detail/idle_units.h"
+
+namespace tarn::detail {
+
+/// What a chunk keeps of it.
+template <class Column>
+struct page_counts : shelved<Column, 1>, shelved<Column, 2> {
+  std::size_t counted_idle = 0;  // units, as the list has counted them
+  std::size_t counted_free = 0;  // blocks
+};
+struct no_page_counts {};
+
+/// For a pool whose pages stay.
+struct no_page_returns {
+  template <class Chunk>
+  TARN_STEP static void shelve(Chunk&, unsigned) noexcept {}
+  template <class Chunk>
+  TARN_STEP static void remove(Chunk&) noexcept {}
+  TARN_STEP static constexpr bool is_thinned() noexcept { return false; }
+  TARN_STEP static constexpr bool goes_on(std::size_t) noexcept { return false; }
+};
+
+/// \tparam Column  of a chunk: page_counts, and `bitmap`
+template <class Traits, class Column>
+class page_returns {
+  using chunks_type = typename Traits::chunks;
+  using chunk = typename Traits::chunk;
+  using retention = typename Traits::retention;
+  static constexpr std::size_t most_bytes_at_once = 4 * 1024 * 1024;  // the others wait for the growth guard meanwhile
+
+ public:
+  /// Blocks were marked or taken. `shelf`: by fullness.
+  void shelve(chunk& c, unsigned shelf) noexcept {
+    idle_ += c.bitmap.units().idle() - c.counted_idle;
+    free_ += c.bitmap.free() - c.counted_free;
+    c.counted_idle = c.bitmap.units().idle();
+    c.counted_free = c.bitmap.free();
+    if (c.counted_idle != 0) idle_shelves_.put(c, shelf);
+    else idle_shelves_.remove(c);
+    if (c.bitmap.units().gone() != 0) gone_shelves_.put(c, shelf);
+    else gone_shelves_.remove(c);
+  }
+  /// The chunk goes back to the store.
+  void remove(chunk& c) noexcept {
+    idle_ -= replace(c.counted_idle, 0);
+    free_ -= replace(c.counted_free, 0);
+    idle_shelves_.remove(c);
+    gone_shelves_.remove(c);
+  }
+
+  // ---- idle pages --------------------------------------------------------------------------------------------------------
+
+  /// Whether more is idle than the retention policy keeps. Once it is, until half of that is.
+  bool is_surplus(const chunks_type& chunks, std::size_t in_use) noexcept {
+    const std::size_t bytes = idle_bytes(chunks);
+    const std::size_t most = retention::most_idle(in_use * chunks.geometry().stride());
+    if (bytes > most && bytes > put_off_) returning_ = true;
+    if (bytes <= most / 2) returning_ = false, put_off_ = 0;
+    return returning_;
+  }
+  /// Takes blocks whose pages are to go out of the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest chunks of
+  /// the first store. Returns how many. They count as gone at once; since whoever takes blocks that have gone holds the growth
+  /// guard, as the caller does, nobody uses one before its pages went.
+  template <class Shelve>
+  std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n, Shelve shelve) noexcept {
+    std::size_t got = 0;
+    std::size_t bytes = 0;
+    while (got != n && bytes < most_bytes_at_once) {
+      Column* const column = idle_shelves_.emptiest_in_use();
+      if (column == nullptr) break;
+      chunk& c = static_cast<chunk&>(*column);
+      runs[got] = c.from_second ? memory() : take_run(chunks, c, most_bytes_at_once - bytes);
+      if (!runs[got]) {
+        idle_shelves_.remove(c);  // until something of it changes
+        continue;
+      }
+      shelve(c);
+      of[got] = &c;
+      bytes += runs[got++].bytes;
+    }
+    if (got == 0) put_off(chunks);
+    return got;
+  }
+  /// The system didn't take the run: its blocks are as they were.
+  template <class Shelve>
+  void put_back(chunks_type& chunks, memory run, chunk& c, Shelve shelve) noexcept {
+    const auto& g = chunks.geometry();
+    const std::size_t from = address_of(run.start) - address_of(c.first);
+    const std::size_t last = g.slot_around(from + run.bytes - 1) / block_bitmap<>::word_blocks;
+    for (std::size_t w = g.slot_around(from) / block_bitmap<>::word_blocks; w <= last; ++w) c.bitmap.come_back(w);
+    shelve(c);
+    put_off(chunks);
+  }
+  /// Blocks that have gone may be taken again: those of a word, of the fullest chunk. Returns whether there were some.
+  template <class Shelve>
+  bool come_back(Shelve shelve) noexcept {
+    Column* const column = gone_shelves_.fullest();
+    if (column == nullptr) return false;
+    chunk& c = static_cast<chunk&>(*column);
+    const std::size_t w = c.bitmap.lowest_gone();
+    if (w == idle_units::none || c.bitmap.come_back(w) == 0) return gone_shelves_.remove(c), false;  // it was overwritten
+    shelve(c);
+    return true;
+  }
+  /// Free blocks in memory, but for those in the front.
+  std::size_t free() const noexcept { return free_; }
+
+  // ---- a thin pool -------------------------------------------------------------------------------------------------------
+
+  bool is_thinned() const noexcept { return thinning_; }
+  /// Whether the pool has become thin: fewer than a quarter of the blocks in memory are in use.
+  bool becomes_thin(const chunks_type& chunks, std::size_t in_use) noexcept {
+    const bool thin = free_ / 3 > in_use && free_ * chunks.geometry().stride() > retention::most_idle(0);
+    if (!thin || in_use < tried_at_ / 2) tried_at_ = 0;
+    thinning_ = thin && tried_at_ == 0;
+    effort_ = 0;
+    return thinning_;
+  }
+  /// A block came or went without a front. Returns whether the pool is still thinned.
+  bool goes_on(std::size_t in_use) noexcept {
+    if (free_ <= in_use / 4) thinning_ = false;
+    if (++effort_ / 8 > in_use) {
+      thinning_ = false;
+      tried_at_ = larger(in_use, 1);
+    }
+    return thinning_;
+  }
+
+  template <class Geometry>
+  static unsigned shift(const Geometry& g) noexcept {
+    return idle_units::shift_for(g.stride(), system_pages::page_bytes());
+  }
+
+ private:
+  std::size_t idle_bytes(const chunks_type& chunks) const noexcept {
+    return (idle_ << shift(chunks.geometry())) * chunks.geometry().stride();
+  }
+  /// Nothing went: no other is tried before twice as much is idle.
+  void put_off(const chunks_type& chunks) noexcept {
+    put_off_ = 2 * idle_bytes(chunks);
+    returning_ = false;
+  }
+  /// The whole pages of a chunk's lowest idle units. Null: there is no such unit, or no whole page in it.
+  memory take_run(chunks_type& chunks, chunk& c, std::size_t most) noexcept {
+    const auto& g = chunks.geometry();
+    const auto run = c.bitmap.idle_run(most / g.stride());
+    if (run.blocks == 0) return {};
+    const std::size_t page = system_pages::page_bytes();
+    const std::uintptr_t start = address_of(c.first);
+    const std::uintptr_t from = round_up(start + g.distance(run.first), page);
+    const std::uintptr_t to = (start + g.distance(run.first + run.blocks - 1) + g.stride()) & ~(std::uintptr_t{page} - 1);
+    if (from >= to) return {};
+    const std::size_t first = g.slot_around(from - start);
+    c.bitmap.leave({first, g.slot_around(to - 1 - start) + 1 - first});
+    return {c.first + (from - start), to - from};
+  }
+
+  fullness_shelves<Column, 1> idle_shelves_;
+  fullness_shelves<Column, 2> gone_shelves_;
+  std::size_t idle_ = 0;     // units in all chunks
+  std::size_t free_ = 0;     // blocks in all bitmaps, in memory
+  std::size_t put_off_ = 0;  // bytes: no less is given back
+  std::size_t effort_ = 0;   // blocks that came or went since it became thin
+  std::size_t tried_at_ = 0;  // blocks in use when thinning it was given up; 0: it wasn't
+  bool returning_ = false;
+  bool thinning_ = false;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_REUSE_DETAIL_PAGE_RETURNS_H_
