@@ -23,6 +23,7 @@ struct block_shape {
   std::size_t prefix = 0;         // in front of the payload
   std::size_t suffix = 0;         // behind it
   std::size_t links = 0;          // of the prefix, for the links of a free block; 0: they lie in the payload
+  bool coloured = true;           // false: blocks whose size divides a page never lie in two, so that it can go back
 };
 
 /// \tparam Checking  may keep links out of the payload of free blocks: `keeps_payload`
@@ -69,7 +70,7 @@ class computed_layout {
     return larger(larger(alignment(), alignof(void*)), smaller(lowest_bit(stride()), cache_line));
   }
   TARN_STEP constexpr bool coloured() const noexcept {
-    return stride() >= 2 * cache_line && is_power_of_two(stride()) && alignment() <= cache_line;
+    return Shape.coloured && stride() >= 2 * cache_line && is_power_of_two(stride()) && alignment() <= cache_line;
   }
   /// Blocks of a run, as a power of two, if it is coloured.
   TARN_STEP constexpr unsigned run_shift() const noexcept {

@@ -10,8 +10,8 @@
 #include <cstddef>
 
 #include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/page_advice.h"
+#include "tarn/policies/retention/return_empty_chunks.h"
 #include "tarn/policies/retention/traits.h"
 #include "tarn/policies/reuse/page_local_reuse.h"
 
@@ -32,12 +32,9 @@ struct return_empty_pages {
     return detail::larger(in_use / 100 * KeepPercent, KeepBytes);
   }
 
-  // Pages are counted, not chunks.
-  struct state {
-    constexpr explicit state(const return_empty_pages&) noexcept {}
-    constexpr detail::status emptied() noexcept { return detail::status::done; }
-    constexpr void reused() noexcept {}
-    constexpr std::size_t keep() const noexcept { return 0; }
+  // Counts chunks, for a pool whose checking policy needs its pages.
+  struct state : return_empty_chunks<>::state {
+    constexpr explicit state(const return_empty_pages&) noexcept : return_empty_chunks<>::state(return_empty_chunks<>()) {}
   };
 };
 

@@ -231,7 +231,7 @@ struct page_local_reuse {
       while (got != n) {
         column* const from = shelves_.fullest();
         if (from == nullptr) break;
-        if (from->shelf == 0) chunks.chunk_reused();
+        if (shelves_.shelf_of(*from) == 0) chunks.chunk_reused();
         chunk& c = static_cast<chunk&>(*from);
         std::byte* const first = c.first + chunks.geometry().offset();
         from->bitmap.take(n - got, [&](std::size_t slot) { out[got++] = first + chunks.geometry().distance(slot); });
@@ -263,7 +263,7 @@ struct page_local_reuse {
         outside_ -= marked;
         c.bitmap.mark(word, mask, marked);
         shelve(c);
-        if (c.shelf == 0 && chunks.chunk_emptied() == status::surplus) answer = status::surplus;
+        if (shelves_.shelf_of(c) == 0 && chunks.chunk_emptied() == status::surplus) answer = status::surplus;
       });
       if constexpr (Traits::returns_pages)
         if (pages_.is_surplus(chunks, outside_)) answer = status::surplus;

@@ -67,7 +67,12 @@ struct pool_traits {
                                         !Checking::traits.keeps_payload && Checking::traits.prefix == 0 &&
                                         Checking::traits.suffix == 0;
 
-  using geometry = detail::geometry<Size, shape_for<Reuse, Checking>()>;
+  static constexpr block_shape shape = [] {
+    block_shape its = shape_for<Reuse, Checking>();
+    its.coloured = !returns_pages;
+    return its;
+  }();
+  using geometry = detail::geometry<Size, shape>;
   using layout = detail::chunk_layout<pool_traits>;
   using pool = pool_state<pool_traits>;
   template <class T>

@@ -135,7 +135,7 @@ struct composition {
   std::size_t first_chunk = 0;  // bytes, if known when the pool is compiled; size_max: more than there can be
 };
 
-enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14 };
+enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15 };
 
 /// The first rule that is broken. A cause comes before its consequences.
 constexpr rule first_broken(const composition& c) noexcept {
@@ -152,6 +152,7 @@ constexpr rule first_broken(const composition& c) noexcept {
   if (c.locking.own_free_list && !c.reuse_is_implied && !c.retention.returns_chunks) return rule::r11;
   if (c.retention.returns_chunks && !c.locking.may_return_chunks) return rule::r9;
   if (c.retention.returns_chunks && !c.reuse.sees_empty_chunks) return rule::r8;
+  if (c.retention.returns_pages && !c.store.can_discard) return rule::r15;
   if (c.checking.checks_leaving && !c.reuse.sees_empty_chunks) return rule::r14;
   if (c.exhaustion.hears_frees && !c.locking.can_wait) return rule::r12;
   if (c.exhaustion.reclaims && c.store.bounded) return rule::r13;
@@ -234,6 +235,11 @@ struct rule_complaint {
       Broken != rule::r14,
       "tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in when it leaves "
       "the front; drop the reuse policy, or use hardened");
+  static_assert(
+      Broken != rule::r15,
+      "tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one (heap_store, "
+      "buffer_store, static_array_store, resource_store, page_store with huge_pages or locked_pages); use page_store<>, or "
+      "return_empty_chunks");
 };
 
 }  // namespace tarn::detail

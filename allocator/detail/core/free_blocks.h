@@ -24,6 +24,17 @@ typename State::chunk* unlink_surplus(State& s, std::size_t keep) noexcept {
   return leaving;
 }
 
+/// Takes empty chunks out as long as more is idle than the retention policy keeps.
+template <class State>
+typename State::chunk* unlink_idle(State& s) noexcept {
+  typename State::chunk* leaving = nullptr;
+  while (s.list.empty_chunks() != 0 && s.list.has_surplus_pages(s.chunks)) {
+    s.chunks.unlink(s.list.take_empty(), leaving);
+    s.chunks.chunk_reused();
+  }
+  return leaving;
+}
+
 /// As unlink_empty(), if the list doesn't see empty chunks: the free blocks of every chunk are counted. Each block is visited
 /// once, and linked to the others of its chunk: a second walk through all of them would cost as many cache misses again. The
 /// blocks of chunks that leave are forgotten. O(free blocks × log chunks).

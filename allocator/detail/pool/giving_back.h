@@ -1,6 +1,8 @@
 // How chunks are given back.
 //
 //   return_chunks    (growth guard) [core: unlink] · store
+//   return_pages     (growth guard) [core: take idle pages] · store · [core: those that it refused are as before]
+//   come_back        (growth guard) [core: blocks whose pages have gone may be taken again]
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_GIVING_BACK_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_GIVING_BACK_H_
 
@@ -58,11 +60,35 @@ std::size_t return_empty(State& s) noexcept {
     return return_chunks(s, [](State& its) { return unlink_empty(its); });
   }
 }
-/// Called by trim(). Gives back the empty chunks and, if none is left and no other thread has a part of it, what the pool keeps
-/// for itself. Returns the bytes of the chunks.
+/// Gives idle pages of chunks back: all, or so many that a free can wait for that. Called under the growth guard, which is all
+/// that is held while the system works. Returns how many bytes.
+enum class pages_go { some, all };
+template <class State>
+std::size_t return_pages(State& s, pages_go how) noexcept {
+  constexpr std::size_t most = 64;  // runs that one system call takes
+  memory runs[most];
+  typename State::chunk* of[most];
+  std::size_t bytes = 0;
+  std::size_t n = 0;
+  std::size_t gone = 0;
+  do {
+    n = [&] {
+      [[maybe_unused]] const auto guard = s.locking.core_guard();
+      return s.list.take_idle(s.chunks, runs, of, most);
+    }();
+    gone = n != 0 ? s.supply.discard(runs, n) : 0;
+    for (std::size_t i = 0; i != gone; ++i) bytes += runs[i].bytes;
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    for (std::size_t i = gone; i != n; ++i) s.list.put_back(s.chunks, runs[i], *of[i]);
+  } while (how == pages_go::all && n != 0 && gone == n);
+  return bytes;
+}
+/// Called by trim(). Gives back the empty chunks, idle pages and, if none is left and no other thread has a part of it, what the pool keeps
+/// for itself. Returns the bytes of chunks and pages.
 template <class State>
 std::size_t return_idle(State& s) noexcept {
-  const std::size_t bytes = return_empty(s);
+  std::size_t bytes = return_empty(s);
+  if constexpr (State::traits::returns_pages) bytes += return_pages(s, pages_go::all);
   if constexpr (State::traits::locking::traits.can_forget) {
     {
       [[maybe_unused]] const auto guard = s.locking.core_guard();
@@ -95,32 +121,12 @@ void return_all(State& s) noexcept {
   s.locking.end();
 }
 
-/// Gives idle pages of chunks back, once for a free, or as long as there are some. Returns how many bytes.
-enum class pages_go { once, all };
-template <class State>
-std::size_t return_pages(State& s, pages_go how) noexcept {
-  constexpr std::size_t most = 64;  // runs that one system call takes
-  memory runs[most];
-  typename State::chunk* of[most];
-  std::size_t bytes = 0;
-  std::size_t gone = 0;
-  std::size_t n = 0;
-  do {
-    {
-      [[maybe_unused]] const auto guard = s.locking.core_guard();
-      for (; n != gone; --n) s.list.put_back(s.chunks, runs[n - 1], *of[n - 1]);
-      n = s.list.take_idle(s.chunks, runs, of, most);
-    }
-    ...
-  } while (how == pages_go::all && n != 0);
-  return bytes;
-}
 /// Gives back the empty chunks that the retention policy doesn't keep, or what it doesn't keep of idle pages.
 template <class State>
 void return_surplus(State& s) noexcept {
   if constexpr (State::traits::returns_pages) {
     return_chunks(s, [](State& its) { return unlink_idle(its); });
-    return_pages(s, pages_go::once);
+    return_pages(s, pages_go::some);
   } else {
     return_chunks(s, [](State& its) { return unlink_surplus(its, its.chunks.keep()); });
   }
@@ -128,6 +134,16 @@ void return_surplus(State& s) noexcept {
 /// Whether the growth guard can be had, or not, without waiting for another thread.
 template <class State>
 inline constexpr bool need_not_wait = State::is_confined || State::traits::locking::traits.can_try;
+/// Blocks whose pages have gone are free again, some at a time. Called under the growth guard. Returns whether there were some.
+template <class State>
+bool come_back(State& s) noexcept {
+  if constexpr (State::traits::returns_pages) {
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    return s.list.come_back();
+  } else {
+    return false;
+  }
+}
 /// Called by a free, which waits for no other thread: if one is at the store, they stay until the next time; under a mutex that
 /// can't be tried, until an allocation finds no block.
 template <class State>

@@ -74,7 +74,7 @@ struct slow_path {
         do {
           top_up(s);
           block = path::take_slow(s, seen);
-        } while (block == nullptr && grow(s, one));
+        } while (block == nullptr && (come_back(s) || grow(s, one)));
       } while (block == nullptr && retry(s, one));
     }
     path::tell(s, seen);

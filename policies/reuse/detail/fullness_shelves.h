@@ -43,6 +43,8 @@ class fullness_shelves {
     return in_use == 0 ? nullptr : first_[static_cast<unsigned>(std::countr_zero(in_use))];
   }
 
+  /// place::nowhere: on none.
+  static unsigned shelf_of(const Node& node) noexcept { return static_cast<const place&>(node).shelf; }
   /// Puts a chunk on a shelf, wherever it was before.
   void put(Node& node, unsigned shelf) noexcept {
     place& its = node;
