@@ -25,8 +25,8 @@ struct no_units {
   void open(std::uint64_t*, std::size_t, unsigned) noexcept {}
   void forget() noexcept {}
   void prepare(std::size_t) noexcept {}
-  void grew(const std::uint64_t*, std::size_t, std::size_t, std::uint64_t) noexcept {}
-  void shrank(const std::uint64_t*, std::size_t, std::size_t, std::uint64_t) noexcept {}
+  void changed(const std::uint64_t*, std::size_t, std::size_t, std::uint64_t, std::uint64_t) noexcept {}
+  static constexpr std::uint64_t gone_in(std::size_t) noexcept { return 0; }
   static constexpr bool is_gone(std::size_t) noexcept { return false; }
   static constexpr std::size_t gone() noexcept { return 0; }
 };
@@ -75,10 +75,8 @@ class block_bitmap {
     while (ready_ <= w) clear_next();
     const word before = words_[w];
     words_[w] = before | mask;
-    units_.grew(words_, ready_, w, before);
-    const std::size_t page = w >> page_shift_;
-    pages_[page] |= word{1} << (w - (page << page_shift_));
-    set_.insert(page);
+    units_.changed(words_, ready_, w, before, units_.gone_in(w));
+    show(w);
     free_ += n;
   }
 
@@ -100,7 +98,7 @@ class block_bitmap {
         const word before = bits = words_[w];
         for (; bits != 0 && got != n; bits &= bits - 1, ++got) visit(w * word_blocks + lowest(bits));
         words_[w] = bits;
-        units_.shrank(words_, ready_, w, before);
+        units_.changed(words_, ready_, w, before, units_.gone_in(w));
       }
       if (bits == 0) page &= page - 1;
       if (page == 0) set_.erase(page_);
@@ -111,59 +109,69 @@ class block_bitmap {
 
   // ---- pages of memory that go back ---------------------------------------------------------------------------------------
 
-  /// Neighbouring free blocks in idle units: the lowest such unit and those behind it, in at most `most` blocks if that is a
-  /// unit or more. `blocks` 0: no unit is idle.
+  /// Neighbouring idle units: the lowest and those behind it, in at most `most` blocks if that is a unit or more. `blocks` 0:
+  /// no unit is idle.
+  /// \param from  a block; units below it don't count
   struct run {
     std::size_t first = 0;
     std::size_t blocks = 0;
   };
-  run idle_run(std::size_t most) const noexcept {
+  run idle_run(std::size_t from, std::size_t most) const noexcept {
     const std::size_t unit = std::size_t{1} << units_.shift();
-    std::size_t at = units_.lowest_idle(words_, ready_) << units_.shift();
-    run found{at, 0};
-    while (at + unit <= ready_ * word_blocks && units_.is_idle(words_, ready_, at >> units_.shift())) {
-      found.blocks = (at += unit) - found.first;
-      if (found.blocks + unit > most) break;
-    }
+    const std::size_t end = ready_ * word_blocks;
+    const auto idle_at = [&](std::size_t at) { return at + unit <= end && units_.is_idle(words_, ready_, at >> units_.shift()); };
+    run found{from == 0 ? units_.lowest_idle(words_, ready_) << units_.shift() : round_up(from, unit), 0};
+    while (found.first + unit <= end && !idle_at(found.first)) found.first += unit;
+    while (idle_at(found.first + found.blocks) && (found.blocks == 0 || found.blocks + unit <= most)) found.blocks += unit;
     return found;
   }
-  /// The memory of these free blocks goes: they aren't taken before they return. Precondition: all of them are free().
-  void leave(run of) noexcept {
-    each_part(of, [&](std::size_t w, word mask) {
-      const word before = words_[w];
-      words_[w] = before & ~mask;
-      units_.shrank(words_, ready_, w, before);
-      units_.put_gone(w, mask);
-      if (words_[w] != 0) return;
-      const std::size_t page = w >> page_shift_;
-      pages_[page] &= ~(word{1} << (w - (page << page_shift_)));
-      if (pages_[page] == 0) set_.erase(page);
-    });
-    free_ -= smaller(of.blocks, free_);
+  /// The memory of free blocks goes: they aren't taken before they come back. Some of them may have gone before. Returns how
+  /// many had not.
+  std::size_t leave(run of) noexcept {
+    const std::size_t before = free_;
+    while (of.blocks != 0) {
+      const std::size_t bit = of.first % word_blocks;
+      const std::size_t n = smaller(of.blocks, word_blocks - bit);
+      leave(of.first / word_blocks, ~word{0} >> (word_blocks - n) << bit);
+      of.first += n;
+      of.blocks -= n;
+    }
+    return before - free_;
   }
   /// The blocks of a word that have gone are free() again. Returns how many.
   std::size_t come_back(std::size_t w) noexcept {
-    const word mask = units_.take_gone(w);
-    if (mask == 0) return 0;
-    const auto n = static_cast<std::size_t>(std::popcount(mask));
-    mark(w, mask, n);
+    const word before = words_[w];
+    const word gone = units_.gone_in(w);
+    units_.take_gone(w);
+    words_[w] = before | gone;
+    units_.changed(words_, ready_, w, before, gone);
+    const auto n = static_cast<std::size_t>(std::popcount(gone));
+    if (n != 0) show(w);
+    free_ += n;
     return n;
   }
   /// The lowest word of which blocks have gone, or page_set::none.
   std::size_t lowest_gone() const noexcept { return units_.lowest_gone(ready_); }
 
  private:
-  template <class Visit>
-  static void each_part(run of, Visit visit) noexcept {
-    while (of.blocks != 0) {
-      const std::size_t bit = of.first % word_blocks;
-      const std::size_t n = smaller(of.blocks, word_blocks - bit);
-      visit(of.first / word_blocks, ~word{0} >> (word_blocks - n) << bit);
-      of.first += n;
-      of.blocks -= n;
-    }
+  /// Its page knows that word `w` has a free block.
+  void show(std::size_t w) noexcept {
+    const std::size_t page = w >> page_shift_;
+    pages_[page] |= word{1} << (w - (page << page_shift_));
+    set_.insert(page);
   }
-
+  void leave(std::size_t w, word mask) noexcept {
+    const word before = words_[w];
+    const word gone = units_.gone_in(w);
+    units_.put_gone(w, before & mask);
+    words_[w] = before & ~mask;
+    units_.changed(words_, ready_, w, before, gone);
+    free_ -= static_cast<std::size_t>(std::popcount(before & mask));
+    if (words_[w] != 0) return;
+    const std::size_t page = w >> page_shift_;
+    pages_[page] &= ~(word{1} << (w - (page << page_shift_)));
+    if (pages_[page] == 0) set_.erase(page);
+  }
   static std::size_t lowest(word bits) noexcept { return static_cast<std::size_t>(std::countr_zero(bits)); }
 
   /// Goes to the lowest page with a free block. Returns whether there is one.

@@ -3,8 +3,10 @@
 //
 //   gone       | 64 blocks | 64 blocks | ...    a bit for each block that is free and whose memory has gone
 //   gone set                                    words of `gone` that aren't 0: page_set.h
-//   idle set                                    groups with an idle unit, one whose blocks are all free and in memory. A group
-//                                               is a word of the bitmap or, if a unit is larger, a unit
+//   idle set                                    groups with an idle unit: all its blocks are free, and not all have gone. A
+//                                               group is a word of the bitmap or, if a unit is larger, a unit
+//
+// A block that lies in two pages goes with the first of them. It doesn't keep the other one.
 //
 // Nothing is counted for each unit: that a word has become all ones, or was until now, is seen where it is written. With counts
 // and a shelf for each unit, churn took 1.34 times as long (prototype).
@@ -58,34 +60,18 @@ class idle_units {
     gone_set_.prepare(w);
     if (group_of(w) << group_shift(unit_shift_) == w) idle_set_.prepare(group_of(w));
   }
-  /// Blocks of word `w` became free. It was `before`.
-  void grew(const word* words, std::size_t ready, std::size_t w, word before) noexcept {
-    if (unit_shift_ >= word_shift) {
-      if (words[w] != ~word{0} || before == ~word{0} || !others_are_free(words, ready, w)) return;
-      idle_set_.insert(group_of(w));
-      ++idle_;
-      return;
-    }
-    const word idle = idle_in(words[w]);
-    if (idle == 0) return;
-    const word already = idle_in(before);
-    if (already == 0) idle_set_.insert(w);
-    idle_ += number_of(idle ^ already);
-  }
-  /// Blocks of word `w` aren't free any more.
-  void shrank(const word* words, std::size_t ready, std::size_t w, word before) noexcept {
-    if (unit_shift_ >= word_shift) {
-      if (before != ~word{0} || words[w] == ~word{0} || !others_are_free(words, ready, w)) return;
-      idle_set_.erase(group_of(w));
-      --idle_;
-      return;
-    }
-    const word were = idle_in(before);
-    if (were == 0) return;
-    const word are = idle_in(words[w]);
+  /// Word `w` was `before`, and what had gone of it `gone`.
+  void changed(const word* words, std::size_t ready, std::size_t w, word before, word gone) noexcept {
+    if (unit_shift_ >= word_shift) return changed_in_large(words, ready, w, before, gone);
+    const word were = idle_in(before, gone);
+    const word are = idle_in(words[w], gone_in(w));
+    if (were == are) return;
+    if (were == 0) idle_set_.insert(w);
     if (are == 0) idle_set_.erase(w);
-    idle_ -= number_of(were ^ are);
+    idle_ += number_of(are) - number_of(were);
   }
+  /// What has gone of word `w`.
+  word gone_in(std::size_t w) const noexcept { return gone_blocks_ == 0 ? 0 : gone_[w]; }
 
   // ---- idle units --------------------------------------------------------------------------------------------------------
 
@@ -94,14 +80,14 @@ class idle_units {
     const std::size_t group = ready == 0 ? none : idle_set_.lowest(group_of(ready - 1) + 1);
     if (group == none) return (ready << word_shift) + 1;
     if (unit_shift_ >= word_shift) return group;
-    const auto bit = static_cast<std::size_t>(std::countr_zero(idle_in(words[group])));
+    const auto bit = static_cast<std::size_t>(std::countr_zero(idle_in(words[group], gone_in(group))));
     return ((group << word_shift) + bit) >> unit_shift_;
   }
   /// Precondition: the unit's words are used.
   bool is_idle(const word* words, std::size_t ready, std::size_t unit) const noexcept {
-    const std::size_t first = unit << unit_shift_;
-    if (unit_shift_ < word_shift) return (idle_in(words[first >> word_shift]) >> first % 64 & 1) != 0;
-    return words[first >> word_shift] == ~word{0} && others_are_free(words, ready, first >> word_shift);
+    const std::size_t w = unit << unit_shift_ >> word_shift;
+    if (unit_shift_ >= word_shift) return is_idle_large(words, ready, w, words[w], gone_in(w));
+    return (idle_in(words[w], gone_in(w)) >> (unit << unit_shift_) % 64 & 1) != 0;
   }
 
   // ---- blocks that have gone ---------------------------------------------------------------------------------------------
@@ -129,19 +115,34 @@ class idle_units {
   static std::size_t number_of(word bits) noexcept { return static_cast<std::size_t>(std::popcount(bits)); }
   std::size_t group_of(std::size_t w) const noexcept { return w >> group_shift(unit_shift_); }
 
-  /// The first bit of each unit, smaller than a word, whose bits are all set.
-  word idle_in(word bits) const noexcept {
+  /// Of units smaller than a word: the first bit of each whose blocks are all free or gone, and not all gone.
+  word idle_in(word free, word gone) const noexcept { return whole_in(free | gone) & ~(gone == 0 ? 0 : whole_in(gone)); }
+  word whole_in(word bits) const noexcept {
     for (unsigned i = 0; i != unit_shift_; ++i) bits &= bits >> (1u << i);
     return bits & first_of_units_;
   }
-  /// Whether all other words of the unit of word `w` are ones. Those from `ready` on aren't used: no block of theirs is free.
-  bool others_are_free(const word* words, std::size_t ready, std::size_t w) const noexcept {
+
+  void changed_in_large(const word* words, std::size_t ready, std::size_t w, word before, word gone) noexcept {
+    const bool was = (before | gone) == ~word{0} && is_idle_large(words, ready, w, before, gone);
+    const bool is = (words[w] | gone_in(w)) == ~word{0} && is_idle_large(words, ready, w, words[w], gone_in(w));
+    if (was == is) return;
+    if (is) idle_set_.insert(group_of(w));
+    else idle_set_.erase(group_of(w));
+    idle_ += is ? std::size_t{1} : static_cast<std::size_t>(-1);
+  }
+  /// The same of the unit of word `w`, with `free` and `gone` in its place. Words from `ready` on aren't used: nothing of theirs
+  /// is free.
+  bool is_idle_large(const word* words, std::size_t ready, std::size_t w, word free, word gone) const noexcept {
     const std::size_t n = std::size_t{1} << group_shift(unit_shift_);
     const std::size_t first = w & ~(n - 1);
     if (first + n > ready) return false;
-    for (std::size_t i = first; i != first + n; ++i)
-      if (i != w && words[i] != ~word{0}) return false;
-    return true;
+    word any = free;
+    for (std::size_t i = first; i != first + n; ++i) {
+      const word its = i == w ? free | gone : words[i] | gone_in(i);
+      if (its != ~word{0}) return false;
+      if (i != w) any |= words[i];
+    }
+    return any != 0;
   }
 
   word* gone_ = nullptr;

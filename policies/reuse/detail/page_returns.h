@@ -78,7 +78,8 @@ class page_returns {
     const std::size_t bytes = idle_bytes(chunks);
     const std::size_t most = retention::most_idle(in_use * chunks.geometry().stride());
     if (bytes > most && bytes > put_off_) returning_ = true;
-    if (bytes <= most / 2) returning_ = false, put_off_ = 0;
+    if (bytes <= most / 2) returning_ = false;
+    if (bytes + retention::most_idle(0) < put_off_) put_off_ = bytes + retention::most_idle(0);
     return returning_;
   }
   /// Takes blocks whose pages are to go out of the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest chunks of
@@ -160,22 +161,32 @@ class page_returns {
   }
   /// Nothing went: no other is tried before twice as much is idle.
   void put_off(const chunks_type& chunks) noexcept {
-    put_off_ = 2 * idle_bytes(chunks);
+    put_off_ = idle_bytes(chunks) + retention::most_idle(0);
     returning_ = false;
   }
   /// The whole pages of a chunk's lowest idle units. Null: there is no such unit, or no whole page in it.
   memory take_run(chunks_type& chunks, chunk& c, std::size_t most) noexcept {
     const auto& g = chunks.geometry();
-    const auto run = c.bitmap.idle_run(most / g.stride());
-    if (run.blocks == 0) return {};
     const std::size_t page = system_pages::page_bytes();
     const std::uintptr_t start = address_of(c.first);
-    const std::uintptr_t from = round_up(start + g.distance(run.first), page);
-    const std::uintptr_t to = (start + g.distance(run.first + run.blocks - 1) + g.stride()) & ~(std::uintptr_t{page} - 1);
-    if (from >= to) return {};
-    const std::size_t first = g.slot_around(from - start);
-    c.bitmap.leave({first, g.slot_around(to - 1 - start) + 1 - first});
-    return {c.first + (from - start), to - from};
+    const auto floor = [page](std::uintptr_t at) { return at & ~(std::uintptr_t{page} - 1); };
+    const auto starts = [&](std::size_t slot) { return start + g.distance(slot); };
+    const auto ends = [&](std::size_t slot) { return starts(slot) + g.stride(); };
+    for (std::size_t at = 0;;) {
+      const auto run = c.bitmap.idle_run(at, most / g.stride());
+      if (run.blocks == 0) return {};
+      std::size_t first = run.first;
+      std::size_t last = at = run.first + run.blocks;
+      // A page at an end may hold a part of a block that is free as well.
+      for (const auto edge = floor(starts(first)); first != 0 && starts(first) > edge && c.bitmap.is_free(first - 1);) --first;
+      for (const auto edge = floor(ends(last - 1) + page - 1); last != c.carved && ends(last - 1) < edge && c.bitmap.is_free(last);) ++last;
+      const std::uintptr_t from = round_up(starts(first), page);
+      const std::uintptr_t to = floor(ends(last - 1));
+      if (from >= to) continue;
+      first = g.slot_around(from - start);
+      if (c.bitmap.leave({first, g.slot_around(to - 1 - start) + 1 - first}) == 0) continue;
+      return {c.first + (from - start), to - from};
+    }
   }
 
   fullness_shelves<Column, 1> idle_shelves_;
