@@ -134,7 +134,7 @@ class page_returns {
   bool is_thinned() const noexcept { return thinning_; }
   /// Whether the pool has become thin: fewer than a quarter of the blocks in memory are in use.
   bool becomes_thin(const chunks_type& chunks, std::size_t in_use) noexcept {
-    const bool thin = free_ / 3 > in_use && free_ * chunks.geometry().stride() > retention::most_idle(0);
+    const bool thin = free_ > in_use / 2 && free_ * chunks.geometry().stride() > retention::most_idle(0);
     if (!thin || in_use < tried_at_ / 2) tried_at_ = 0;
     thinning_ = thin && tried_at_ == 0;
     effort_ = 0;
@@ -143,7 +143,7 @@ class page_returns {
   /// A block came or went without a front. Returns whether the pool is still thinned.
   bool goes_on(std::size_t in_use) noexcept {
     if (free_ <= in_use / 4) thinning_ = false;
-    if (++effort_ / 8 > in_use) {
+    if (++effort_ / 16 > in_use) {
       thinning_ = false;
       tried_at_ = larger(in_use, 1);
     }
