@@ -125,7 +125,7 @@ class page_memory_over {
   }
   /// A sanitizer would report free blocks, which nobody may touch, and what other threads write.
 #if defined(__clang__)
-  [[clang::noinline, clang::disable_sanitizer_instrumentation]]
+  [[gnu::noinline, clang::disable_sanitizer_instrumentation]]
 #elif defined(__GNUC__)
   [[gnu::noinline, gnu::no_sanitize_address, gnu::no_sanitize_thread]]
 #endif
