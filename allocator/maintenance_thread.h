@@ -30,6 +30,11 @@ template <class Traits>
 constexpr bool is_for_one_thread(const pool_members<Traits>*) noexcept {
   return Traits::locking::traits.one_thread;
 }
+template <class T>
+  requires(T::is_for_one_thread)
+constexpr bool is_for_one_thread(const T*) noexcept {
+  return true;
+}
 constexpr bool is_for_one_thread(const void*) noexcept { return false; }
 
 /// Something that a maintenance_thread looks after, linked to the others.
