@@ -19,6 +19,7 @@ namespace tarn {
 /// The machinery is `state`, made from the policy, called with the core guard held.
 ///   emptied(), reused()  a chunk became wholly free, or is used again; emptied() returns `surplus` when too many are free
 ///   keep()               how many empty chunks stay when a surplus is given back
+///   has_surplus()        if it tells a surplus: whether too many are free now
 /// and, if it returns pages:
 ///   most_idle(bytes)     how many bytes of free blocks may be idle if blocks of so many bytes are in use
 ///   advice               how pages go
@@ -30,10 +31,13 @@ concept retention_policy = policy_on<P, axis::retention> && requires {
   { state.emptied() } noexcept -> std::same_as<detail::status>;
   { state.reused() } noexcept -> std::same_as<void>;
   { state.keep() } noexcept -> std::same_as<std::size_t>;
-} && std::constructible_from<typename P::state, const P&> && detail::as_promised<P::traits.returns_pages, requires(std::size_t bytes) {
-  { P::most_idle(bytes) } noexcept -> std::same_as<std::size_t>;
-  { P::advice } -> std::convertible_to<page_advice>;
-}>;
+} && std::constructible_from<typename P::state, const P&> &&
+    detail::as_promised<P::traits.tells_surplus, requires(const typename P::state& state) {
+      { state.has_surplus() } noexcept -> std::same_as<bool>;
+    }> && detail::as_promised<P::traits.returns_pages, requires(std::size_t bytes) {
+      { P::most_idle(bytes) } noexcept -> std::same_as<std::size_t>;
+      { P::advice } -> std::convertible_to<page_advice>;
+    }>;
 
 }  // namespace tarn
 

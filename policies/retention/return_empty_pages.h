@@ -24,7 +24,7 @@ template <std::size_t KeepPercent = 25, std::size_t KeepBytes = 1024 * 1024, pag
 struct return_empty_pages {
   using axis = tarn::axis::retention;
   using implies = page_local_reuse<>;
-  static constexpr retention_traits traits{.returns_chunks = true, .returns_pages = true};
+  static constexpr retention_traits traits{.returns_chunks = true, .returns_pages = true, .tells_surplus = true};
   static constexpr page_advice advice = Advice;
 
   /// Bytes that may be idle.

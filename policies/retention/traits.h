@@ -12,6 +12,7 @@ struct retention_traits {
   bool returns_chunks = false;  // it gives chunks back automatically
   bool returns_pages = false;   // the same for pages of memory in a chunk; then also returns_chunks. most_idle(bytes): how many
                                 // bytes may be idle if so many are in use; advice: how pages go
+  bool tells_surplus = false;   // has_surplus(): whether too many are free now, for maintain()
 };
 
 }  // namespace tarn

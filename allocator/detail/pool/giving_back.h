@@ -22,6 +22,8 @@ template <class State>
 std::size_t give_back(State& s, typename State::chunk* c) noexcept {
   const auto& g = s.chunks.geometry();
   std::size_t bytes = 0;
+  if constexpr (State::traits::grows_ahead)
+    if (c != nullptr) s.ahead.wait_for_fillers();
   while (c != nullptr) {
     const memory region = c->region;
     const std::size_t blocks = c->blocks;
@@ -51,13 +53,25 @@ std::size_t return_chunks(State& s, Unlink unlink) noexcept {
   }
   return give_back(s, leaving);
 }
+/// Gives back the chunk that maintain() got and that isn't the pool's yet. Returns how many bytes.
+template <class State>
+std::size_t return_ahead([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::grows_ahead) return give_back(s, s.ahead.end());
+  else return 0;
+}
+/// Whether a thread fills pages: a chunk that goes back waits for it.
+template <class State>
+bool is_filling([[maybe_unused]] const State& s) noexcept {
+  if constexpr (State::traits::grows_ahead) return s.ahead.is_being_filled();
+  else return false;
+}
 template <class State>
 std::size_t return_empty(State& s) noexcept {
   if constexpr (State::traits::in_place) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     return forget_if_idle(s);
   } else {
-    return return_chunks(s, [](State& its) { return unlink_empty(its); });
+    return return_ahead(s) + return_chunks(s, [](State& its) { return unlink_empty(its); });
   }
 }
 /// Gives idle pages of chunks back: all, or so many that a free can wait for that. Called under the growth guard, which is all
@@ -83,8 +97,8 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
   } while (how == pages_go::all && n != 0 && gone == n);
   return bytes;
 }
-/// Called by trim(). Gives back the empty chunks, idle pages and, if none is left and no other thread has a part of it, what the pool keeps
-/// for itself. Returns the bytes of chunks and pages.
+/// Called by trim(). Gives back the empty chunks, idle pages and, if none is left and no other thread has a part of it, what the
+/// pool keeps for itself. Returns the bytes of chunks and pages.
 template <class State>
 std::size_t return_idle(State& s) noexcept {
   std::size_t bytes = return_empty(s);
@@ -112,6 +126,7 @@ void return_all(State& s) noexcept {
     s.list.forget();
     s.chunks.forget();
   } else {
+    return_ahead(s);
     return_chunks(s, [&](State& its) {
       tell_statistics(its);
       return unlink_all(its);
@@ -121,14 +136,15 @@ void return_all(State& s) noexcept {
   s.locking.end();
 }
 
-/// Gives back the empty chunks that the retention policy doesn't keep, or what it doesn't keep of idle pages.
+/// Gives back the empty chunks that the retention policy doesn't keep, or what it doesn't keep of idle pages. Returns
+/// how many bytes.
 template <class State>
-void return_surplus(State& s) noexcept {
+std::size_t return_surplus(State& s) noexcept {
   if constexpr (State::traits::returns_pages) {
-    return_chunks(s, [](State& its) { return unlink_idle(its); });
-    return_pages(s, pages_go::some);
+    const std::size_t bytes = return_chunks(s, [](State& its) { return unlink_idle(its); });
+    return bytes + return_pages(s, pages_go::some);
   } else {
-    return_chunks(s, [](State& its) { return unlink_surplus(its, its.chunks.keep()); });
+    return return_chunks(s, [](State& its) { return unlink_surplus(its, its.chunks.keep()); });
   }
 }
 /// Whether the growth guard can be had, or not, without waiting for another thread.
@@ -144,13 +160,13 @@ bool come_back(State& s) noexcept {
     return false;
   }
 }
-/// Called by a free, which waits for no other thread: if one is at the store, they stay until the next time; under a mutex that
-/// can't be tried, until an allocation finds no block.
+/// Called by a free, which waits for no other thread: if one is at the store, or fills pages, they stay until the next time;
+/// under a mutex that can't be tried, until an allocation finds no block.
 template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {
   if constexpr (State::traits::retention::traits.returns_chunks) {
     if constexpr (State::traits::locking::traits.can_try) {
-      if (const auto growing = try_growth_guard(s)) return_surplus(s);
+      if (const auto growing = try_growth_guard(s); growing && !is_filling(s)) return_surplus(s);
     } else if constexpr (need_not_wait<State>) {
       [[maybe_unused]] const auto growing = growth_guard(s);
       return_surplus(s);
@@ -173,7 +189,7 @@ trimmed trim_if_idle(State& s) noexcept {
     return {return_idle(s)};
   } else {
     const auto growing = try_growth_guard(s);
-    if (!growing) return {0, true};
+    if (!growing || is_filling(s)) return {0, true};
     if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
     s.locking.drain(s);
     return {return_idle(s)};
