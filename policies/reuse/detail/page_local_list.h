@@ -35,7 +35,7 @@ class page_local_list {
   TARN_NOINLINE void* pop_slow(chunks_type& chunks) noexcept {
     if (pages_.is_thinned()) return pop_thinned(chunks);
     if (!front_.has_block()) {
-      resize_front(chunks);
+      resize_front(most_in_front(chunks));
       const std::size_t n = smaller(batch, front_.room() - 1);
       front_.filled(n, take(chunks, front_.fill(n), n));
     }
@@ -137,24 +137,29 @@ class page_local_list {
   static constexpr std::size_t batch = 64;
 
   /// Blocks in a front keep their chunks from becoming empty, each perhaps a chunk of megabytes. So if chunks go back
-  /// automatically, only a few large blocks wait there; and if nearly all memory is idle, the front is limited to 1/`part` of
-  /// the blocks outside the bitmaps, but at least two blocks.
+  /// automatically, only a few large blocks wait there.
+  static std::size_t most_in_front(const chunks_type& chunks) noexcept {
+    constexpr std::size_t bytes = 256 * 1024;
+    if constexpr (Traits::retention::traits.returns_chunks) return clamped(bytes / chunks.geometry().stride(), 8, Front);
+    else return Front;
+  }
+  /// And if nearly all memory is idle, the front is limited to 1/`part` of the blocks outside the bitmaps, but at least two
+  /// blocks; not for what is allocated meanwhile, since that comes from the fullest chunk.
   std::size_t capacity_for(const chunks_type& chunks, std::size_t part) const noexcept {
-    if constexpr (Traits::retention::traits.returns_chunks) {
-      constexpr std::size_t bytes = 256 * 1024;
-      const std::size_t most = clamped(bytes / chunks.geometry().stride(), 8, Front);
+    const std::size_t most = most_in_front(chunks);
+    if constexpr (Traits::retention::traits.returns_chunks && !Traits::returns_pages) {
       const bool idle = chunks.number() > chunks.keep() + 1 && chunks.capacity() / 16 > outside_;
       return idle ? clamped(outside_ / part, 2, most) : most;
     } else {
-      return Front;
+      return most;
     }
   }
   /// Each block in use may keep a chunk: a quarter as many blocks in the front keep at most a quarter more chunks.
   std::size_t own_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 4); }
 
-  void resize_front(const chunks_type& chunks) noexcept {
+  void resize_front(std::size_t entries) noexcept {
     if (front_.closed()) front_.open();
-    if constexpr (Traits::retention::traits.returns_chunks) front_.limit_to(own_capacity(chunks));
+    if constexpr (Traits::retention::traits.returns_chunks) front_.limit_to(entries);
   }
 
   std::size_t take(chunks_type& chunks, void** out, std::size_t n) noexcept {
@@ -191,7 +196,7 @@ class page_local_list {
     const std::size_t n = front_.size() - smaller(keep, front_.size());
     const status answer = mark(chunks, front_.entries() + front_.size() - n, n);
     front_.drop_oldest(n);
-    if (!pages_.is_thinned()) resize_front(chunks);
+    if (!pages_.is_thinned()) resize_front(own_capacity(chunks));
     return answer;
   }
   /// Marks blocks as free in the bitmaps.
