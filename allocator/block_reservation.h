@@ -5,13 +5,10 @@
 //   pool.deallocate(block);             // as any other block
 //
 // For the pool, and for what it counts and reports, they are in use. What is left goes back when the reservation ends.
-//
-//   first_ -> block -> block -> ...     through the word in which a free list would keep its link
 #ifndef TARN_ALLOCATOR_BLOCK_RESERVATION_H_
 #define TARN_ALLOCATOR_BLOCK_RESERVATION_H_
 
 #include <cstddef>
-#include <cstdint>
 
 #include "tarn/allocator/detail/pool/block_steps.h"
 #include "tarn/allocator/detail/pool/growth.h"
@@ -31,8 +28,7 @@ namespace tarn {
 
 /// What reserve_blocks() and try_reserve_blocks() of a pool return. Its type is decltype(pool)::reservation.
 /// It may be moved, also to another thread, but used by one thread at a time. It must end before the pool and before the pool's
-/// release(), and, like the pool's blocks, in a thread that may free them.
-/// \tparam Members  the pool's
+/// release(), in a thread that may free blocks.
 template <class Members>
 class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_reservation {
   using state = typename Members::state;
@@ -45,17 +41,12 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
  public:
   /// No reservation.
   constexpr block_reservation() noexcept = default;
-  block_reservation(block_reservation&& other) noexcept
-      : pool_(detail::replace(other.pool_, nullptr)),
-        first_(detail::replace(other.first_, nullptr)),
-        number_(detail::replace(other.number_, 0)) {}
+  block_reservation(block_reservation&& other) noexcept { become(other); }
   /// The blocks that were left here go back.
   block_reservation& operator=(block_reservation&& other) noexcept {
     if (this == &other) return *this;
     give_back();
-    pool_ = detail::replace(other.pool_, nullptr);
-    first_ = detail::replace(other.first_, nullptr);
-    number_ = detail::replace(other.number_, 0);
+    become(other);
     return *this;
   }
   ~block_reservation() { give_back(); }
@@ -69,13 +60,10 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   /// checked looks at the block under its lock, and reports what is wrong: then the reservation may have fewer blocks left.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() noexcept {
     if (first_ == nullptr) [[unlikely]] return nullptr;
-    if constexpr (Members::refuses) {
-      return allocate_checked();
-    } else {
-      void* const block = leave();
-      detail::open_block(pool_->state_, block);
-      return block;
-    }
+    if constexpr (Members::refuses) return allocate_checked();
+    void* const block = leave();
+    detail::open_block(pool_->state_, block);
+    return block;
   }
 
  private:
@@ -86,6 +74,12 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     if (take_all(n)) return;
     give_back();
     pool_ = nullptr;
+  }
+
+  void become(block_reservation& other) noexcept {
+    pool_ = detail::replace(other.pool_, nullptr);
+    first_ = detail::replace(other.first_, nullptr);
+    number_ = detail::replace(other.number_, 0);
   }
 
   // ---- taking --------------------------------------------------------------------------------------------------------------
@@ -124,8 +118,8 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     typename path::notes seen;
     void* block = nullptr;
     if constexpr (traits::in_place) {
-      while ((block = path::take_slow(s, seen)) == nullptr && retry(s, one)) {
-      }
+      do block = path::take_slow(s, seen);
+      while (block == nullptr && retry(s, one));
     } else {
       do {
         detail::be_asked(s);
@@ -247,7 +241,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   }
 
   Members* pool_ = nullptr;
-  void* first_ = nullptr;
+  void* first_ = nullptr;  // linked through the word in which a free list keeps its link
   std::size_t number_ = 0;
 };
 

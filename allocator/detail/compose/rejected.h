@@ -10,16 +10,9 @@
 
 namespace tarn::detail {
 
-/// What stands in for a reservation of blocks.
-struct no_reservation {
-  constexpr explicit operator bool() const noexcept { return true; }
-  static void* allocate() noexcept { return nullptr; }
-  static constexpr std::size_t remaining() noexcept { return 0; }
-};
-
 class rejected {
  public:
-  using reservation = no_reservation;
+  using reservation = rejected;
 
   template <class... Anything>
   constexpr explicit(false) rejected(const Anything&...) noexcept {}
@@ -41,8 +34,10 @@ class rejected {
   void deallocate_large(void*) noexcept {}
   void reserve(std::size_t) noexcept {}
   bool try_reserve(std::size_t) noexcept { return false; }
-  no_reservation reserve_blocks(std::size_t) noexcept { return {}; }
-  no_reservation try_reserve_blocks(std::size_t) noexcept { return {}; }
+  rejected reserve_blocks(std::size_t) noexcept { return {}; }
+  rejected try_reserve_blocks(std::size_t) noexcept { return {}; }
+  constexpr explicit operator bool() const noexcept { return true; }
+  std::size_t remaining() const noexcept { return 0; }
   void release() noexcept {}
   std::size_t trim() noexcept { return 0; }
   void hand_over() noexcept {}

@@ -38,11 +38,9 @@ class reserving {
   /// Like reserve_blocks(), but what it returns is false if the pool can't get all of them.
   template <class Reservation = reservation>
   auto try_reserve_blocks(std::size_t blocks) noexcept {
-    static_assert(defined<Reservation>,
-                  "tarn: [I4] reserve_blocks() returns what stands in a header of its own; include "
-                  "tarn/allocator/block_reservation.h");
+    static_assert(defined<Reservation>, "tarn: [I4] reserve_blocks() needs tarn/allocator/block_reservation.h; include it");
     if constexpr (defined<Reservation>) return Reservation(static_cast<Members&>(*this), blocks);
-    else return no_reservation();
+    else return rejected();
   }
 };
 
