@@ -3,6 +3,7 @@
 #ifndef TARN_ALLOCATOR_ALL_H_
 #define TARN_ALLOCATOR_ALL_H_
 
+#include "tarn/allocator/block_reservation.h"
 #include "tarn/allocator/containers.h"
 #include "tarn/allocator/handle.h"
 #include "tarn/allocator/memory_pool_macros.h"

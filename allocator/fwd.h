@@ -15,6 +15,8 @@ namespace tarn {
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics>
 class basic_pool;
+template <class Members>
+class block_reservation;
 template <class Pool>
 class block_resource;
 template <class T>

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "tarn/allocator/detail/construct.h"
+#include "tarn/allocator/detail/object_blocks.h"
 #include "tarn/allocator/detail/one_object.h"
 #include "tarn/allocator/detail/pool/burst.h"
 #include "tarn/allocator/detail/pool/endings.h"
@@ -197,8 +198,8 @@ class object_pool {
   }
 
   /// The pool of the blocks: reserve(), trim(), capacity(), owns(), statistics().
-  pool_type& blocks() noexcept { return blocks_; }
-  const pool_type& blocks() const noexcept { return blocks_; }
+  auto& blocks() noexcept { return blocks_; }
+  const auto& blocks() const noexcept { return blocks_; }
 
  private:
   template <class...>
@@ -229,7 +230,7 @@ class object_pool {
   }
 
   endings endings_;
-  pool_type blocks_;
+  detail::object_blocks<pool_type> blocks_;
 };
 
 /// After a complaint: what stands in for the pool of what is no object. Its members do nothing.

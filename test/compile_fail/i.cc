@@ -74,3 +74,16 @@ struct world {
   std::list<int, tarn::stl_allocator<int, arena>> numbers;
 };
 }  // namespace i3_source_without_its_header_at_the_end
+
+// expect: tarn: [I4] reserve_blocks() needs tarn/allocator/block_reservation.h
+namespace i4_reservation_without_its_header {
+tarn::pool<tarn::static_size<64>> blocks;
+#ifdef TARN_TWIN
+void use() { blocks.reserve(100); }
+#else
+void use() {
+  auto r = blocks.reserve_blocks(100);
+  blocks.deallocate(r.allocate());
+}
+#endif
+}  // namespace i4_reservation_without_its_header

@@ -102,7 +102,7 @@ inline constexpr refusal refusals[] = {
 };
 
 /// Headers of allocator/ that are none: pools themselves, names of compositions, declarations.
-inline constexpr const char* no_products = "pool presets fwd";
+inline constexpr const char* no_products = "pool block_reservation presets fwd";
 
 }  // namespace tarn::test
 

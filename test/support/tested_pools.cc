@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/allocator/block_reservation.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/test/support/compositions.h"
 #include "tarn/test/support/rig.h"
@@ -22,12 +23,27 @@ std::vector<tested_pool> pools_of_shard();
 namespace {
 
 template <class Pool>
+class erased_reservation final : public any_reservation {
+ public:
+  erased_reservation(Pool& pool, std::size_t blocks) : held_(pool.try_reserve_blocks(blocks)) {}
+  explicit operator bool() const noexcept override { return static_cast<bool>(held_); }
+  std::size_t remaining() const noexcept override { return held_.remaining(); }
+  void* allocate() noexcept override { return held_.allocate(); }
+
+ private:
+  typename Pool::reservation held_;
+};
+
+template <class Pool>
 class erased_rig final : private holder<rig<Pool>>, public any_rig {
  public:
   erased_rig() : any_rig(view_, this->held.upstream), view_(this->held.pool) {}
   // No reader looks into a pool while another thread changes it here.
   const void* chunk_of(const void* block) const noexcept override {
     return detail::inspector::drained(const_cast<Pool&>(this->held.pool)).chunks.find(block);
+  }
+  std::unique_ptr<any_reservation> try_reserve_blocks(std::size_t blocks) override {
+    return std::make_unique<erased_reservation<Pool>>(this->held.pool, blocks);
   }
 
  private:

@@ -14,6 +14,15 @@
 
 namespace tarn::test {
 
+/// A reservation behind virtual functions.
+class any_reservation {
+ public:
+  virtual ~any_reservation() = default;
+  virtual explicit operator bool() const noexcept = 0;
+  virtual std::size_t remaining() const noexcept = 0;
+  virtual void* allocate() noexcept = 0;
+};
+
 /// A rig behind virtual functions.
 class any_rig {
  public:
@@ -22,6 +31,7 @@ class any_rig {
   test::upstream& upstream;
   /// What tells the chunks of a pool apart: the chunk in which a block lies.
   virtual const void* chunk_of(const void* block) const noexcept = 0;
+  virtual std::unique_ptr<any_reservation> try_reserve_blocks(std::size_t blocks) = 0;
 
  protected:
   any_rig(any_pool& p, test::upstream& u) : pool(p), upstream(u) {}

@@ -13,6 +13,8 @@ namespace tarn::detail {
 
 class rejected {
  public:
+  using reservation = rejected;
+
   template <class... Anything>
   constexpr explicit(false) rejected(const Anything&...) noexcept {}
 
@@ -33,6 +35,10 @@ class rejected {
   void deallocate_large(void*) noexcept {}
   void reserve(std::size_t) noexcept {}
   bool try_reserve(std::size_t) noexcept { return false; }
+  rejected reserve_blocks(std::size_t) noexcept { return {}; }
+  rejected try_reserve_blocks(std::size_t) noexcept { return {}; }
+  constexpr explicit operator bool() const noexcept { return true; }
+  std::size_t remaining() const noexcept { return 0; }
   void release() noexcept {}
   std::size_t trim() noexcept { return 0; }
   template <class... Anything>

@@ -66,6 +66,19 @@ struct checked_path : admission<State> {
     refuse(s, block);
     return false;
   }
+  /// A block in use becomes one that is handed out now, checked as if it had been freed before. Returns whether it could; if
+  /// not, that was reported.
+  static bool hand_on(State& s, void* block) noexcept {
+    {
+      [[maybe_unused]] const auto guard = hit_guard(s);
+      [[maybe_unused]] const auto looking = look_guard(s);
+      [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
+      if (s.checking.on_deallocate(s.chunks, block) == status::done && s.checking.on_allocate(s.chunks, block) == status::done)
+        return true;
+    }
+    static_cast<void>(admission<State>::admits(s, block));
+    return false;
+  }
   static status put_slow(State& s, void* block) noexcept {
     [[maybe_unused]] const auto guard = hit_guard(s);
     return make_room_if(s, s.locking.push_slow(s, block));

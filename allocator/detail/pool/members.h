@@ -10,6 +10,7 @@
 
 #include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/reserving.h"
 #include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/detail/pool/state.h"
@@ -25,13 +26,15 @@ namespace tarn::detail {
 struct inspector;
 
 template <class Traits>
-class pool_members {
+class pool_members : public reserving<pool_members<Traits>> {
   using state = pool_state<Traits>;
   static constexpr bool refuses = Traits::checking::traits.refuses;
   using path = path_of<Traits>;
   using slow = slow_path<Traits>;
   using sampled = sampled_path<state>;
   friend struct inspector;
+  template <class Members>
+  friend class tarn::block_reservation;
 
  public:
   template <class Values>

@@ -1,0 +1,250 @@
+// Blocks that a pool sets aside for a thread that may neither fail nor wait:
+//
+//   auto r = pool.reserve_blocks(100);  // all of them, with their pages in memory, or std::bad_alloc
+//   void* block = r.allocate();         // 100 times: no lock, no call of the store or the system, no page fault
+//   pool.deallocate(block);             // as any other block
+//
+// For the pool, and for what it counts and reports, they are in use. What is left goes back when the reservation ends.
+#ifndef TARN_ALLOCATOR_BLOCK_RESERVATION_H_
+#define TARN_ALLOCATOR_BLOCK_RESERVATION_H_
+
+#include <cstddef>
+
+#include "tarn/allocator/detail/pool/block_steps.h"
+#include "tarn/allocator/detail/pool/growth.h"
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/members.h"
+#include "tarn/allocator/detail/pool/reserving.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/free_words.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
+#include "tarn/policies/detail/span.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/platform/page_memory.h"
+
+namespace tarn {
+
+/// What reserve_blocks() and try_reserve_blocks() of a pool return. Its type is decltype(pool)::reservation.
+/// It may be moved, also to another thread, but used by one thread at a time. It must end before the pool and before the pool's
+/// release(), in a thread that may free blocks.
+template <class Members>
+class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_reservation {
+  using state = typename Members::state;
+  using traits = typename state::traits;
+  using path = typename Members::path;
+  using attempt = detail::attempt_at<state>;
+  using words = detail::free_words<typename traits::chunks>;
+  static constexpr std::size_t batch = 64;
+
+ public:
+  /// No reservation.
+  constexpr block_reservation() noexcept = default;
+  block_reservation(block_reservation&& other) noexcept { become(other); }
+  /// The blocks that were left here go back.
+  block_reservation& operator=(block_reservation&& other) noexcept {
+    if (this == &other) return *this;
+    give_back();
+    become(other);
+    return *this;
+  }
+  ~block_reservation() { give_back(); }
+
+  /// Whether the pool granted it, also if every block is used by now.
+  constexpr explicit operator bool() const noexcept { return pool_ != nullptr; }
+  /// Returns how many blocks are left.
+  constexpr std::size_t remaining() const noexcept { return number_; }
+
+  /// Returns a block, as the pool's allocate() does; null once none is left: it never asks the pool for more. A pool that is
+  /// checked looks at the block under its lock, and reports what is wrong: then the reservation may have fewer blocks left.
+  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() noexcept {
+    if (first_ == nullptr) [[unlikely]] return nullptr;
+    if constexpr (Members::refuses) return allocate_checked();
+    void* const block = leave();
+    detail::open_block(pool_->state_, block);
+    return block;
+  }
+
+ private:
+  friend detail::reserving<Members>;
+
+  /// Empty, and no reservation, if not all `n` blocks can be had.
+  block_reservation(Members& pool, std::size_t n) noexcept : pool_(&pool) {
+    if (take_all(n)) return;
+    give_back();
+    pool_ = nullptr;
+  }
+
+  void become(block_reservation& other) noexcept {
+    pool_ = detail::replace(other.pool_, nullptr);
+    first_ = detail::replace(other.first_, nullptr);
+    number_ = detail::replace(other.number_, 0);
+  }
+
+  // ---- taking --------------------------------------------------------------------------------------------------------------
+
+  bool take_all(std::size_t n) noexcept {
+    state& s = pool_->state_;
+    if (!path::admits_caller(s) || s.chunks.geometry().extent(n) > detail::size_limit) return false;
+    attempt one;
+    for (void* last = nullptr; number_ != n;) {
+      void* some[batch];
+      const std::size_t got = take(s, {some, detail::smaller(batch, n - number_)}, n - number_, one);
+      if (got == 0) return false;
+      if (!come_into_memory(s, {some, got})) {
+        pool_->deallocate_batch({some, got});
+        return false;
+      }
+      last = link(s, last, {some, got});
+    }
+    return true;
+  }
+
+  /// As the pool's slow half does, but if the pool must grow, then at once by all blocks that are missing, or not at all.
+  /// Returns how many blocks it put into `out`; 0: there are no more.
+  static std::size_t take(state& s, span<void*> out, std::size_t missing, attempt& one) noexcept {
+    const std::size_t got = path::take_batch(s, out);
+    if (got != 0) return got;
+    void* block = path::take_slow(s);
+    if (block == nullptr) block = take_cold(s, missing, one);
+    if (block == nullptr) return 0;
+    if (s.locking.starves()) detail::feed(s);
+    detail::tell_of_leaving(s);
+    out[0] = block;
+    return 1;
+  }
+  static void* take_cold(state& s, std::size_t missing, attempt& one) noexcept {
+    typename path::notes seen;
+    void* block = nullptr;
+    if constexpr (traits::in_place) {
+      do block = path::take_slow(s, seen);
+      while (block == nullptr && retry(s, one));
+    } else {
+      do {
+        detail::be_asked(s);
+        path::be_listed(s);
+        const auto growing = detail::growth_guard(s);
+        if (!detail::is_held(growing)) break;
+        detail::return_surplus_of_frees(s);
+        do {
+          detail::top_up(s);
+          block = path::take_slow(s, seen);
+        } while (block == nullptr && grow_by(s, missing, one));
+      } while (block == nullptr && retry(s, one));
+    }
+    path::tell(s, seen);
+    path::tell_of_store(s);
+    return block;
+  }
+  static bool grow_by(state& s, std::size_t blocks, attempt& one) noexcept {
+    std::size_t more = 0;
+    if (!detail::get_chunks_of_either(s, more, one, [blocks](std::size_t fresh) { return fresh >= blocks; })) return false;
+    s.locking.expect(more);
+    return true;
+  }
+  /// It doesn't wait for blocks: two that wait for each other's would both wait in vain.
+  static bool retry(state& s, attempt& one) noexcept {
+    if constexpr (traits::hears_frees) return false;
+    else return s.supply.retry(s.chunks.geometry().block_size(), one);
+  }
+
+  /// Brings the pages of the blocks in: neighbours together, and not those of a run that one write brings in. Returns false if
+  /// the system refuses memory.
+  static bool come_into_memory(state& s, span<void*> blocks) noexcept {
+    const std::size_t bytes = s.chunks.geometry().block_size();
+    const std::size_t page = detail::page_memory::page_bytes();
+    std::byte* start = nullptr;
+    std::byte* end = nullptr;
+    const auto fill = [&] {
+      return static_cast<std::size_t>(end - start) <= page ||
+             detail::page_memory::fill(start, static_cast<std::size_t>(end - start));
+    };
+    for (void* const block : blocks) {
+      std::byte* const first = static_cast<std::byte*>(block) - (detail::address_of(block) & (page - 1));
+      const auto ahead = static_cast<std::size_t>(static_cast<std::byte*>(block) - first) + bytes;
+      std::byte* const behind = first + detail::round_up(ahead, page);
+      if (first <= end && start <= behind) {
+        if (first < start) start = first;
+        if (end < behind) end = behind;
+      } else {
+        if (!fill()) return false;
+        start = first;
+        end = behind;
+      }
+    }
+    return fill();
+  }
+  /// Appends blocks to the list, behind `last`. Returns the last. For tools they are free from now on.
+  void* link(state& s, void* last, span<void*> blocks) noexcept {
+    for (void* const block : blocks) {
+      auto* const byte = static_cast<volatile unsigned char*>(block);
+      *byte = *byte;  // its link may lie on the page before
+      detail::poison_block(s, block);
+      if (last == nullptr) first_ = block;
+      else words(s.chunks).write(last, 0, block);
+      last = block;
+    }
+    words(s.chunks).write(last, 0, nullptr);
+    number_ += blocks.size();
+    return last;
+  }
+
+  // ---- handing out, and giving back ----------------------------------------------------------------------------------------
+
+  void* leave() noexcept {
+    void* const block = first_;
+    first_ = words(pool_->state_.chunks).read(block, 0);
+    --number_;
+    return block;
+  }
+  TARN_NOINLINE void* allocate_checked() noexcept {
+    state& s = pool_->state_;
+    if (!path::admits_caller(s)) return nullptr;
+    while (holds_first()) {
+      void* const block = leave();
+      detail::open_block(s, block);
+      if (path::hand_on(s, block)) [[likely]] return block;
+    }
+    return nullptr;
+  }
+  /// Whether there is a first block. A checking policy must know it as in use: if not, somebody freed it, released the pool or
+  /// wrote over a link. That is reported, and what lay behind it is lost.
+  bool holds_first() noexcept {
+    if constexpr (Members::refuses) {
+      state& s = pool_->state_;
+      if (first_ == nullptr || is_in_use(s, first_)) [[likely]] return first_ != nullptr;
+      static_cast<void>(path::admits(s, first_));
+      first_ = nullptr;
+      number_ = 0;
+    }
+    return first_ != nullptr;
+  }
+  static bool is_in_use(state& s, const void* block) noexcept {
+    [[maybe_unused]] const auto guard = detail::core_guard(s);
+    const auto* const c = s.chunks.find(block);
+    return c != nullptr && s.chunks.checking_column(*c).in_use(s.chunks.slot_of(*c, block));
+  }
+  void give_back() noexcept {
+    if (first_ != nullptr && path::admits_caller(pool_->state_)) {
+      while (holds_first()) {
+        void* some[batch];
+        std::size_t n = 0;
+        do {
+          detail::open_block(pool_->state_, some[n] = leave());
+        } while (++n != batch && holds_first());
+        pool_->deallocate_batch({some, n});
+      }
+    }
+    first_ = nullptr;
+    number_ = 0;
+  }
+
+  Members* pool_ = nullptr;
+  void* first_ = nullptr;  // linked through the word in which a free list keeps its link
+  std::size_t number_ = 0;
+};
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_BLOCK_RESERVATION_H_
