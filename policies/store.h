@@ -8,6 +8,7 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/declared.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/store/budgeted.h"
 #include "tarn/policies/store/buffer_store.h"
 #include "tarn/policies/store/heap_store.h"
 #include "tarn/policies/store/page_store.h"
@@ -50,6 +51,10 @@ concept store_members =
       { source.end() } noexcept -> std::same_as<void>;
     }> && as_promised<P::traits.reports_pages, requires(const typename P::template source<Traits>& source) {
       source.report();
+    }> && as_promised<P::traits.rounds_up, requires(const typename P::template source<Traits>& source, std::size_t n) {
+      { source.rounded_up(n, n) } noexcept -> std::same_as<std::size_t>;
+    }> && as_promised<P::traits.tells_later, requires(typename P::template source<Traits>& source) {
+      { source.tell() } noexcept -> std::same_as<void>;
     }> && std::constructible_from<typename P::template source<Traits>, const P&>;
 }  // namespace detail
 
@@ -63,6 +68,10 @@ concept store_members =
 ///   acquire_own(), release_own()
 ///                               optional: the same for what the pool needs besides its chunks, such as a thread's magazines
 ///   end()                       optional: called when the pool ends, after all regions were given back
+///   rounded_up(bytes, alignment)
+///                               optional: the bytes that acquire() would give, for a store over this one that must know before
+///   tell()                      optional: called after acquire() was, at the end of the pool's operation and with nothing held.
+///                               It may call code of the program, which may use the pool
 template <class P>
 concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits> && requires {
   typename detail::template_name<P::template source>;

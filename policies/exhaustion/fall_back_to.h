@@ -53,6 +53,7 @@ class fall_back_to {
       t.store_is_bounded = Store::traits.bounded;
       t.store_is_sized_by_geometry = Store::traits.sized_by_geometry;
       t.extra_chunks = Growth::traits.max_chunks;
+      t.tells_later = Store::traits.tells_later;
     }
     return t;
   }();
@@ -74,6 +75,11 @@ class fall_back_to {
     void release(detail::memory region, std::size_t alignment) noexcept { source_.release(region, alignment); }
     void end() noexcept {
       if constexpr (Store::traits.has_end) source_.end();
+    }
+    void tell() noexcept
+      requires(Store::traits.tells_later)
+    {
+      source_.tell();
     }
 
    private:

@@ -21,7 +21,7 @@ template <class Owner>
 class store_of_owner {
  public:
   using axis = tarn::axis::store;
-  static constexpr store_traits traits{.own_apart = true};
+  static constexpr store_traits traits{.own_apart = true, .tells_later = Owner::tells_later};
 
   constexpr store_of_owner() noexcept : owner_(nullptr), whose_(nullptr) {}
   constexpr store_of_owner(Owner* owner, void* whose) noexcept : owner_(owner), whose_(whose) {}
@@ -39,6 +39,11 @@ class store_of_owner {
       return store_.owner_->acquire_own(bytes, alignment);
     }
     void release_own(memory region, std::size_t alignment) noexcept { store_.owner_->release_own(region, alignment); }
+    void tell() noexcept
+      requires(Owner::tells_later)
+    {
+      store_.owner_->tell();
+    }
 
    private:
     store_of_owner store_;

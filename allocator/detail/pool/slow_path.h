@@ -57,6 +57,8 @@ struct slow_path {
     tell_of_leaving(s);
     return block;
   }
+  /// \tparam Tells  false: the caller holds something, and calls supply.tell() once it holds nothing
+  template <bool Tells = true>
   TARN_COLD static void* try_allocate_cold(state& s) noexcept {
     attempt one;
     typename path::notes seen;
@@ -79,6 +81,7 @@ struct slow_path {
     }
     path::tell(s, seen);
     path::tell_of_store(s);
+    if constexpr (Tells) s.supply.tell();
     return block;
   }
 
@@ -122,6 +125,7 @@ struct slow_path {
       }
     } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
     path::tell_of_store(s);
+    s.supply.tell();
     return done;
   }
 
