@@ -34,6 +34,11 @@ concept store_with_array = requires(typename P::template array<Traits>& array) {
 };
 
 template <class P, class Traits>
+concept store_that_rounds = requires(const typename P::template source<Traits>& source, std::size_t n) {
+  { source.rounded_up(n, n) } noexcept -> std::same_as<std::size_t>;
+};
+
+template <class P, class Traits>
 concept store_members =
     requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
       { source.acquire(n, n) } noexcept -> std::same_as<memory>;
@@ -43,7 +48,7 @@ concept store_members =
                 requires(const typename P::template source<Traits>& source, std::size_t n) {
                   { source.room(n) } noexcept -> std::same_as<std::size_t>;
                 }> &&
-    (!P::traits.in_place || store_with_array<P, Traits>) &&  // a store over another may inherit an array that it doesn't use
+    (!P::traits.in_place || store_with_array<P, Traits>) &&  // a store over another may inherit what it doesn't say of itself
     as_promised<P::traits.own_apart, requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
       { source.acquire_own(n, n) } noexcept -> std::same_as<memory>;
       { source.release_own(region, n) } noexcept -> std::same_as<void>;
@@ -51,11 +56,10 @@ concept store_members =
       { source.end() } noexcept -> std::same_as<void>;
     }> && as_promised<P::traits.reports_pages, requires(const typename P::template source<Traits>& source) {
       source.report();
-    }> && as_promised<P::traits.rounds_up, requires(const typename P::template source<Traits>& source, std::size_t n) {
-      { source.rounded_up(n, n) } noexcept -> std::same_as<std::size_t>;
     }> && as_promised<P::traits.tells_later, requires(typename P::template source<Traits>& source) {
       { source.tell() } noexcept -> std::same_as<void>;
-    }> && std::constructible_from<typename P::template source<Traits>, const P&>;
+    }> && (!P::traits.rounds_up || store_that_rounds<P, Traits>) &&
+    std::constructible_from<typename P::template source<Traits>, const P&>;
 }  // namespace detail
 
 /// Everything that the pool uses of a store policy besides its traits.
@@ -70,8 +74,8 @@ concept store_members =
 ///   end()                       optional: called when the pool ends, after all regions were given back
 ///   rounded_up(bytes, alignment)
 ///                               optional: the bytes that acquire() would give, for a store over this one that must know before
-///   tell()                      optional: called after acquire() was, at the end of the pool's operation and with nothing held.
-///                               It may call code of the program, which may use the pool
+///   tell()                      optional: called after acquire(), at the end of the pool's operation and with nothing held: it
+///                               may call code of the program, which may use the pool
 template <class P>
 concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits> && requires {
   typename detail::template_name<P::template source>;

@@ -1,7 +1,7 @@
 // decides    another store's chunks count against a limit in bytes, a memory_budget, which several pools may share
 // costs      four atomic operations for each chunk; a pointer in the pool, or nothing if the budget is named
 // conflicts  none; a static pool's budget is named: budgeted<Store, &budget>
-// use when   pools that grow as they are used must together stay below so many bytes, or someone must hear of it when they don't
+// use when   several pools must together stay within so many bytes, or someone must hear of it when they need more
 #ifndef TARN_POLICIES_STORE_BUDGETED_H_
 #define TARN_POLICIES_STORE_BUDGETED_H_
 
@@ -91,8 +91,8 @@ struct budgeted : detail::known_inner<Inner> {
     constexpr memory_budget& budget() const noexcept { return whose_.get(); }
 
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      return detail::charging::acquire(
-          budget(), expected(bytes, alignment), [&] { return inner::acquire(bytes, alignment); },
+      return budget().charge(
+          expected(bytes, alignment), [&] { return inner::acquire(bytes, alignment); },
           [&](detail::memory region) { inner::release(region, alignment); });
     }
     void release(detail::memory region, std::size_t alignment) noexcept {
@@ -103,8 +103,8 @@ struct budgeted : detail::known_inner<Inner> {
     detail::memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept
       requires(Inner::traits.own_apart)
     {
-      return detail::charging::acquire(
-          budget(), bytes, [&] { return inner::acquire_own(bytes, alignment); },
+      return budget().charge(
+          bytes, [&] { return inner::acquire_own(bytes, alignment); },
           [&](detail::memory region) { inner::release_own(region, alignment); });
     }
     void release_own(detail::memory region, std::size_t alignment) noexcept

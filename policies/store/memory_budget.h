@@ -4,19 +4,12 @@
 
 #include <cstddef>
 
-#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/cancellation.h"
 
 namespace tarn {
-
-class memory_budget;
-
-namespace detail {
-struct charging;
-}  // namespace detail
 
 /// Counts the bytes that pools have from their stores. Any thread may call any member at any time; none waits for another
 /// thread. Constant-initialised and trivially destructible, so that one can serve static pools. It must outlive whatever
@@ -61,9 +54,27 @@ class memory_budget {
   /// Requests that the limit refused. A pool that is refused a large chunk may request a smaller one.
   std::size_t refused() const noexcept { return refused_.load(detail::memory_order_relaxed); }
 
-  // ---- for memory of a program that is in no pool ----------------------------------------------------------------------------
+  // ---- for stores, and for memory that is in no pool -----------------------------------------------------------------------
 
-  /// Charges so many bytes, or returns false: then nothing has changed, but that refused() counts it. Call tell() afterwards.
+  /// Charges what a store gives. Returns that, or null if the store or the limit refuses; then nothing has changed, but that
+  /// refused() counts what the limit refused. Call tell() afterwards.
+  /// \param bytes  that get() is expected to give: these are charged before. If it gives more, and the limit doesn't allow
+  ///               that, give() gets the region back
+  template <class Get, class Give>
+  detail::memory charge(std::size_t bytes, Get get, Give give) noexcept {
+    if (!reserve(bytes)) return {};
+    const detail::memory region = get();
+    const std::size_t got = region ? region.bytes : 0;
+    if (got > bytes && !reserve(got - bytes)) {
+      give(region);
+      cancel(bytes);
+      return {};
+    }
+    if (got < bytes) cancel(bytes - got);
+    if (got != 0) note_had(got);
+    return region;
+  }
+  /// Charges so many bytes, or returns false. The same for memory that the caller gets by itself.
   [[nodiscard]] bool take(std::size_t bytes) noexcept {
     if (!reserve(bytes)) return false;
     note_had(bytes);
@@ -82,8 +93,6 @@ class memory_budget {
   }
 
  private:
-  friend struct detail::charging;
-
   /// Acquires what cancel() released: the memory that is charged next is had after the memory that made room for it went.
   bool reserve(std::size_t bytes) noexcept {
     std::size_t now = reserved_.load(detail::memory_order_relaxed);
@@ -119,29 +128,6 @@ class memory_budget {
   const handler above_ = nullptr;
   void* const context_ = nullptr;
 };
-
-namespace detail {
-
-/// Charges a budget for what a store gives.
-struct charging {
-  /// \param bytes  what get() is expected to give. If it gives more, and the limit doesn't allow that, it gets it back
-  template <class Get, class Give>
-  static memory acquire(memory_budget& budget, std::size_t bytes, Get get, Give give) noexcept {
-    if (!budget.reserve(bytes)) return {};
-    const memory region = get();
-    const std::size_t got = region ? region.bytes : 0;
-    if (got > bytes && !budget.reserve(got - bytes)) {
-      give(region);
-      budget.cancel(bytes);
-      return {};
-    }
-    if (got < bytes) budget.cancel(bytes - got);
-    if (got != 0) budget.note_had(got);
-    return region;
-  }
-};
-
-}  // namespace detail
 
 }  // namespace tarn
 

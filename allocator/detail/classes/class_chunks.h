@@ -36,7 +36,8 @@ inline constexpr bool in_one_region = Store::traits.bounded && !Exhaustion::trai
 /// Whether a bounded store tells what happened there.
 template <class Store, class Exhaustion>
 inline constexpr bool granules_store_tells =
-    (Store::traits.bounded && Store::traits.tells_later) || (Exhaustion::traits.store_is_bounded && Exhaustion::traits.tells_later);
+    (Store::traits.bounded && Store::traits.tells_later) ||
+    (Exhaustion::traits.store_is_bounded && Exhaustion::traits.tells_later);
 
 template <class Store, class Exhaustion, class Locking>
 class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
