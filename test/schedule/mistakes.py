@@ -129,7 +129,8 @@ TABLES = {
     },
     "budget": {
         "common": [(1, "detail::atomic_word<std::size_t> used_ = 0;", "test::noted_word used_ = 0;"),
-                   (None, "detail::atomic_word<", "test::scheduled_atomic<"), (1, "    const detail::uncancelled whole;\n", "")],
+                   (None, "detail::atomic_word<", "test::scheduled_atomic<"),
+                   (1, "    const detail::uncancelled whole;\n", "")],
         "types": "using budget = memory_budget;",
         "variants": {
             "looked_then_charged": [
