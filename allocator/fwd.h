@@ -83,7 +83,7 @@ struct no_growth;
 // ---- store ---------------------------------------------------------------------------------------------------------------
 class memory_budget;
 template <class Inner, memory_budget* Budget>
-struct budgeted;
+class budgeted;
 class buffer_store;
 struct guard_pages;
 struct heap_store;

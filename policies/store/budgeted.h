@@ -49,7 +49,10 @@ struct which_budget<nullptr> {
 /// \tparam Inner   a store, of any kind: also a budgeted one, whose budget is charged, too
 /// \tparam Budget  with static storage duration; null: the constructor is given one
 template <class Inner, memory_budget* Budget = nullptr>
-struct budgeted : detail::known_inner<Inner> {
+class budgeted : public detail::known_inner<Inner> {
+  using known = detail::known_inner<Inner>;
+
+ public:
   using axis = tarn::axis::store;
   static constexpr bool arguments_hold = detail::store_in_budget<Inner>;
   struct complaint : detail::home<Inner> {
@@ -58,26 +61,27 @@ struct budgeted : detail::known_inner<Inner> {
                   "budgeted<heap_store, &budget>");
   };
   static constexpr store_traits traits = [] {
-    store_traits all = detail::known_inner<Inner>::traits.wrapped();
-    all.own_apart = detail::known_inner<Inner>::traits.own_apart;
+    store_traits all = known::traits.wrapped();
+    all.own_apart = known::traits.own_apart;
     all.tells_later = true;
     return all;
   }();
 
   /// \param budget  must outlive the pool
   constexpr explicit budgeted(memory_budget& budget) noexcept
-    requires(Budget == nullptr && std::default_initializable<Inner>)
+    requires(Budget == nullptr && std::default_initializable<known>)
       : whose_{&budget} {}
   constexpr budgeted(memory_budget& budget, const Inner& inner) noexcept
     requires(Budget == nullptr)
-      : Inner(inner), whose_{&budget} {}
+      : known(inner), whose_{&budget} {}
 
-  constexpr budgeted() noexcept
-    requires(Budget != nullptr && std::default_initializable<Inner>)
+  constexpr budgeted() noexcept  // after a complaint, there shall be no other
+    requires((Budget != nullptr && std::default_initializable<known>) || !arguments_hold)
   = default;
-  constexpr explicit budgeted(const Inner& inner) noexcept
-    requires(Budget != nullptr)
-      : Inner(inner) {}
+  /// \param inner  the inner store, or what that is made from
+  template <class Given>
+    requires(Budget != nullptr && std::constructible_from<known, const Given&>)
+  constexpr explicit budgeted(const Given& inner) noexcept : known(inner) {}
 
   constexpr memory_budget& budget() const noexcept { return whose_.get(); }
 
