@@ -1,4 +1,4 @@
-// memory_budget and budgeted: what is charged, over every store and by every product; what a refusal leaves; when the handler of
+// memory_budget and budgeted: what is charged, over every store, by every product; what a refusal leaves; when the handler of
 // the soft limit is called, and that nothing is held then.
 #include <boost/test/unit_test.hpp>
 
