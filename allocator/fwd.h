@@ -83,6 +83,9 @@ template <std::size_t Blocks>
 struct no_growth;
 
 // ---- store ---------------------------------------------------------------------------------------------------------------
+class memory_budget;
+template <class Inner, memory_budget* Budget>
+class budgeted;
 class buffer_store;
 struct guard_pages;
 struct heap_store;

@@ -9,6 +9,7 @@
 #ifndef TARN_ALLOCATOR_MEMORY_RESOURCE_H_
 #define TARN_ALLOCATOR_MEMORY_RESOURCE_H_
 
+#include <concepts>
 #include <cstddef>
 #include <memory_resource>
 #include <new>
@@ -40,6 +41,12 @@ class optional_growth {
   std::size_t max_blocks_;
 };
 
+/// A store that is made over the upstream's, as budgeted<resource_store>.
+template <class P>
+concept store_over_resource =
+    policy_on<P, axis::store> && !std::is_same_v<P, resource_store> &&
+    (std::constructible_from<P, const resource_store&> || std::constructible_from<P, memory_budget&, const resource_store&>);
+
 }  // namespace detail
 
 /// A memory resource of pools, one for each size class, with the members and semantics of the standard's pool resources.
@@ -50,9 +57,10 @@ class optional_growth {
 ///   allocate()        throws what upstream threw; std::bad_alloc if upstream wasn't asked, returned null, or threw for several
 ///                     threads at once
 ///
-/// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide; lifo_reuse<>
-///                   unless another is named, which takes 0.2 KiB a class and is faster up to 100,000 blocks or so; for a
-///                   million that are freed in random order, batch_reuse<> is (it takes 2.2 KiB a class)
+/// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide (a store over
+///                   upstream may be named, as budgeted<resource_store>); lifo_reuse<> unless another is named, which takes
+///                   0.2 KiB a class and is faster up to 100,000 blocks or so; for a million that are freed in random order,
+///                   batch_reuse<> is (it takes 2.2 KiB a class)
 template <class... Policies>
 class pool_resource : public std::pmr::memory_resource {
   using default_classes = geometric_classes<16, 65536>;
@@ -61,9 +69,14 @@ class pool_resource : public std::pmr::memory_resource {
   using classes = typename detail::first_of<if_classes<Policies>..., default_classes>::type;
   template <class... Ps>
   using body_of = typename decltype(detail::select_classes<default_classes, 0, Ps...>())::type::body;
-  using body = typename detail::policy_list<
-      Policies..., detail::by_product<detail::optional_growth>,
-      detail::by_product<resource_store>>::template with_default<axis::reuse, lifo_reuse<>>::template into<body_of>;
+  template <class P>
+  using if_over_resource = std::conditional_t<detail::store_over_resource<P>, P, void>;
+  using store = typename detail::first_of<if_over_resource<Policies>..., resource_store>::type;
+  template <class... Stores>
+  using policies = detail::policy_list<Policies..., detail::by_product<detail::optional_growth>, Stores...>;
+  using body = typename std::conditional_t<
+      (detail::store_over_resource<Policies> || ...), policies<>,
+      policies<detail::by_product<resource_store>>>::template with_default<axis::reuse, lifo_reuse<>>::template into<body_of>;
   static constexpr bool may_return_chunks = requires(body& blocks) { blocks.release(); };
 
  public:
@@ -72,7 +85,12 @@ class pool_resource : public std::pmr::memory_resource {
   explicit pool_resource(const std::pmr::pool_options& options) : pool_resource(options, std::pmr::get_default_resource()) {}
   /// \param upstream  not null; must outlive the resource. Nothing is requested from it yet
   pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream)
-      : upstream_(upstream), options_(normalised(options)), blocks_(values(&upstream_, options_)) {}
+      : upstream_(upstream), options_(normalised(options)), blocks_(values(store(resource_store(&upstream_)), options_)) {}
+  /// \param budget  what upstream gives is charged to it; it must outlive the resource
+  pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream, memory_budget& budget)
+    requires std::constructible_from<store, memory_budget&, const resource_store&>
+      : upstream_(upstream), options_(normalised(options)),
+        blocks_(values(store(budget, resource_store(&upstream_)), options_)) {}
 
   pool_resource(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   void operator=(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
@@ -128,15 +146,14 @@ class pool_resource : public std::pmr::memory_resource {
   struct values {
     static constexpr bool nothrow = true;
 
-    values(std::pmr::memory_resource* u, const std::pmr::pool_options& o) noexcept
-        : upstream(u), growth(o.max_blocks_per_chunk) {}
+    values(const store& s, const std::pmr::pool_options& o) noexcept : upstream(s), growth(o.max_blocks_per_chunk) {}
     template <class P>
     P get() const noexcept {
-      if constexpr (std::is_same_v<P, resource_store>) return upstream;
+      if constexpr (std::is_same_v<P, store>) return upstream;
       else if constexpr (std::is_same_v<P, detail::optional_growth>) return growth;
       else return P{};
     }
-    resource_store upstream;
+    store upstream;
     detail::optional_growth growth;
   };
 

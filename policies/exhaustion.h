@@ -44,6 +44,8 @@ concept exhaustion_members =
       { state.asked() } noexcept -> std::same_as<void>;
     }> && as_promised<P::traits.has_end, requires(typename P::template state<Traits>& state) {
       { state.end() } noexcept -> std::same_as<void>;
+    }> && as_promised<P::traits.tells_later, requires(typename P::template state<Traits>& state) {
+      { state.tell() } noexcept -> std::same_as<void>;
     }> && std::constructible_from<typename P::template state<Traits>, const P&>;
 
 /// Whether the second store of an exhaustion policy that has one, `second_store`, has what a store needs.
@@ -63,6 +65,7 @@ inline constexpr bool second_store_holds<P, Traits> = serving_store<typename P::
 ///   member()                        if `reclaims` is true: through which other pools ask this one. retry() is then called only
 ///                                   after the store refused, not growth
 ///   asked()                         if `hears_asks` is true: another pool asked this one to trim, which it does next
+///   tell()                          if `tells_later` is true: called after that store was asked, with nothing held
 ///   next_chunk, acquire, release    the second growth and store, called under the growth guard like the first
 ///   second_store                    optional: the store policy behind these, whose members are then asked for, too
 template <class P>

@@ -8,6 +8,7 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/declared.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/store/budgeted.h"
 #include "tarn/policies/store/buffer_store.h"
 #include "tarn/policies/store/heap_store.h"
 #include "tarn/policies/store/page_store.h"
@@ -39,6 +40,11 @@ concept store_with_array = requires(typename P::template array<Traits>& array) {
 };
 
 template <class P, class Traits>
+concept store_that_rounds = requires(const typename P::template source<Traits>& source, std::size_t n) {
+  { source.rounded_up(n, n) } noexcept -> std::same_as<std::size_t>;
+};
+
+template <class P, class Traits>
 concept store_members =
     requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
       { source.acquire(n, n) } noexcept -> std::same_as<memory>;
@@ -57,7 +63,10 @@ concept store_members =
       { source.end() } noexcept -> std::same_as<void>;
     }> && as_promised<P::traits.reports_pages, requires(const typename P::template source<Traits>& source) {
       source.report();
-    }> && std::constructible_from<typename P::template source<Traits>, const P&>;
+    }> && as_promised<P::traits.tells_later, requires(typename P::template source<Traits>& source) {
+      { source.tell() } noexcept -> std::same_as<void>;
+    }> && (!P::traits.rounds_up || store_that_rounds<P, Traits>) &&
+    std::constructible_from<typename P::template source<Traits>, const P&>;
 }  // namespace detail
 
 /// Everything that the pool uses of a store policy besides its traits.
@@ -72,6 +81,10 @@ concept store_members =
 ///   discard(runs, n, how)       optional: gives back the memory of runs of whole pages inside regions, which nobody uses; the
 ///                               regions stay. Returns how many runs went, from the first on. Called under the growth guard
 ///   end()                       optional: called when the pool ends, after all regions were given back
+///   rounded_up(bytes, alignment)
+///                               optional: the bytes that acquire() would give, for a store over this one that must know before
+///   tell()                      optional: called after acquire(), at the end of the pool's operation and with nothing held: it
+///                               may call code of the program, which may use the pool
 template <class P>
 concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits> && requires {
   typename detail::template_name<P::template source>;

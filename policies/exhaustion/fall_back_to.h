@@ -26,6 +26,25 @@ template <class Store>
 concept has_one_chunk = policy_on<Store, axis::store> && Store::traits.bounded;
 template <class Store>
 using growth_for = std::conditional_t<has_one_chunk<Store>, no_growth<>, geometric_growth<>>;
+
+/// A second store, and its tell() if it has one. Not a requirement of tell(): after another error, g++ 12 takes that for met.
+template <class Source, bool Tells>
+class told_source {
+ protected:
+  template <class Store>
+  constexpr explicit told_source(const Store& store) noexcept : source_(store) {}
+  TARN_NO_UNIQUE_ADDRESS Source source_;
+};
+template <class Source>
+class told_source<Source, true> {
+ public:
+  void tell() noexcept { source_.tell(); }
+
+ protected:
+  template <class Store>
+  constexpr explicit told_source(const Store& store) noexcept : source_(store) {}
+  Source source_;
+};
 }  // namespace detail
 
 /// \tparam Store   where further chunks come from and go back to
@@ -53,6 +72,7 @@ class fall_back_to {
       t.store_is_bounded = Store::traits.bounded;
       t.store_is_sized_by_geometry = Store::traits.sized_by_geometry;
       t.extra_chunks = Growth::traits.max_chunks;
+      t.tells_later = Store::traits.tells_later;
     }
     return t;
   }();
@@ -63,9 +83,12 @@ class fall_back_to {
   constexpr explicit fall_back_to(const Store& store, const Growth& growth = {}) noexcept : store_(store), growth_(growth) {}
 
   template <class Traits>
-  class state {
+  class state : public detail::told_source<typename Store::template source<Traits>, traits.tells_later> {
+    using told = detail::told_source<typename Store::template source<Traits>, traits.tells_later>;
+    using told::source_;
+
    public:
-    constexpr explicit state(const fall_back_to& policy) noexcept : source_(policy.store_), growth_(policy.growth_) {}
+    constexpr explicit state(const fall_back_to& policy) noexcept : told(policy.store_), growth_(policy.growth_) {}
     constexpr bool retry(std::size_t) noexcept { return false; }
     constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
       return growth_.next_chunk(last, total, stride);
@@ -77,7 +100,6 @@ class fall_back_to {
     }
 
    private:
-    TARN_NO_UNIQUE_ADDRESS typename Store::template source<Traits> source_;
     TARN_NO_UNIQUE_ADDRESS Growth growth_;
   };
 

@@ -18,6 +18,8 @@ struct exhaustion_traits {
                                             // fails at once
   bool has_end = false;                     // end(): called when the pool ends
   bool keeps_attempt = false;               // a type `attempt`: state for one allocation, which retry() is given
+  bool tells_later = false;                 // tell(): called after that store was asked, at the end of the operation, with
+                                            // nothing held
   bool hears_frees = false;                 // freed(blocks): that many blocks were freed
   bool hears_asks = false;                  // asked(): another pool asked this one to trim, which it does next
   bool reclaims = false;  // member(): through which other pools ask this one. retry() is called only after the store refused

@@ -18,7 +18,7 @@ namespace tarn {
 
 struct heap_store {
   using axis = tarn::axis::store;
-  static constexpr store_traits traits{};
+  static constexpr store_traits traits{.rounds_up = true};
 
   template <class Traits>
   class source {
@@ -27,7 +27,7 @@ struct heap_store {
 
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       if (bytes > detail::size_limit) return {};
-      if (huge::exist && held_ >= in_small_pages && bytes >= in_whole_huge_pages) bytes = detail::round_up(bytes, huge::bytes);
+      bytes = rounded_up(bytes, alignment);
       alignment = alignment_of(bytes, alignment);
       // The plain forms if their alignment suffices, since a program that replaces operator new usually replaces only that one.
       void* const start = is_plain(alignment) ? ::operator new(bytes, std::nothrow)
@@ -44,6 +44,10 @@ struct heap_store {
       alignment = alignment_of(region.bytes, alignment);
       if (is_plain(alignment)) ::operator delete(region.start);
       else ::operator delete(region.start, std::align_val_t{alignment});
+    }
+    std::size_t rounded_up(std::size_t bytes, std::size_t) const noexcept {
+      const bool in_huge_pages = huge::exist && held_ >= in_small_pages && bytes >= in_whole_huge_pages;
+      return in_huge_pages && bytes <= detail::size_limit ? detail::round_up(bytes, huge::bytes) : bytes;
     }
 
    private:

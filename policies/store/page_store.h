@@ -70,6 +70,7 @@ struct page_store {
       .reports_pages = huge,
       // The system keeps a huge page as a whole until all of it is discarded, and doesn't discard what is locked.
       .can_discard = detail::page_calls::exist && !huge && !locked,
+      .rounds_up = true,
   };
 
   //   | record       | guard         | chunk ...                  | guard         |      each one small page but the chunk
@@ -84,7 +85,7 @@ struct page_store {
       const std::size_t unit = huge ? huge_page::bytes : page;
       const std::size_t start_alignment = detail::larger(alignment, unit);
       if (bytes > detail::size_limit || start_alignment > detail::size_limit) return {};
-      const std::size_t size = detail::round_up(bytes, unit);
+      const std::size_t size = rounded_up(bytes, alignment);
       const std::size_t whole = pages_before * page + size + pages_behind * page;
       // The system aligns to small pages only: map as much more as alignment may need, and give both ends back.
       const std::size_t slack = start_alignment - page;
@@ -113,6 +114,10 @@ struct page_store {
       // emptied: their addresses are lost.
       if (::munmap(begin, pages_before * page + region.bytes + pages_behind * page) != 0)
         ::madvise(region.start, region.bytes, empty_pages);
+    }
+
+    std::size_t rounded_up(std::size_t bytes, std::size_t) const noexcept {
+      return bytes > detail::size_limit ? bytes : detail::round_up(bytes, huge ? huge_page::bytes : small_page_size());
     }
 
     /// Returns what became of the huge pages that were requested. Reads what the system says about the whole process, which

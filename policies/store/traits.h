@@ -20,6 +20,8 @@ struct store_traits {
   bool can_discard = false;        // discard(runs, n, how): gives back the pages of runs inside its regions (page_advice)
   bool own_apart = false;          // acquire_own() and release_own(): memory that a pool needs for itself isn't like its chunks
   bool has_end = false;            // end(): called when the pool ends, after all regions were given back
+  bool rounds_up = false;          // rounded_up(bytes, alignment): the bytes that acquire() would give, if it gives any
+  bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
   /// What a store over this one declares: the same, except that each region goes through that store, by acquire(), and that
   /// pages don't go back inside regions. That store may have done something to them that would be lost, such as a lock or a

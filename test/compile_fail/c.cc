@@ -339,6 +339,18 @@ void use() { wrong::instance().deallocate(wrong::instance().allocate()); }
 #endif
 }  // namespace c8_static_pool_over_buffer
 
+// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
+namespace c8_static_pool_with_a_budget_that_is_not_named {
+constinit tarn::memory_budget budget(1000);
+#ifdef TARN_TWIN
+using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>>;
+void use() { right::instance().deallocate(right::instance().allocate()); }
+#else
+using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::budgeted<tarn::heap_store>>;
+void use() { wrong::instance().deallocate(wrong::instance().allocate()); }
+#endif
+}  // namespace c8_static_pool_with_a_budget_that_is_not_named
+
 // expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
 namespace c9_class_pool_made_at_run_time {
 class spin_mutex {

@@ -36,6 +36,17 @@ void use() { wrong.deallocate(wrong.allocate()); }
 #endif
 }  // namespace i2_resource_store_to_fall_back_to
 
+// expect: tarn: [I2] resource_store needs <memory_resource>
+namespace i2_resource_store_in_a_budget {
+constinit tarn::memory_budget budget(1000);
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::resource_store, &budget>> wrong;
+void use() { wrong.deallocate(wrong.allocate()); }
+#endif
+}  // namespace i2_resource_store_in_a_budget
+
 // expect: tarn: [I1] an argument of pool<...> is declared and not defined
 namespace i1_policy_of_ones_own {
 #ifdef TARN_TWIN

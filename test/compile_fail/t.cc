@@ -30,3 +30,23 @@ tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages, tarn::gua
 tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages, large_pages>> wrong;
 #endif
 }  // namespace t2_unknown_page_option
+
+// expect: tarn: [T3] budgeted was given something that is no store
+namespace t3_budget_of_a_type {
+#ifdef TARN_TWIN
+tarn::memory_budget budget(1000);
+tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store>> right{tarn::budgeted<tarn::heap_store>{budget}};
+#else
+tarn::pool<tarn::static_size<64>, tarn::budgeted<int>> wrong;
+#endif
+}  // namespace t3_budget_of_a_type
+
+// expect: tarn: [T3] budgeted was given something that is no store
+namespace t3_budget_of_a_growth {
+constinit tarn::memory_budget budget(1000);
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>, tarn::fixed_growth<8>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::fixed_growth<8>, &budget>> wrong;
+#endif
+}  // namespace t3_budget_of_a_growth

@@ -127,6 +127,33 @@ TABLES = {
                  "if (seen < value) value_.store(value);")],
         },
     },
+    "budget": {
+        "common": [(1, "detail::atomic_word<std::size_t> used_ = 0;", "test::noted_word used_ = 0;"),
+                   (None, "detail::atomic_word<", "test::scheduled_atomic<"),
+                   (1, "    const detail::uncancelled whole;\n", "")],
+        "types": "using budget = memory_budget;",
+        "variants": {
+            "looked_then_charged": [
+                (1, "while (!reserved_.compare_exchange_weak(now, now + bytes, detail::memory_order_acquire));",
+                 "while (reserved_.fetch_add(bytes), false);")],
+            "charged_relaxed": [relaxed("compare_exchange_weak(now, now + bytes, detail::memory_order_acquire)")],
+            "given_back_relaxed": [relaxed("reserved_.fetch_sub(bytes, detail::memory_order_release)", "release")],
+            "charged_afterwards": [
+                (1, "    if (!reserve(bytes)) return {};\n    const detail::memory region = get();",
+                 "    const detail::memory region = get();\n    if (!reserve(bytes)) return give(region), detail::memory();")],
+            "surplus_not_charged": [(1, "if (got > bytes && !reserve(got - bytes))", "if (got > bytes && got > limit())")],
+            "given_back_without_going": [(1, "      give(region);\n", "      static_cast<void>(give);\n")],
+            "surplus_is_kept": [(1, "      give(region);\n      cancel(bytes);", "      give(region);")],
+            "rest_is_kept": [(1, "if (got < bytes) cancel(bytes - got);", "")],
+            "peak_in_two_steps": [
+                (1, "while (seen < now && !peak_.compare_exchange_weak(seen, now, detail::memory_order_relaxed)) {\n    }",
+                 "if (seen < now) peak_.store(now);")],
+            "crossing_is_looked_at_later": [
+                (1, "before <= soft && now > soft", "before <= soft && used_.load() > soft && used_.load() - bytes <= soft")],
+            "told_twice": [(1, "!rose_.exchange(false, detail::memory_order_acq_rel)", "(rose_.store(false), false)")],
+            "each_growth_above_is_told": [(1, "before <= soft && now > soft", "now > soft")],
+        },
+    },
     "forks": {
         "common": FORKS + OPEN,
         "types": "using list = fork_list; using library = fork_library; using member = fork_member; using step = fork_step;\n"

@@ -61,6 +61,7 @@ def variants_test(which, headers, tests, **kwargs):
         deps = [
             "//policies:detail",
             "//policies:locking",
+            "//policies:store",
         ],
     )
     cc_library(

@@ -22,6 +22,8 @@ struct gives_up {
   bool operator()(std::size_t) const noexcept { return false; }
 };
 
+inline constinit memory_budget kinds_budget{unlimited};
+
 /// A policy, as it is spelled in a pool.
 template <class P>
 struct kind {
@@ -64,6 +66,7 @@ inline constexpr std::tuple kinds{
     KIND(page_store<huge_pages>),
     KIND(buffer_store),
     KIND(resource_store),
+    KIND(budgeted<heap_store, &kinds_budget>),
 
     KIND(lifo_reuse<>),
     KIND(lifo_reuse<prefetch::on_allocate>),

@@ -24,6 +24,14 @@ inline constexpr std::size_t slots_of = 0;
 template <class Then, std::uint32_t Slots>
 inline constexpr std::size_t slots_of<sampled_guard_pages<1, Then, Slots>> = Slots;
 
+/// Whether regions are whole pages.
+template <class Store>
+inline constexpr bool gives_pages = false;
+template <class... Options>
+inline constexpr bool gives_pages<page_store<Options...>> = true;
+template <class Inner, memory_budget* Budget>
+inline constexpr bool gives_pages<budgeted<Inner, Budget>> = gives_pages<Inner>;
+
 /// What follows from the policies of a pool.
 template <class Pool>
 struct facts : anatomy<Pool> {
@@ -40,9 +48,7 @@ struct facts : anatomy<Pool> {
   /// Blocks that a pool has beside those of its chunks. Batches get none of them.
   static constexpr std::size_t beside = slots_of<typename is::checking>;
   static_assert(beside != 0 || !is::checking::traits.samples);
-  /// Its chunks are whole pages, unless the store is bounded.
-  static constexpr bool whole_pages =
-      !std::same_as<typename is::store, heap_store> && !std::same_as<typename is::store, resource_store>;
+  static constexpr bool whole_pages = gives_pages<typename is::store>;
   /// Its blocks are an array in it and that is all: they are its own before the first is handed out, and after release().
   static constexpr bool in_place = !requires(const Pool& pool) { pool.store(); };
   static constexpr bool over_resource = std::same_as<typename is::store, resource_store>;

@@ -33,10 +33,17 @@ namespace tarn::detail {
 template <class Store, class Exhaustion>
 inline constexpr bool in_one_region = Store::traits.bounded && !Exhaustion::traits.has_second();
 
+/// Whether a bounded store tells what happened there.
+template <class Store, class Exhaustion>
+inline constexpr bool granules_store_tells =
+    (Store::traits.bounded && Store::traits.tells_later) ||
+    (Exhaustion::traits.store_is_bounded && Exhaustion::traits.tells_later);
+
 template <class Store, class Exhaustion, class Locking>
 class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
  public:
   static constexpr bool tagged = false;
+  static constexpr bool tells_later = owner_stores<Store, Exhaustion, Locking>::can_tell;
   static constexpr std::size_t large_prefix = 0;
   using exhaustion = std::conditional_t<Exhaustion::traits.has_second(),
                                         second_of_owner<owner_stores<Store, Exhaustion, Locking>, Exhaustion>, Exhaustion>;
@@ -79,6 +86,9 @@ class tagged_chunks {
                         std::conditional_t<Locking::traits.one_thread, no_locking, mutex_locking<thread_aware_mutex>>, Growth,
                         granule_store, lifo_reuse<>, granule_exhaustion>;
 
+  /// Whether the granules call a store that tells: one with an end, which is theirs.
+  static constexpr bool granules_tell = granules_store_tells<Store, Exhaustion>;
+
   struct unknown_span {};
   struct alignas(cache_line) tag : std::conditional_t<Checks, known_span<tag>, unknown_span> {
     void* whose;  // first, if there is nothing to look up
@@ -90,6 +100,7 @@ class tagged_chunks {
 
  public:
   static constexpr bool tagged = true;
+  static constexpr bool tells_later = stores::can_tell || granules_tell;
   static constexpr bool serves_large = !bounded || has_endless_second<Exhaustion>;
   static constexpr std::size_t large_prefix = colours * sizeof(tag);
   static constexpr std::size_t room = Granule - colours * sizeof(tag);
@@ -116,7 +127,7 @@ class tagged_chunks {
   }
 
   memory acquire(std::size_t bytes, std::size_t, void* whose) noexcept {
-    void* const granule = bytes <= room ? granules_.try_allocate() : nullptr;
+    void* const granule = bytes <= room ? inspector::allocate_untold(granules_) : nullptr;
     if (granule == nullptr) return {};
     if constexpr (one_region) phase_.store(address_of(granule) % Granule, memory_order_relaxed);  // always the same
     tag* const t = write_tag(static_cast<std::byte*>(granule), whose);
@@ -141,6 +152,12 @@ class tagged_chunks {
     return got;
   }
   void release_large(owned region, std::size_t alignment) noexcept { stores_.release(region, larger(alignment, Granule)); }
+
+  /// As the same in owner_stores.
+  void tell() noexcept {
+    stores_.tell();
+    if constexpr (granules_tell) inspector::tell(granules_);
+  }
 
   /// Whose chunk the block lies in; null: nobody's, it has no class.
   void* owner_of(const void* block) const noexcept {

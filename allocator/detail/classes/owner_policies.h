@@ -8,6 +8,7 @@
 #define TARN_ALLOCATOR_DETAIL_CLASSES_OWNER_POLICIES_H_
 
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/allocator/detail/classes/owner_stores.h"
 #include "tarn/policies/detail/protocol.h"
@@ -16,32 +17,42 @@
 
 namespace tarn::detail {
 
+/// The machinery of store_of_owner.
+template <class Owner>
+class source_of_owner {
+ public:
+  constexpr source_of_owner(Owner* owner, void* whose) noexcept : owner_(owner), whose_(whose) {}
+  void belong_to(Owner* owner) noexcept { owner_ = owner; }
+  memory acquire(std::size_t bytes, std::size_t alignment) noexcept { return owner_->acquire(bytes, alignment, whose_); }
+  void release(memory region, std::size_t alignment) noexcept { owner_->release(region, alignment); }
+  memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept { return owner_->acquire_own(bytes, alignment); }
+  void release_own(memory region, std::size_t alignment) noexcept { owner_->release_own(region, alignment); }
+
+ protected:
+  Owner* owner_;
+  void* whose_;
+};
+/// The same where the owner's stores tell. Not a requirement of tell(): after another error, g++ 12 takes that for met.
+template <class Owner>
+struct telling_source_of_owner : source_of_owner<Owner> {
+  using source_of_owner<Owner>::source_of_owner;
+  void tell() noexcept { this->owner_->tell(); }
+};
+
 /// With each request it says whose it is, for an owner that writes that into the memory.
 template <class Owner>
 class store_of_owner {
  public:
   using axis = tarn::axis::store;
-  static constexpr store_traits traits{.own_apart = true};
+  static constexpr store_traits traits{.own_apart = true, .tells_later = Owner::tells_later};
 
   constexpr store_of_owner() noexcept : owner_(nullptr), whose_(nullptr) {}
   constexpr store_of_owner(Owner* owner, void* whose) noexcept : owner_(owner), whose_(whose) {}
 
   template <class Traits>
-  class source {
-   public:
-    constexpr explicit source(const store_of_owner& store) noexcept : store_(store) {}
-    void belong_to(Owner* owner) noexcept { store_.owner_ = owner; }
-    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      return store_.owner_->acquire(bytes, alignment, store_.whose_);
-    }
-    void release(memory region, std::size_t alignment) noexcept { store_.owner_->release(region, alignment); }
-    memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept {
-      return store_.owner_->acquire_own(bytes, alignment);
-    }
-    void release_own(memory region, std::size_t alignment) noexcept { store_.owner_->release_own(region, alignment); }
-
-   private:
-    store_of_owner store_;
+  struct source : std::conditional_t<Owner::tells_later, telling_source_of_owner<Owner>, source_of_owner<Owner>> {
+    using base = std::conditional_t<Owner::tells_later, telling_source_of_owner<Owner>, source_of_owner<Owner>>;
+    constexpr explicit source(const store_of_owner& store) noexcept : base(store.owner_, store.whose_) {}
   };
 
  private:

@@ -123,6 +123,8 @@ template <class Store, class Exhaustion, class Locking>
 class owner_stores {
  public:
   static constexpr bool has_second = Exhaustion::traits.has_second();
+  static constexpr bool can_tell = Store::traits.tells_later || (has_second && Exhaustion::traits.tells_later);
+  static constexpr bool tells_later = false;  // whoever gets a granule holds the guard of a class, which tells later
 
   template <class Values>
   constexpr explicit owner_stores(const Values& values) noexcept
@@ -165,6 +167,12 @@ class owner_stores {
   }
   memory acquire_second(std::size_t bytes, std::size_t alignment) noexcept {
     return at_store([&] { return second_.acquire(size(bytes), aligned(alignment)); });
+  }
+
+  /// The stores tell what happened there. Called with nothing held.
+  void tell() noexcept {
+    if constexpr (Store::traits.tells_later) source_.tell();
+    if constexpr (has_second && Exhaustion::traits.tells_later) second_.tell();
   }
 
   /// The owner ends.

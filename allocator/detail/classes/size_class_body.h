@@ -86,6 +86,7 @@ class size_class_body {
 
   [[nodiscard]] TARN_NOINLINE void* try_allocate_large(std::size_t bytes, std::size_t alignment) noexcept {
     void* const block = large_.allocate(chunks_, bytes, alignment);
+    if constexpr (Chunks::tells_later) chunks_.tell();
     if (Kept::for_malloc && block == nullptr) errno = ENOMEM;
     return block;
   }
@@ -211,7 +212,9 @@ class size_class_body {
     if (i == none) return try_allocate_large(bytes, alignment);
     member* m = members_.find(i);
     if (m == nullptr) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
-    return m == nullptr ? nullptr : m->pool.try_allocate();
+    void* const block = m == nullptr ? nullptr : m->pool.try_allocate();
+    if constexpr (Chunks::tells_later) chunks_.tell();  // of the memory in which the class' pool lies
+    return block;
   }
   TARN_NOINLINE void deallocate_slow(void* block, std::size_t bytes, std::size_t alignment) noexcept {
     if (block == nullptr) return;

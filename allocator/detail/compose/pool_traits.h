@@ -130,6 +130,7 @@ struct pool_traits {
   static constexpr bool hears_frees = Exhaustion::traits.hears_frees;
   static constexpr bool reclaims = Exhaustion::traits.reclaims;
   static constexpr bool grows_ahead = Growth::traits.grows_ahead;
+  static constexpr bool tells_later = Store::traits.tells_later || Exhaustion::traits.tells_later;
 
   // The constants that the members of a pool depend on. Error messages show their names.
   static constexpr bool size_is_given_at_run_time = Size::traits.at_run_time;

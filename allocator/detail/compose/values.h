@@ -39,8 +39,8 @@ struct value_complaint {
                 "the types that the pool names");
   static_assert(Verdict != giving::twice, "tarn: [C4] the constructor was given two objects of one policy; keep one");
   static_assert(Verdict != giving::missing,
-                "tarn: [C5] a policy of this pool has no default value (dynamic_size, buffer_store, resource_store, retry_with "
-                "a function); pass an object of it to the constructor");
+                "tarn: [C5] a policy of this pool has no default value (dynamic_size, buffer_store, resource_store, budgeted "
+                "without the budget's name, retry_with a function); pass an object of it to the constructor");
 };
 
 template <class P>

@@ -222,6 +222,7 @@ template <class State>
 TARN_COLD void feed(State& s) noexcept {
   if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try && !State::traits::grows_ahead) {
     if (const auto growing = try_growth_guard(s)) top_up(s);
+    s.supply.tell();
   }
 }
 

@@ -70,6 +70,23 @@ struct inspector {
   }
   static constexpr void* hit(rejected&) noexcept { return nullptr; }
 
+  /// As try_allocate(), for a caller that holds a guard of its own, and calls tell() once it holds nothing.
+  template <class Traits>
+  static void* allocate_untold(pool_members<Traits>& pool) noexcept {
+    if constexpr (!Traits::tells_later) {
+      return pool.try_allocate();
+    } else {
+      void* const block = hit(pool);
+      return block != nullptr ? block : pool_members<Traits>::slow::template try_allocate_cold<false>(pool.state_);
+    }
+  }
+  static constexpr void* allocate_untold(rejected&) noexcept { return nullptr; }
+  template <class Traits>
+  static void tell(pool_members<Traits>& pool) noexcept {
+    pool.state_.supply.tell();
+  }
+  static constexpr void tell(rejected&) noexcept {}
+
   /// Called after release(): the pool ends, though it is never destroyed.
   template <class Traits>
   static void end_stores(pool_members<Traits>& pool) noexcept {

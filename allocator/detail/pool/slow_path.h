@@ -58,6 +58,8 @@ struct slow_path {
     tell_of_leaving(s);
     return block;
   }
+  /// \tparam Tells  false: the caller holds something, and calls supply.tell() once it holds nothing
+  template <bool Tells = true>
   TARN_COLD static void* try_allocate_cold(state& s) noexcept {
     attempt one;
     typename path::notes seen;
@@ -80,6 +82,7 @@ struct slow_path {
     }
     path::tell(s, seen);
     path::tell_of_store(s);
+    if constexpr (Tells) s.supply.tell();
     return block;
   }
 
@@ -123,6 +126,7 @@ struct slow_path {
       }
     } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
     path::tell_of_store(s);
+    s.supply.tell();
     return done;
   }
 

@@ -154,6 +154,11 @@ class supply {
     if constexpr (Traits::store::traits.has_end && !Traits::in_place) source_.end();
     if constexpr (Traits::exhaustion::traits.has_end) exhaustion_.end();
   }
+  /// The stores tell what happened there. Called with nothing held, after they were asked for memory.
+  TARN_STEP void tell() noexcept {
+    if constexpr (Traits::store::traits.tells_later && !Traits::in_place) source_.tell();
+    if constexpr (Traits::exhaustion::traits.tells_later) exhaustion_.tell();
+  }
   /// Whether to look again. Called with nothing held.
   TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
     if (one.is_hopeless || (Traits::reclaims && !one.store_refused)) return false;
