@@ -79,6 +79,7 @@ inline constexpr std::tuple kinds{
     KIND(keep_chunks),
     KIND(return_empty_chunks<>),
     KIND(return_empty_chunks<0, 0>),
+    KIND(return_empty_pages<25, 0>),
 
     KIND(report_exhaustion),
     KIND(retry_with<gives_up>),

@@ -96,6 +96,7 @@ inline constexpr refusal refusals[] = {
     // Its free list is lifo_reuse.
     {"recycled", "return_empty_chunks<>", "r8_returning_idle_objects"},
     {"recycled", "return_empty_chunks<0, 0>", "r8_returning_idle_objects"},
+    {"recycled", "return_empty_pages<25, 0>", "r8_returning_idle_objects"},
     {"recycled", "deferred_checking", "r14_deferred_checking_of_idle_objects"},
     // A block's address leads to its size.
     {"mallocs", "sampled_guard_pages<1>", "c15_sampled_heap"},
