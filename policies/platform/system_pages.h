@@ -3,6 +3,7 @@
 #define TARN_POLICIES_PLATFORM_SYSTEM_PAGES_H_
 
 #include <cstddef>
+#include <type_traits>
 
 #if defined(__has_include)
 #if __has_include(<sys/mman.h>) && __has_include(<unistd.h>)
@@ -16,6 +17,11 @@ namespace tarn::detail {
 
 /// Without mmap, there are none.
 struct system_pages {
+  static constexpr std::size_t least_bytes = 4096;
+  /// The same in a constant expression as least_bytes, of which every system's are a multiple: what is computed there for a
+  /// region of a known size is enough for larger pages.
+  static constexpr std::size_t bytes_here() noexcept { return std::is_constant_evaluated() ? least_bytes : page_bytes(); }
+
 #if defined(TARN_HAS_MMAP)
   static std::size_t page_bytes() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 

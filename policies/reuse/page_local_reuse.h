@@ -61,8 +61,8 @@ struct page_local_reuse {
     using bitmap_type = detail::block_bitmap<std::conditional_t<Traits::returns_pages, detail::idle_units, detail::no_units>>;
     template <class Geometry>
     static constexpr unsigned unit_shift(const Geometry& geometry) noexcept {
-      if constexpr (Traits::returns_pages) return detail::idle_units::shift_for(geometry.stride(), detail::system_pages::page_bytes());
-      else return 0;
+      if constexpr (!Traits::returns_pages) return 0;
+      else return detail::idle_units::shift_for(geometry.stride(), detail::system_pages::bytes_here());
     }
     template <class Geometry>
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry& geometry) noexcept {

@@ -33,7 +33,8 @@ concept store_in_budget = defined<Inner> && policy_on<Inner, axis::store> && say
 template <class Inner>
 using known_inner = std::conditional_t<store_in_budget<Inner>, Inner, budgeted_nothing>;
 
-/// Whose budget it is: that of its type, or one that its value names.
+/// Whose budget it is: that of its type, or one that its value names. g++ 12 with -fsanitize=undefined can't compare the
+/// argument with null.
 template <memory_budget* Budget>
 struct which_budget {
   static constexpr memory_budget& get() noexcept { return *Budget; }
@@ -51,6 +52,7 @@ struct which_budget<nullptr> {
 template <class Inner, memory_budget* Budget = nullptr>
 class budgeted : public detail::known_inner<Inner> {
   using known = detail::known_inner<Inner>;
+  static constexpr bool named = !std::is_same_v<detail::which_budget<Budget>, detail::which_budget<nullptr>>;
 
  public:
   using axis = tarn::axis::store;
@@ -70,18 +72,18 @@ class budgeted : public detail::known_inner<Inner> {
 
   /// \param budget  must outlive the pool
   constexpr explicit budgeted(memory_budget& budget) noexcept
-    requires(Budget == nullptr && std::default_initializable<known>)
+    requires(!named && std::default_initializable<known>)
       : whose_{&budget} {}
   constexpr budgeted(memory_budget& budget, const Inner& inner) noexcept
-    requires(Budget == nullptr)
+    requires(!named)
       : known(inner), whose_{&budget} {}
 
   constexpr budgeted() noexcept  // after a complaint, there shall be no other
-    requires((Budget != nullptr && std::default_initializable<known>) || !arguments_hold)
+    requires((named && std::default_initializable<known>) || !arguments_hold)
   = default;
   /// \param inner  the inner store, or what that is made from
   template <class Given>
-    requires(Budget != nullptr && std::constructible_from<known, const Given&>)
+    requires(named && std::constructible_from<known, const Given&>)
   constexpr explicit budgeted(const Given& inner) noexcept : known(inner) {}
 
   constexpr memory_budget& budget() const noexcept { return whose_.get(); }

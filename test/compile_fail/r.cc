@@ -304,3 +304,55 @@ tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::page_local_reus
 tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::batch_reuse<>> wrong;
 #endif
 }  // namespace r14_deferred_checking_of_batches
+
+// expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
+namespace r15_pages_of_the_heap {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::page_store<>, tarn::return_empty_pages<>> right;
+tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages>, tarn::return_empty_pages<50>> guarded;
+#else
+tarn::pool<tarn::static_size<64>, tarn::return_empty_pages<>> wrong;
+#endif
+}  // namespace r15_pages_of_the_heap
+
+// expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
+namespace r15_pages_that_are_locked {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages>, tarn::return_empty_chunks<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages>, tarn::return_empty_pages<>> wrong;
+#endif
+}  // namespace r15_pages_that_are_locked
+
+// expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
+namespace r15_pages_that_are_huge {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::huge_pages>, tarn::return_empty_chunks<>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::huge_pages>, tarn::return_empty_pages<>> wrong;
+#endif
+}  // namespace r15_pages_that_are_huge
+
+// expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
+namespace r15_pages_of_a_buffer {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{std::span<std::byte>{}}};
+#else
+tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::return_empty_pages<>> wrong{
+    tarn::buffer_store{std::span<std::byte>{}}};
+#endif
+}  // namespace r15_pages_of_a_buffer
+
+// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
+namespace r8_pages_of_idle_objects {
+struct grid {
+  void reset() {}
+};
+#ifdef TARN_TWIN
+tarn::recycling_pool<grid, tarn::page_store<>> right;
+void use() { right.release(right.acquire()); }
+#else
+tarn::recycling_pool<grid, tarn::page_store<>, tarn::return_empty_pages<>> wrong;
+void use() { wrong.release(wrong.acquire()); }
+#endif
+}  // namespace r8_pages_of_idle_objects

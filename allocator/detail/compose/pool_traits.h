@@ -149,7 +149,7 @@ struct pool_traits {
 
   /// Bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would lose a block.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
-    if constexpr (returns_pages) return larger(g.chunk_alignment(), system_pages::page_bytes());
+    if constexpr (returns_pages) return larger(g.chunk_alignment(), system_pages::least_bytes);
     else return store_is_a_buffer ? g.alignment() : g.chunk_alignment();
   }
 };
