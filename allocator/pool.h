@@ -61,6 +61,7 @@ using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::typ
 /// pool_body:
 ///
 ///   allocate, try_allocate, deallocate, allocate_batch, try_allocate_batch, deallocate_batch    blocks
+///   reserve_blocks, try_reserve_blocks                                                          reservations
 ///   reserve, try_reserve, trim, release                                                         chunks
 ///   owns, block_size, block_alignment, capacity, statistics                                     questions
 ///   bytes_for, blocks_in                                                                        buffers, static

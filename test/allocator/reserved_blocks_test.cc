@@ -186,6 +186,7 @@ BOOST_AUTO_TEST_CASE(every_page_of_every_block_is_in_memory) {
   every_page_is_in_memory<static_size<4096, 4096>, checked_with<shuffled>>(100);
 }
 
+#if !defined(TARN_ASAN)  // for which a free writes into the block
 BOOST_AUTO_TEST_CASE(memory_that_the_system_refuses_is_told) {
   void* const probe = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const bool can_be_told = madvise(probe, 4096, 23) == 0;  // MADV_POPULATE_WRITE, Linux 5.14
@@ -202,6 +203,7 @@ BOOST_AUTO_TEST_CASE(memory_that_the_system_refuses_is_told) {
        -1, 0);
   BOOST_TEST(p.try_reserve_blocks(100).remaining() == 100);
 }
+#endif
 
 // ---- tools ---------------------------------------------------------------------------------------------------------------
 

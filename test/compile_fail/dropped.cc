@@ -1,4 +1,5 @@
 // Results that nobody may drop.
+#include "tarn/allocator/block_reservation.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 
@@ -29,3 +30,17 @@ void* right() { return pool.try_allocate(100); }
 void wrong() { pool.try_allocate(100); }
 #endif
 }  // namespace dropped_block_of_a_class
+
+// expect: tarn: a reservation that nobody holds ends at once
+// A warning by default; it counts as an error here.
+namespace dropped_reservation {
+#pragma GCC diagnostic error "-Wunused-result"
+
+tarn::pool<tarn::static_size<64>> pool;
+
+#ifdef TARN_TWIN
+auto right() { return pool.reserve_blocks(10); }
+#else
+void wrong() { pool.reserve_blocks(10); }
+#endif
+}  // namespace dropped_reservation

@@ -73,8 +73,11 @@ struct checked_path : admission<State> {
       [[maybe_unused]] const auto guard = hit_guard(s);
       [[maybe_unused]] const auto looking = look_guard(s);
       [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
-      if (s.checking.on_deallocate(s.chunks, block) == status::done && s.checking.on_allocate(s.chunks, block) == status::done)
+      if (s.checking.on_deallocate(s.chunks, block) == status::done &&
+          s.checking.on_allocate(s.chunks, block) == status::done) {
+        open_block(s, block);  // again: who looked at it has poisoned it
         return true;
+      }
     }
     static_cast<void>(admission<State>::admits(s, block));
     return false;
