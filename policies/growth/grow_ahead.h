@@ -23,7 +23,7 @@ namespace tarn {
 
 namespace detail {
 enum class share : std::size_t {};
-}
+}  // namespace detail
 
 /// grow_ahead<percent<10>>: a tenth of the pool's blocks.
 template <std::size_t Percent>
