@@ -147,9 +147,9 @@ class maintenance_rounds : fork_member {
 
 }  // namespace detail
 
-/// A thread that calls maintain() of pools once a period, and again at once where a pool needs more than a millisecond. It holds
-/// no lock of its own meanwhile. In the child of a fork there is no such thread: these objects can end there, and nothing else
-/// happens; let the child make one.
+/// A thread that calls maintain() of pools once a period, and again at once where a pool needs more than a millisecond. It
+/// holds no lock of its own meanwhile. In the child of a fork there is no such thread: these objects can end there, and nothing
+/// else happens; let the child make one.
 class maintenance_thread {
  public:
   class place;
