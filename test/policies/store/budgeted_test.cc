@@ -538,20 +538,22 @@ BOOST_AUTO_TEST_CASE(a_second_store_tells_as_well) {
   CHECK(seen.told == 1);
 }
 
-/// Where a thread cache needs memory though it has found a block.
+/// A thread cache that has found a block, and needs a larger magazine.
 BOOST_AUTO_TEST_CASE(magazines_tell_as_well) {
   calls seen;
   memory_budget budget(unlimited, unlimited, calls::note, &seen);
   using store = budgeted<heap_store>;
-  pool<static_size<64>, store, thread_cached<>> one{store{budget}};
-  std::vector<void*> blocks(100'000);
-  one.reserve(blocks.size());
-  budget.set_soft_limit(budget.used());
-  for (void*& block : blocks) block = one.allocate();
-  for (void* const block : blocks) one.deallocate(block);
-  for (void*& block : blocks) block = one.allocate();
-  CHECK(seen.told == (budget.used() > budget.soft_limit() ? 1 : 0));
-  CHECK(one.capacity() >= blocks.size());
+  pool<static_size<64>, store, thread_cached<>, fixed_growth<20'000>> one{store{budget}};
+  one.deallocate(one.allocate());
+  const std::size_t before = budget.used();
+  budget.set_soft_limit(before);
+  const auto use = [&] { REQUIRE(one.try_reserve(one.capacity() + 1)); };
+  {
+    const use_meanwhile check(budget, seen, use, [] {}, false);
+    for (int i = 0; i != 10'000 && budget.used() == before; ++i) static_cast<void>(one.allocate());
+  }
+  CHECK(one.capacity() == 60'000);  // 20,000, and what the handler reserved
+  CHECK(seen.told == 1);
 }
 
 // ---- products ------------------------------------------------------------------------------------------------------------
