@@ -1,5 +1,5 @@
-// Question: while a load thins out, shrinks, swings or stays, how many bytes does a column hold for each live byte, and what does
-// a pair cost? 64 MiB at the peak, in blocks of 64 bytes and of 1 KiB.
+// Question: while a load thins out, shrinks, swings or stays, how many bytes does a column hold for each live byte, and what
+// does a pair cost? 64 MiB at the peak, in blocks of 64 bytes and of 1 KiB.
 //
 // Each column runs in a process of its own, the malloc of which is a column, too: bench/processes.py.
 
