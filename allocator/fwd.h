@@ -86,9 +86,12 @@ struct guard_pages;
 struct heap_store;
 struct huge_pages;
 struct locked_pages;
+enum class page_advice : unsigned char;
+struct page_refusals;
 struct page_report;
 template <class... Options>
 struct page_store;
+struct prefilled;
 class resource_store;
 template <std::size_t Blocks>
 struct static_array_store;

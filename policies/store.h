@@ -27,6 +27,12 @@ struct detail::home<P> {
 
 namespace detail {
 template <class P, class Traits>
+concept store_that_discards =
+    requires(typename P::template source<Traits>& source, const memory* runs, std::size_t n, page_advice how) {
+      { source.discard(runs, n, how) } noexcept -> std::same_as<std::size_t>;
+    };
+
+template <class P, class Traits>
 concept store_with_array = requires(typename P::template array<Traits>& array) {
   { array.start() } noexcept -> std::same_as<std::byte*>;
   { array.end() } noexcept -> std::same_as<void>;
@@ -42,7 +48,8 @@ concept store_members =
                 requires(const typename P::template source<Traits>& source, std::size_t n) {
                   { source.room(n) } noexcept -> std::same_as<std::size_t>;
                 }> &&
-    (!P::traits.in_place || store_with_array<P, Traits>) &&  // a store over another may inherit an array that it doesn't use
+    // A store over another may inherit what it doesn't use.
+    (!P::traits.in_place || store_with_array<P, Traits>) && (!P::traits.can_discard || store_that_discards<P, Traits>) &&
     as_promised<P::traits.own_apart, requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
       { source.acquire_own(n, n) } noexcept -> std::same_as<memory>;
       { source.release_own(region, n) } noexcept -> std::same_as<void>;
@@ -62,6 +69,8 @@ concept store_members =
 ///   array<Traits>               if it is in place: the region alone, with start() and end()
 ///   acquire_own(), release_own()
 ///                               optional: the same for what the pool needs besides its chunks, such as a thread's magazines
+///   discard(runs, n, how)       optional: gives back the memory of runs of whole pages inside regions, which nobody uses; the
+///                               regions stay. Returns how many runs went, from the first on. Called under the growth guard
 ///   end()                       optional: called when the pool ends, after all regions were given back
 template <class P>
 concept store_policy = policy_on<P, axis::store> && detail::says<P, store_traits> && requires {

@@ -4,6 +4,7 @@
 #define TARN_POLICIES_STORE_TRAITS_H_
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/platform/page_advice.h"
 
 namespace tarn {
 
@@ -16,13 +17,17 @@ struct store_traits {
                                    // record and no store
   bool zeroed = false;             // its regions are all zero
   bool reports_pages = false;      // report(): the page_report of its pages
+  bool can_discard = false;        // discard(runs, n, how): gives back the pages of runs inside its regions (page_advice)
   bool own_apart = false;          // acquire_own() and release_own(): memory that a pool needs for itself isn't like its chunks
   bool has_end = false;            // end(): called when the pool ends, after all regions were given back
 
-  /// What a store over this one declares: the same, except that each region goes through that store, by acquire().
+  /// What a store over this one declares: the same, except that each region goes through that store, by acquire(), and that
+  /// pages don't go back inside regions. That store may have done something to them that would be lost, such as a lock or a
+  /// device that writes there: if it hasn't, it sets can_discard to the inner one's.
   constexpr store_traits wrapped() const noexcept {
     store_traits all = *this;
     all.in_place = false;
+    all.can_discard = false;
     all.own_apart = false;
     return all;
   }

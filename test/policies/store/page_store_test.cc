@@ -29,7 +29,11 @@ static_assert(page_store<>::arguments_hold && !page_store<int>::arguments_hold);
 static_assert(!page_store<huge_pages, huge_pages>::arguments_hold);
 static_assert(!page_store<guard_pages, huge_pages, guard_pages>::arguments_hold);
 static_assert(!page_store<>::traits.reports_pages && page_store<huge_pages>::traits.reports_pages);
-static_assert(std::is_empty_v<source_of<page_store<guard_pages, locked_pages>>>);
+static_assert(page_store<prefilled, huge_pages>::filled && !page_store<locked_pages>::filled);
+static_assert(!page_store<prefilled, prefilled>::arguments_hold);
+static_assert(std::is_empty_v<source_of<page_store<guard_pages>>>);
+static_assert(page_store<>::traits.can_discard && page_store<guard_pages, prefilled>::traits.can_discard);
+static_assert(!page_store<huge_pages>::traits.can_discard && !page_store<guard_pages, locked_pages>::traits.can_discard);
 
 /// Whether this process may not lock what the cases need. Then it is refused, and that is all that a case can see.
 template <class Store>
