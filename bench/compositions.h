@@ -30,6 +30,7 @@ struct pooled {
 TARN_BENCH_COLUMN(tarn_default);
 TARN_BENCH_COLUMN(tarn_lifo, tarn::lifo_reuse<>);
 TARN_BENCH_COLUMN(tarn_pages, tarn::page_store<>);
+TARN_BENCH_COLUMN(tarn_prefilled, tarn::page_store<tarn::prefilled>);
 TARN_BENCH_COLUMN(tarn_default_huge, tarn::page_store<tarn::huge_pages>);
 TARN_BENCH_COLUMN(tarn_paged, tarn::page_local_reuse<>);
 TARN_BENCH_COLUMN(tarn_paged_pages, tarn::page_local_reuse<>, tarn::page_store<>);

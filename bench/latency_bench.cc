@@ -195,16 +195,16 @@ constexpr auto first_write = []<class Column>(benchmark::State& state) {
   }
 };
 
-/// What is done before the clock starts: memory for all blocks is there, as far as reserve() brings it.
+/// What is done before the clock starts: chunks for all blocks are there.
 template <class Column>
 struct reserved : Column {
   void prepare(std::size_t blocks) { this->pool().reserve(blocks); }
 };
-struct tarn_pages_reserved : reserved<tarn_pages<64>> {
-  static constexpr const char* name = "tarn_pages_reserved";
+struct tarn_prefilled_reserved : reserved<tarn_prefilled<64>> {
+  static constexpr const char* name = "tarn_prefilled_reserved";
 };
 
-using all = columns<heap<64>, tarn_default<64>, tarn_pages<64>, tarn_mutex<64>, tarn_pages_reserved>;
+using all = columns<heap<64>, tarn_default<64>, tarn_pages<64>, tarn_mutex<64>, tarn_prefilled_reserved>;
 
 }  // namespace
 

@@ -197,7 +197,7 @@ COLUMNS = {
     "tarn_default": "tarn",
     "tarn_lifo": "tarn lifo",
     "tarn_pages": "page_store",
-    "tarn_pages_reserved": "page_store, reserved",
+    "tarn_prefilled_reserved": "prefilled, reserved",
     "tarn_paged": "tarn page_local",
     "tarn_paged_pages": "page_local, page_store",
     "tarn_array": "static array",

@@ -52,6 +52,7 @@ LATENCIES = [
     ("mimalloc", "mimalloc", "#009E73", 1.6),
     ("tarn_default", "tarn, default", "#56B4E9", 2),
     ("tarn_pages", "tarn, page_store", "#0072B2", 2),
+    ("tarn_prefilled_reserved", "tarn, prefilled and reserved", "black", 2),
 ]
 
 
@@ -141,7 +142,7 @@ def draw_latency(tables, path):
         lambda value, _: f"{value:g} ns" if value < 1e3 else f"{value / 1e3:g} µs" if value < 1e6 else f"{value / 1e6:g} ms"))
     axes.grid(color="#DDDDDD", linewidth=0.6, zorder=0)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.01), ncol=6, frameon=False, fontsize=10.5, columnspacing=1.2,
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.01), ncol=4, frameon=False, fontsize=10.5, columnspacing=1.2,
                 handlelength=1.6)
     figure.tight_layout()
     figure.savefig(path)
