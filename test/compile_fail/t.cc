@@ -24,7 +24,8 @@ namespace t2_unknown_page_option {
 struct large_pages {};
 
 #ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages, tarn::guard_pages, tarn::huge_pages>> right;
+tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages, tarn::guard_pages, tarn::huge_pages, tarn::prefilled>>
+    right;
 #else
 tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages, large_pages>> wrong;
 #endif

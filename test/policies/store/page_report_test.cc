@@ -146,6 +146,16 @@ void check_counts(called_from = {}) {
 BOOST_AUTO_TEST_CASE(counts_are_those_of_the_system) { check_counts<store>(); }
 BOOST_AUTO_TEST_CASE(counts_are_those_of_the_system_beside_guards) { check_counts<guarded_store>(); }
 
+BOOST_AUTO_TEST_CASE(prefilled_chunks_lie_in_huge_pages_before_they_are_used) {
+  using filled = page_store<prefilled, huge_pages>;
+  source_of<filled> source{filled{}};
+  const detail::memory region = source.acquire(16 * MiB, 64);
+  const page_report now = source.report();
+  BOOST_TEST(now.resident == 16 * MiB);
+  BOOST_TEST((now.huge > 0) == !switched_off());
+  source.release(region, 64);
+}
+
 /// A child in which huge pages can't be had: what its report says.
 template <class Refuse>
 int report_when(Refuse refuse, bool measured) {

@@ -66,6 +66,37 @@ BOOST_AUTO_TEST_CASE(a_chunk_that_may_not_be_locked_is_refused, *boost::unit_tes
              }) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_refused_is_told) {
+  BOOST_TEST(in_child([] {
+               pool<static_size<64>, page_store<prefilled>, fixed_growth<16384>> pool;
+               pool.deallocate(pool.allocate());
+               if (pool.store().refusals().fills != 0) return 2;
+               const std::size_t blocks = pool.capacity();
+               if (!refuse_calls({SYS_madvise}, ENOMEM)) return 3;  // there is memory to map, and none to fill
+               const std::size_t mapped = mapped_bytes();
+               if (pool.try_reserve(2 * blocks) || pool.capacity() != blocks || mapped_bytes() != mapped) return 4;
+               const page_refusals now = pool.store().refusals();
+               return now.fills != 0 && now.locks == 0 && now.error == ENOMEM ? 0 : 5;
+             }) == 0);
+  // An old system, which doesn't know the call: the pages are touched.
+  BOOST_TEST(in_child([] {
+               source_of<page_store<prefilled>> source{page_store<prefilled>{}};
+               if (!refuse_calls({SYS_madvise}, EINVAL)) return 2;
+               const detail::memory region = source.acquire(1 * MiB, 64);
+               if (!region || source.refusals().fills != 0) return 3;
+               return pages_in(region.start, region.bytes).resident == 1 * MiB / page_bytes() ? 0 : 4;
+             }) == 0);
+  if (sanitized) return;
+  BOOST_TEST(in_child([] {
+               pool<static_size<64>, page_store<locked_pages, prefilled>, fixed_growth<16384>> pool;
+               if (!become_modest(64 * KiB)) return 2;
+               if (pool.try_reserve(16384)) return 3;
+               const page_refusals once = pool.store().refusals();
+               if (once.locks == 0 || once.fills != 0 || (once.error != ENOMEM && once.error != EAGAIN)) return 4;
+               return !pool.try_reserve(16384) && pool.store().refusals().locks > once.locks ? 0 : 5;
+             }) == 0);
+}
+
 /// A child in which one kind of call fails: the store refuses, and nothing is left of what it had begun.
 template <class Store>
 int refuse_when_failing(std::initializer_list<long> calls) {
@@ -85,6 +116,8 @@ BOOST_AUTO_TEST_CASE(where_a_call_of_the_system_fails_nothing_is_left) {
   BOOST_TEST(refuse_when_failing<page_store<huge_pages>>({SYS_mmap}) == 0);
   BOOST_TEST(refuse_when_failing<page_store<guard_pages>>({SYS_mprotect}) == 0);
   BOOST_TEST((refuse_when_failing<page_store<guard_pages, huge_pages>>({SYS_mprotect}) == 0));
+  BOOST_TEST((refuse_when_failing<page_store<prefilled, guard_pages>>({SYS_madvise}) == 0));
+  BOOST_TEST((refuse_when_failing<page_store<huge_pages, prefilled>>({SYS_madvise}) == 0));
   if (!sanitized) BOOST_TEST((refuse_when_failing<page_store<locked_pages, guard_pages>>({SYS_mlock}) == 0));
   if (!sanitized) BOOST_TEST((refuse_when_failing<page_store<locked_pages, huge_pages>>({SYS_mlock}) == 0));
 }

@@ -59,7 +59,9 @@ void check_region(std::size_t bytes, std::size_t alignment) {
   BOOST_TEST(held == region.bytes + pages_outside<Store>() * page_bytes());  // not a byte of slack
   if (!sanitized) BOOST_TEST(locked_now == (Store::locked ? region.bytes : 0));
   auto* const start = static_cast<std::byte*>(region.start);
-  if (!sanitized && Store::locked) BOOST_TEST(pages_in(start, region.bytes).resident * page_bytes() == region.bytes);
+  if (Store::filled || (Store::locked && !sanitized))
+    BOOST_TEST(pages_in(start, region.bytes).resident * page_bytes() == region.bytes);
+  if constexpr (Store::filled) BOOST_TEST(source.refusals().fills == 0u);
   BOOST_TEST((start[0] == std::byte{0} && start[region.bytes - 1] == std::byte{0}));
   start[0] = start[region.bytes - 1] = std::byte{1};
 

@@ -20,7 +20,8 @@ using source_of = typename Store::template source<no_pool>;
 
 using stores = std::tuple<page_store<>, page_store<huge_pages>, page_store<guard_pages>, page_store<locked_pages>,
                           page_store<guard_pages, huge_pages>, page_store<huge_pages, locked_pages>,
-                          page_store<locked_pages, guard_pages>, page_store<huge_pages, guard_pages, locked_pages>>;
+                          page_store<locked_pages, guard_pages>, page_store<huge_pages, guard_pages, locked_pages>,
+                          page_store<prefilled>, page_store<huge_pages, prefilled, guard_pages>>;
 
 /// Whether this process may lock so many bytes.
 inline bool may_lock(std::size_t bytes) {
