@@ -17,6 +17,7 @@ namespace tarn {
 /// The machinery is `state`, made from the policy, called with the core guard held.
 ///   emptied(), reused()  a chunk became wholly free, or is used again; emptied() returns `surplus` when too many are free
 ///   keep()               how many empty chunks stay when a surplus is given back
+///   has_surplus()        optional: whether too many are free now
 template <class P>
 concept retention_policy = policy_on<P, axis::retention> && requires {
   requires std::same_as<decltype(P::traits), const retention_traits>;
@@ -25,7 +26,9 @@ concept retention_policy = policy_on<P, axis::retention> && requires {
   { state.emptied() } noexcept -> std::same_as<detail::status>;
   { state.reused() } noexcept -> std::same_as<void>;
   { state.keep() } noexcept -> std::same_as<std::size_t>;
-} && std::constructible_from<typename P::state, const P&>;
+} && detail::as_promised<P::traits.tells_surplus, requires(const typename P::state& state) {
+  { state.has_surplus() } noexcept -> std::same_as<bool>;
+}> && std::constructible_from<typename P::state, const P&>;
 
 }  // namespace tarn
 

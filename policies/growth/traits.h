@@ -13,6 +13,7 @@ namespace tarn {
 struct growth_traits {
   std::size_t max_chunks = unlimited;  // the most chunks that a pool can have at once
   bool needs_bounded_store = false;    // the policy names no number of blocks: a bounded store determines it
+  bool grows_ahead = false;            // watermark() and fill(): how many blocks maintain() keeps ready, and how
 };
 
 }  // namespace tarn

@@ -25,7 +25,7 @@ struct return_empty_chunks {
     static_assert(arguments_hold,
                   "tarn: [K1] return_empty_chunks<Low, High> with more chunks that stay than there may be; swap them");
   };
-  static constexpr retention_traits traits{.returns_chunks = true};
+  static constexpr retention_traits traits{.returns_chunks = true, .tells_surplus = true};
 
   class state {
    public:
@@ -35,6 +35,7 @@ struct return_empty_chunks {
     }
     constexpr void reused() noexcept { --empty_; }
     constexpr std::size_t keep() const noexcept { return Low; }
+    constexpr bool has_surplus() const noexcept { return empty_ > High; }
 
    private:
     std::size_t empty_ = 0;

@@ -10,6 +10,7 @@ namespace tarn {
 /// What a retention policy declares about itself.
 struct retention_traits {
   bool returns_chunks = false;  // it gives chunks back automatically
+  bool tells_surplus = false;   // has_surplus(): whether too many are free now, for maintain()
 };
 
 }  // namespace tarn

@@ -117,6 +117,7 @@ struct pool_traits {
 
   static constexpr bool hears_frees = Exhaustion::traits.hears_frees;
   static constexpr bool reclaims = Exhaustion::traits.reclaims;
+  static constexpr bool grows_ahead = Growth::traits.grows_ahead;
 
   // The constants that the members of a pool depend on. Error messages show their names.
   static constexpr bool size_is_given_at_run_time = Size::traits.at_run_time;
@@ -131,6 +132,7 @@ struct pool_traits {
   static constexpr bool shuffles = Checking::traits.shuffles;
   static constexpr bool hides_links = Checking::traits.hides_links;
   static constexpr bool counts = Statistics::traits.counts;
+  static constexpr bool has_maintenance = grows_ahead || Retention::traits.tells_surplus;
 
   /// Bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would lose a block.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {

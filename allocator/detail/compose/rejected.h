@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "tarn/policies/detail/span.h"
+#include "tarn/policies/growth/maintained.h"
 #include "tarn/policies/platform/standard.h"
 
 namespace tarn::detail {
@@ -34,6 +35,10 @@ class rejected {
   bool try_reserve(std::size_t) noexcept { return false; }
   void release() noexcept {}
   std::size_t trim() noexcept { return 0; }
+  template <class... Anything>
+  maintained maintain(const Anything&...) noexcept {
+    return maintained::done;
+  }
   void hand_over() noexcept {}
   template <class... Anything>
   void note_site(const Anything&...) noexcept {}

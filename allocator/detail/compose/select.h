@@ -106,8 +106,9 @@ struct selected {
   using size = typename canonical<choose<axis::size, void, Ps...>>::type;
   using store = choose<axis::store, heap_store, Ps...>;
   using default_growth = typename decltype(detail::default_growth<store>())::type;
+  using growth = typename canonical<choose<axis::growth, default_growth, Ps...>>::type;
   using default_reuse = std::conditional_t<prefers_lifo<size, store>(), lifo_reuse<>, batch_reuse<>>;
-  using type = Pool<size, choose<axis::locking, no_locking, Ps...>, choose<axis::growth, default_growth, Ps...>, store,
+  using type = Pool<size, choose<axis::locking, no_locking, Ps...>, growth, store,
                     choose<axis::reuse, default_reuse, Ps...>, choose<axis::retention, keep_chunks, Ps...>,
                     choose<axis::exhaustion, report_exhaustion, Ps...>, choose<axis::checking, no_checking, Ps...>,
                     choose<axis::statistics, no_statistics, Ps...>>;

@@ -1,10 +1,12 @@
-// The chunks with blocks that were never handed out; blocks are carved from the first. Every operation is O(1).
+// The chunks with blocks that were never handed out; blocks are carved from the first. Every operation that changes it is O(1).
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CARVING_LIST_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CARVING_LIST_H_
 
+#include <cstddef>
+
 namespace tarn::detail {
 
-/// \tparam Chunk  has `next`, and `link_to_it`: the link of the list that points to it
+/// \tparam Chunk  has `next`, `blocks` and `carved`, and `link_to_it`: the link of the list that points to it
 /// \tparam Link   the type of `next`
 template <class Chunk, class Link = Chunk*>
 class carving_list {
@@ -24,6 +26,15 @@ class carving_list {
     if (after != nullptr) after->link_to_it = c.link_to_it;
   }
   void forget() noexcept { first_ = nullptr; }
+  /// Whether there are fewer blocks to carve than `blocks`. Looks no further than needed, or than a record can be believed.
+  template <class Believes>
+  bool has_fewer_than(std::size_t blocks, Believes believes) const noexcept {
+    for (const Chunk* c = first_; c != nullptr && believes(*c); c = c->next) {
+      if (c->blocks - c->carved >= blocks) return false;
+      blocks -= c->blocks - c->carved;
+    }
+    return blocks != 0;
+  }
 
  private:
   Link first_{};

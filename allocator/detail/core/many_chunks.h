@@ -8,6 +8,7 @@
 
 #include "tarn/allocator/detail/core/carving_list.h"
 #include "tarn/allocator/detail/core/chunk.h"
+#include "tarn/allocator/detail/core/chunk_count.h"
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/allocator/detail/core/suspicions.h"
 #include "tarn/policies/detail/arithmetic.h"
@@ -116,6 +117,10 @@ class many_chunks : public suspicions<Traits> {
   TARN_STEP chunk_request next(std::size_t last, std::size_t more) const noexcept {
     return growth_.next_chunk(last != 0 ? last : newest_, capacity_ + more, geometry_.stride());
   }
+  /// Whether fewer blocks were never handed out than a policy that grows ahead wants. O(chunks that have some).
+  bool is_below_watermark() const noexcept {
+    return untouched_.has_fewer_than(growth_.watermark(capacity_), [&](const chunk& c) { return map_.believes(c); });
+  }
   /// Makes the record of a fresh region. Not yet part of the pool; no block is touched.
   chunk* make(memory region, std::size_t blocks) noexcept {
     auto* const start = static_cast<std::byte*>(region.start);
@@ -150,6 +155,7 @@ class many_chunks : public suspicions<Traits> {
   TARN_STEP void chunk_reused() noexcept { retention_.reused(); }
   /// How many empty chunks stay when a surplus is given back.
   std::size_t keep() const noexcept { return retention_.keep(); }
+  bool has_surplus() const noexcept { return retention_.has_surplus(); }
 
   /// Moves a chunk to the front of the list `leaving`. O(log chunks).
   void unlink(chunk& c, chunk*& leaving) noexcept {
@@ -225,19 +231,12 @@ class many_chunks : public suspicions<Traits> {
     return c != nullptr && is_free_in(*c, block);
   }
 
-  struct counted {
-    TARN_STEP void change(int by) noexcept { value += static_cast<std::size_t>(by); }
-    std::size_t value = 0;
-  };
-  struct uncounted {
-    TARN_STEP void change(int) noexcept {}
-  };
   struct no_shuffler {};
 
   carving_list<chunk> untouched_;
   chunk_map<Traits> map_;
   std::size_t capacity_ = 0;  // blocks in all chunks
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted, uncounted> number_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted_chunks, uncounted_chunks> number_;
   std::size_t newest_ = 0;  // blocks in the newest chunk
   TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
   TARN_NO_UNIQUE_ADDRESS typename Traits::growth growth_;

@@ -20,6 +20,8 @@ template <class State>
 std::size_t give_back(State& s, typename State::chunk* c) noexcept {
   const auto& g = s.chunks.geometry();
   std::size_t bytes = 0;
+  if constexpr (State::traits::grows_ahead)
+    if (c != nullptr) s.ahead.wait_for_fillers();
   while (c != nullptr) {
     const memory region = c->region;
     const std::size_t blocks = c->blocks;
@@ -49,13 +51,25 @@ std::size_t return_chunks(State& s, Unlink unlink) noexcept {
   }
   return give_back(s, leaving);
 }
+/// Gives back the chunk that maintain() got and that isn't the pool's yet. Returns how many bytes.
+template <class State>
+std::size_t return_ahead([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::grows_ahead) return give_back(s, s.ahead.end());
+  else return 0;
+}
+/// Whether a thread fills pages: a chunk that goes back waits for it.
+template <class State>
+bool is_filling([[maybe_unused]] const State& s) noexcept {
+  if constexpr (State::traits::grows_ahead) return s.ahead.is_being_filled();
+  else return false;
+}
 template <class State>
 std::size_t return_empty(State& s) noexcept {
   if constexpr (State::traits::in_place) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     return forget_if_idle(s);
   } else {
-    return return_chunks(s, [](State& its) { return unlink_empty(its); });
+    return return_ahead(s) + return_chunks(s, [](State& its) { return unlink_empty(its); });
   }
 }
 /// Called by trim(). Gives back the empty chunks and, if none is left and no other thread has a part of it, what the pool keeps
@@ -86,6 +100,7 @@ void return_all(State& s) noexcept {
     s.list.forget();
     s.chunks.forget();
   } else {
+    return_ahead(s);
     return_chunks(s, [&](State& its) {
       tell_statistics(its);
       return unlink_all(its);
@@ -103,13 +118,13 @@ void return_surplus(State& s) noexcept {
 /// Whether the growth guard can be had, or not, without waiting for another thread.
 template <class State>
 inline constexpr bool need_not_wait = State::is_confined || State::traits::locking::traits.can_try;
-/// Called by a free, which waits for no other thread: if one is at the store, they stay until the next time; under a mutex that
+/// Called by a free, which waits for no other thread: if one is at the store, or fills pages, they stay until the next time; under a mutex that
 /// can't be tried, until an allocation finds no block.
 template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {
   if constexpr (State::traits::retention::traits.returns_chunks) {
     if constexpr (State::traits::locking::traits.can_try) {
-      if (const auto growing = try_growth_guard(s)) return_surplus(s);
+      if (const auto growing = try_growth_guard(s); growing && !is_filling(s)) return_surplus(s);
     } else if constexpr (need_not_wait<State>) {
       [[maybe_unused]] const auto growing = growth_guard(s);
       return_surplus(s);
@@ -132,7 +147,7 @@ trimmed trim_if_idle(State& s) noexcept {
     return {return_idle(s)};
   } else {
     const auto growing = try_growth_guard(s);
-    if (!growing) return {0, true};
+    if (!growing || is_filling(s)) return {0, true};
     if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
     s.locking.drain(s);
     return {return_idle(s)};

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 
+#include "tarn/allocator/detail/pool/fresh_chunks.h"
 #include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/supply.h"
@@ -39,31 +40,11 @@ std::size_t most_capacity_of(const State& s) noexcept {
   }
 }
 
-/// Chunks that were fetched and aren't part of the pool yet, linked by `next`; if a checking policy looks, also in a tree.
 template <class State>
-class fresh_chunks {
-  using chunk = typename State::chunk;
-  using geometry = typename State::traits::geometry;
-  static constexpr bool looks = State::traits::checking::traits.refuses && !State::traits::one_chunk;
-  struct no_map {};
-
- public:
-  chunk* first() const noexcept { return first_; }
-  void push(chunk& c, [[maybe_unused]] const geometry& g) noexcept {
-    c.next = first_;
-    first_ = &c;
-    if constexpr (looks) map_.insert(c, g);
-  }
-  bool overlap(memory region) const noexcept {
-    if constexpr (looks) return overlaps(map_, region);
-    else return false;
-  }
-
- private:
-  chunk* first_ = nullptr;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, chunk_tree<chunk, geometry>, no_map> map_;
-};
-
+bool overlaps_ahead([[maybe_unused]] const State& s, [[maybe_unused]] memory region) noexcept {
+  if constexpr (State::traits::grows_ahead) return s.ahead.overlaps(region);
+  else return false;
+}
 /// Whether a region overlaps nothing of the pool, if a checking policy looks. One that does is left alone: it may belong to
 /// another pool.
 template <class State>
@@ -71,7 +52,7 @@ bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region, [[maybe_u
             [[maybe_unused]] const fresh_chunks<State>& fresh) noexcept {
   if constexpr (State::traits::checking::traits.refuses) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    if (s.chunks.overlaps(region) || fresh.overlap(region) || s.supply.own_overlaps(region)) {
+    if (s.chunks.overlaps(region) || fresh.overlap(region) || s.supply.own_overlaps(region) || overlaps_ahead(s, region)) {
       s.supply.note_broken(region, alignment);
       return false;
     }
@@ -103,7 +84,7 @@ typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more,
                                    const fresh_chunks<State>& fresh) noexcept {
   const chunk_request request = [&] {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return s.chunks.next(last, more - s.supply.blocks_of_second());
+    return s.chunks.next(last, more + blocks_ahead(s) - s.supply.blocks_of_second());
   }();
   if (auto* const c = make_chunk(s, s.supply.fetch(request, s.chunks.geometry()), fresh)) return c;
   if constexpr (decltype(s.supply)::has_second) {
@@ -145,6 +126,22 @@ void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.locking.adopt(s, *c);
     s.statistics.on_chunk(c->region.bytes);
+  }
+}
+
+/// The chunk that maintain() got ahead becomes the pool's, filled or not. Returns whether it does: there is one, and memory for
+/// what must be known of it.
+template <class State>
+bool adopt_ahead([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::grows_ahead) {
+    if (s.ahead.get() == nullptr) return false;
+    fresh_chunks<State> fresh;
+    fresh.push(*s.ahead.get(), s.chunks.geometry());
+    if (!top_up(s, fresh)) return false;
+    adopt_all(s, fresh);
+    return s.ahead.end() != nullptr;
+  } else {
+    return false;
   }
 }
 
@@ -195,9 +192,10 @@ bool get_chunks_of_either(State& s, std::size_t& more, attempt_at<State>& one, E
   return got == chunks_got::all;
 }
 
-/// Gets a chunk.
+/// Gets a chunk, if there is none ahead.
 template <class State>
 bool grow(State& s, attempt_at<State>& one) noexcept {
+  if (adopt_ahead(s)) return true;
   std::size_t more = 0;
   return get_chunks_of_either(s, more, one, [](std::size_t blocks) { return blocks != 0; });
 }
@@ -208,17 +206,21 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   const auto growing = growth_guard(s);
   if (!is_held(growing)) return one.is_hopeless = true, false;
   std::size_t more = 0;
-  if (!get_chunks_of_either(s, more, one, [&](std::size_t fresh) { return capacity_of(s) + fresh >= blocks; })) return false;
+  const std::size_t ahead = blocks_ahead(s);
+  if (!get_chunks_of_either(s, more, one, [&](std::size_t fresh) { return capacity_of(s) + ahead + fresh >= blocks; }) ||
+      (capacity_of(s) < blocks && !adopt_ahead(s)))
+    return false;
   if (more == 0) return true;
   s.locking.expect(more);
   top_up(s);  // if this fails, the next operations top up themselves
   return true;
 }
 
-/// Tops up what the locking policy keeps for itself, with nothing held; never waits.
+/// Tops up what the locking policy keeps for itself, with nothing held; never waits. Where maintain() does, no allocation calls
+/// the store for it.
 template <class State>
 TARN_COLD void feed(State& s) noexcept {
-  if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try) {
+  if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try && !State::traits::grows_ahead) {
     if (const auto growing = try_growth_guard(s)) top_up(s);
   }
 }

@@ -17,6 +17,7 @@
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
+#include "tarn/policies/growth/maintained.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -135,6 +136,24 @@ class pool_members {
 
   /// Like reserve(), but returns whether it succeeded.
   bool try_reserve(std::size_t blocks) noexcept { return path::admits_caller(state_) && slow::reserve(state_, blocks); }
+
+  /// Does ahead of time what allocations would do, or leave undone: gets chunks until as many blocks as the growth policy wants
+  /// were never handed out, with their pages in memory, and gives back chunks that the retention policy doesn't keep. Returns
+  /// what came of it; where something was refused, the pool is unchanged by that. Any thread may call it that may allocate;
+  /// none waits for it but who gives memory back, for a slice at most. O(what there is to do).
+  maintained maintain() noexcept
+    requires(Traits::has_maintenance)
+  {
+    return path::admits_caller(state_) ? slow::maintain(state_, deadline()) : maintained::refused;
+  }
+  /// The same until a time, such as a std::chrono::time_point of any clock: it returns one step after that, which is a slice of
+  /// 16 pages, or the calls of the store for one chunk. At least one step is done.
+  template <point_in_time TimePoint>
+  maintained maintain(const TimePoint& until) noexcept
+    requires(Traits::has_maintenance)
+  {
+    return path::admits_caller(state_) ? slow::maintain(state_, deadline(until)) : maintained::refused;
+  }
 
   /// Gives the wholly free chunks back to the store. Returns how many bytes. Looks at every free block.
   std::size_t trim() noexcept

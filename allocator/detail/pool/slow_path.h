@@ -20,6 +20,7 @@
 #include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/maintenance.h"
 #include "tarn/allocator/detail/pool/plain_path.h"
 #include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/state.h"
@@ -144,6 +145,15 @@ struct slow_path {
     if (answer == status::uncounted || answer == status::full) answer = path::put_slow(s, block);
     tell_of_leaving(s);
     if (answer == status::surplus) give_surplus_back(s);
+  }
+
+  static maintained maintain(state& s, deadline until) noexcept {
+    be_asked(s);
+    path::be_listed(s);
+    const maintained result = maintenance<state>::run(s, until);
+    tell_of_leaving(s);
+    path::tell_of_store(s);
+    return result;
   }
 
   static std::size_t trim(state& s) noexcept {

@@ -7,6 +7,7 @@
 #include "tarn/allocator/detail/compose/pool_traits.h"
 #include "tarn/allocator/detail/core/array_chunk.h"
 #include "tarn/allocator/detail/core/many_chunks.h"
+#include "tarn/allocator/detail/pool/fresh_chunks.h"
 #include "tarn/allocator/detail/pool/supply.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -64,6 +65,7 @@ struct pool_state : hot_state<Traits> {
   TARN_NO_UNIQUE_ADDRESS detail::supply<Traits> supply;  // the store, and what exhaustion adds to it
   TARN_NO_UNIQUE_ADDRESS typename Traits::checking::template state<Traits> checking;
   TARN_NO_UNIQUE_ADDRESS typename Traits::statistics::template state<Traits> statistics;
+  TARN_NO_UNIQUE_ADDRESS chunk_ahead_of<Traits> ahead;  // what maintain() got, before it is the pool's
 };
 
 }  // namespace tarn::detail

@@ -1,0 +1,132 @@
+// What maintain() does: a step at a time, so that a deadline is kept to one step.
+//
+//   step    [growth: a slice is taken, or: a chunk is adopted, fetched or given back] · the slice is filled, with nothing held
+//
+// A chunk is fetched, filled and adopted before the next is. While it is filled it lies in the state (chunk_ahead), so no thread
+// owns it: another maintain() goes on with it, an allocation that finds no block takes it as it is, trim() and release() give it
+// back, and the child of a fork has it, too. A slice is filled inside the gate of forks: none is half way in a child.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_MAINTENANCE_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_MAINTENANCE_H_
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include "tarn/allocator/detail/pool/fresh_chunks.h"
+#include "tarn/allocator/detail/pool/giving_back.h"
+#include "tarn/allocator/detail/pool/growth.h"
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/store_mutex.h"
+#include "tarn/policies/growth/maintained.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/held.h"
+
+namespace tarn::detail {
+
+/// When maintain() has to return, whichever clock says so.
+class deadline {
+ public:
+  constexpr deadline() noexcept = default;  // never
+  template <class TimePoint>
+  explicit deadline(const TimePoint& at) noexcept
+      : at_(&at), has_passed_([](const void* its) noexcept {
+          return !(TimePoint::clock::now() < *static_cast<const TimePoint*>(its));
+        }) {}
+  bool has_passed() const noexcept { return has_passed_ != nullptr && has_passed_(at_); }
+
+ private:
+  const void* at_ = nullptr;
+  bool (*has_passed_)(const void*) noexcept = nullptr;
+};
+/// A std::chrono::time_point, or something like it.
+template <class T>
+concept point_in_time = requires(const T& at) {
+  { T::clock::now() < at } -> std::convertible_to<bool>;
+};
+
+template <class State>
+struct maintenance {
+  using traits = typename State::traits;
+
+  static maintained run(State& s, deadline until) noexcept {
+    so_far seen;
+    do {
+      switch (step(s, seen)) {
+        case next::step: break;
+        case next::nothing: return seen.refused ? maintained::refused : maintained::done;
+        case next::others: return maintained::unfinished;
+      }
+    } while (!until.has_passed());
+    return seen.refused ? maintained::refused : maintained::unfinished;
+  }
+
+ private:
+  enum class next { step, nothing, others };  // others: another thread is at it
+  struct so_far {
+    bool refused = false;  // growth was: it isn't tried again
+    bool surplus = false;  // there was one: chunks go back down to what the policy keeps
+  };
+
+  static next step(State& s, so_far& seen) noexcept {
+    // Also around the growth guard: a slice that is taken is filled, or the fork waits.
+    [[maybe_unused]] const std::conditional_t<traits::locking::traits.one_thread, no_guard, inside_gate> stay;
+    memory slice;
+    next answer = next::nothing;
+    {
+      const auto growing = growth_guard(s);
+      if (!is_held(growing)) return next::others;
+      if constexpr (traits::grows_ahead) answer = prepare(s, slice, seen);
+      if (answer == next::nothing) answer = thin(s, seen);
+      if constexpr (traits::grows_ahead)
+        if (answer == next::nothing && !seen.refused) answer = get_ahead(s, seen);
+    }
+    if constexpr (traits::grows_ahead)
+      if (slice) s.ahead.filled(traits::growth::fill(static_cast<std::byte*>(slice.start), slice.bytes));
+    return answer;
+  }
+
+  /// Goes on with the chunk that was fetched, if there is one.
+  static next prepare(State& s, memory& slice, so_far& seen) noexcept {
+    const auto* const c = s.ahead.get();
+    if (c == nullptr) return next::nothing;
+    if (!s.ahead.was_refused() && (slice = s.ahead.take_slice())) return next::step;
+    if (s.ahead.is_being_filled()) return next::others;
+    const std::size_t blocks = c->blocks;
+    if (s.ahead.was_refused() || !adopt_ahead(s)) seen.refused = true, return_ahead(s);
+    else s.locking.expect(blocks);
+    return next::step;
+  }
+  /// Gets a chunk if fewer blocks are ready than are wanted, and first what allocations would need besides.
+  static next get_ahead(State& s, so_far& seen) noexcept {
+    if (!top_up(s)) return seen.refused = true, next::step;
+    {
+      [[maybe_unused]] const auto guard = s.locking.core_guard();
+      if (!s.chunks.is_below_watermark()) return next::nothing;
+    }
+    if (s.ahead.is_being_filled()) return next::others;  // one that an allocation took
+    attempt_at<State> one;
+    auto* const c = fetch_chunk(s, 0, 0, one, {});
+    if (c != nullptr) s.ahead.begin(*c);
+    else seen.refused = true;
+    return next::step;
+  }
+  /// Gives back one of the chunks that the retention policy doesn't keep.
+  static next thin([[maybe_unused]] State& s, [[maybe_unused]] so_far& seen) noexcept {
+    if constexpr (traits::retention::traits.tells_surplus) {
+      const auto one = [&](State& its) {
+        seen.surplus = seen.surplus || its.chunks.has_surplus();
+        const std::size_t empty = its.list.empty_chunks();
+        return unlink_surplus(its, seen.surplus && empty != 0 ? larger(its.chunks.keep(), empty - 1) : empty);
+      };
+      if (return_chunks(s, one) != 0) return next::step;
+    }
+    // Empty pages of chunks that stay go back here: a step for each call of the system.
+    return next::nothing;
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_MAINTENANCE_H_
