@@ -1,5 +1,5 @@
 // Forks that meet something: handlers of the program that allocate, or lock what threads hold while they allocate; stores that
-// wait for such a lock, or fork; threads that fork at once; what lay in threads that are gone.
+// wait for such a lock, or fork; threads that fork at once; what lay in threads that are gone; chunks that are being filled.
 #include <boost/test/unit_test.hpp>
 
 #include <pthread.h>
@@ -10,17 +10,21 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <memory_resource>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "tarn/allocator/maintenance_thread.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/registry.h"
 #include "tarn/allocator/size_class_pool.h"
@@ -29,6 +33,7 @@
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/calling_memory.h"
 #include "tarn/test/support/check.h"
+#include "tarn/test/support/observed_thread.h"
 
 namespace {
 
@@ -458,6 +463,63 @@ BOOST_AUTO_TEST_CASE(forks_end_while_many_threads_use_pools_without_a_pause) {
   stop = true;
   for (std::thread& t : threads) t.join();
   BOOST_TEST(good == 5);
+}
+
+// ---- chunks that are filled, and the thread that does it ---------------------------------------------------------------
+
+std::function<void()> on_fill;
+struct watched_growth : grow_ahead<4000, fixed_growth<8192>> {
+  using canonical = watched_growth;
+  static bool fill(std::byte* start, std::size_t bytes) noexcept {
+    call(on_fill);
+    return grow_ahead::fill(start, bytes);
+  }
+};
+
+BOOST_AUTO_TEST_CASE(a_child_has_the_chunk_that_its_parent_fills) {
+  const test::alarm_clock patience(300);
+  blocks_of_64<mutex_locking<>, watched_growth> p;
+  std::latch reached(1), open(1);
+  bool is_first = true;
+  on_fill = [&] {
+    if (!std::exchange(is_first, false)) return;
+    reached.count_down();
+    open.wait();
+  };
+  test::observed_thread maintainer([&] { BOOST_TEST((p.maintain() == maintained::done)); });
+  reached.wait();
+  test::observed_thread forker([&] {
+    BOOST_TEST(child_can([&] {
+      on_fill = nullptr;
+      // Nobody else fills it: it can go back, and the next maintain() goes on with it.
+      if (p.capacity() != 0 || p.trim() == 0 || p.maintain() != maintained::done) return false;
+      return p.capacity() == 8192 && can_use(p);
+    }));
+  });
+  BOOST_TEST(forker.comes_to_wait());  // no slice is half filled in a child
+  open.count_down();
+  forker.join();
+  maintainer.join();
+  on_fill = nullptr;
+}
+
+BOOST_AUTO_TEST_CASE(a_maintenance_thread_and_its_places_can_end_in_a_child) {
+  const test::alarm_clock patience(300);
+  blocks_of_64<mutex_locking<>, watched_growth> p;
+  for (int i = 0; i != 20; ++i) {
+    auto keeper = std::make_unique<maintenance_thread>(std::chrono::microseconds(10));
+    std::optional<maintenance_thread::place> place(std::in_place, *keeper, p);
+    BOOST_TEST(child_can([&] {
+      if (i % 2 == 0) place.reset();
+      maintenance_thread::place late(*keeper, p);
+      keeper.reset();
+      place.reset();
+      maintenance_thread other;
+      const auto own = other.add(p);
+      while (own.last() != maintained::done) std::this_thread::yield();
+      return can_use(p);
+    }));
+  }
 }
 
 }  // namespace

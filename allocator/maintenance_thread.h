@@ -1,0 +1,227 @@
+// A thread that maintains pools, any number of them:
+//
+//   tarn::pool<tarn::size_of<Order>, tarn::mutex_locking<>, tarn::grow_ahead<10000>> orders;
+//   tarn::maintenance_thread keeper;                // looks once a millisecond
+//   const auto place = keeper.add(orders);          // until `place` ends, which must be before the pool does
+//
+// The thread may end before the places, or after them.
+#ifndef TARN_ALLOCATOR_MAINTENANCE_THREAD_H_
+#define TARN_ALLOCATOR_MAINTENANCE_THREAD_H_
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <thread>
+
+#include "tarn/allocator/detail/pool/members.h"
+#include "tarn/policies/detail/store_mutex.h"
+#include "tarn/policies/growth/maintained.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/waiting.h"
+
+namespace tarn {
+
+namespace detail {
+
+template <class Traits>
+constexpr bool is_for_one_thread(const pool_members<Traits>*) noexcept {
+  return Traits::locking::traits.one_thread;
+}
+constexpr bool is_for_one_thread(const void*) noexcept { return false; }
+
+/// Something that a maintenance_thread looks after, linked to the others.
+struct maintained_place {
+  using time = std::chrono::steady_clock::time_point;
+
+  void* object;
+  maintained (*maintain)(void* object, time until) noexcept;
+  maintained_place* next = nullptr;
+  maintained_place* previous = nullptr;
+  atomic_word<maintained> last = maintained::unfinished;
+};
+
+/// What a maintenance_thread shares with its places. A fork holds its mutex, so that in the child the list is whole; the thread
+/// isn't there.
+class maintenance_rounds : fork_member {
+  using clock = std::chrono::steady_clock;
+
+ public:
+  explicit maintenance_rounds(std::chrono::nanoseconds period) noexcept
+      : period_(period.count() > 0 ? static_cast<std::uint64_t>(period.count()) : 1) {}
+  ~maintenance_rounds() { leave(); }
+
+  void lock() noexcept { (admits(act) ? mutex_ : mutex_of_forker<mutex>).lock(); }
+  void unlock() noexcept { (process_forks().holds_all() ? mutex_of_forker<mutex> : mutex_).unlock(); }
+
+  void add(maintained_place& place) noexcept {
+    {
+      const held<maintenance_rounds> lock(*this);
+      place.next = first_;
+      if (first_ != nullptr) first_->previous = &place;
+      first_ = &place;
+    }
+    wake();
+  }
+  /// Waits while the thread is in this place's maintain(), and for no other.
+  void remove(maintained_place& place) noexcept {
+    lock();
+    while (at_ == &place) {
+      const unsigned seen = turns_.load(memory_order_relaxed);
+      unlock();
+      wait_while(turns_.address(), seen);
+      lock();
+    }
+    (place.previous != nullptr ? place.previous->next : first_) = place.next;
+    if (place.next != nullptr) place.next->previous = place.previous;
+    unlock();
+  }
+
+  void wake() noexcept {
+    bell_.fetch_add(1, memory_order_release);
+    wake_all(bell_.address());
+  }
+  void stop() noexcept {
+    stops_.store(true, memory_order_relaxed);
+    wake();
+  }
+  /// Whether this is the child of a fork.
+  bool has_lost_thread() noexcept {
+    const held<maintenance_rounds> lock(*this);
+    return is_child_;
+  }
+
+  void run() noexcept {
+    while (!stops_.load(memory_order_relaxed)) {
+      const unsigned seen = bell_.load(memory_order_acquire);
+      if (!round() && !stops_.load(memory_order_relaxed)) wait_while(bell_.address(), seen, period_);
+    }
+  }
+
+ private:
+  /// A turn for each place. Returns whether one of them had no time to finish.
+  bool round() noexcept {
+    constexpr auto turn = std::chrono::milliseconds(1);
+    bool is_short = false;
+    lock();
+    for (at_ = first_; at_ != nullptr && !stops_.load(memory_order_relaxed); at_ = at_->next) {
+      maintained_place& place = *at_;
+      unlock();
+      const auto until = clock::now() + turn;
+      const maintained answer = place.maintain(place.object, until);
+      is_short = is_short || (answer == maintained::unfinished && clock::now() >= until);
+      place.last.store(answer, memory_order_relaxed);
+      lock();
+      // Who waits in remove() takes the mutex after this, and finds that the thread is at another place.
+      turns_.fetch_add(1, memory_order_relaxed);
+      wake_all(turns_.address());
+    }
+    at_ = nullptr;
+    unlock();
+    return is_short;
+  }
+  static void act(fork_member& m, fork_step step) noexcept {
+    auto& its = static_cast<maintenance_rounds&>(m);
+    act_on_leaf(its.mutex_, step);
+    if (step != fork_step::renew) return;
+    its.at_ = nullptr;
+    its.is_child_ = true;
+  }
+
+  mutex mutex_;
+  maintained_place* first_ = nullptr;
+  maintained_place* at_ = nullptr;    // the thread is in its maintain(), or passes on to the next
+  bool is_child_ = false;
+  const std::uint64_t period_;        // nanoseconds
+  atomic_word<unsigned> turns_ = 0;   // of all places
+  atomic_word<unsigned> bell_ = 0;    // changes when the thread shall look at once
+  atomic_word<bool> stops_ = false;
+};
+
+}  // namespace detail
+
+/// A thread that calls maintain() of pools once a period, and again at once where a pool needs more than a millisecond. It holds
+/// no lock of its own meanwhile. In the child of a fork there is no such thread: these objects can end there, and nothing else
+/// happens; let the child make one.
+class maintenance_thread {
+ public:
+  class place;
+
+  /// \param period  between two looks. A pool should keep ready what its threads take in that time, and while a chunk is got
+  /// Throws: std::system_error, std::bad_alloc, if the system gives no thread or no memory.
+  explicit maintenance_thread(std::chrono::nanoseconds period = std::chrono::milliseconds(1))
+      : rounds_(std::make_shared<detail::maintenance_rounds>(period)) {
+    ::new (static_cast<void*>(&thread_)) std::thread([rounds = rounds_.get()]() noexcept { rounds->run(); });
+  }
+  maintenance_thread(const maintenance_thread&) = delete;
+  maintenance_thread& operator=(const maintenance_thread&) = delete;
+  /// Waits for the step that the thread is at: a millisecond, or a call of a store. Precondition: a store doesn't call it.
+  ~maintenance_thread() {
+    if (rounds_->has_lost_thread()) return;
+    rounds_->stop();
+    thread_.join();
+    thread_.~thread();
+  }
+
+  /// Maintains a pool, or whatever has maintain(until) that any thread may call, as long as the result lives, which can't be
+  /// copied or moved.
+  template <class Pool>
+  [[nodiscard("tarn: the pool is maintained as long as this lives")]] place add(Pool& pool) noexcept;
+
+  /// Has the thread look at once. A system call.
+  void wake() noexcept { rounds_->wake(); }
+
+ private:
+  std::shared_ptr<detail::maintenance_rounds> rounds_;
+  union {
+    std::thread thread_;  // not ended in the child of a fork, where nobody can join it
+  };
+};
+
+/// A pool's place with a maintenance_thread. It must end before the pool; the thread may end before or after it.
+class maintenance_thread::place {
+ public:
+  template <class Pool>
+  place(maintenance_thread& thread, Pool& pool) noexcept : rounds_(thread.rounds_), its_{&pool, maintain<Pool>} {
+    static_assert(!detail::is_for_one_thread(static_cast<const Pool*>(nullptr)),
+                  "tarn: [U1] maintenance_thread was given a pool that only one thread may use (no_locking, grouped_locking "
+                  "without a mutex); call its maintain() in between, or use mutex_locking or thread_cached");
+    static_assert(can_maintain<Pool>,
+                  "tarn: [U2] maintenance_thread was given something without maintain(), such as a pool that has nothing to do "
+                  "ahead of time; add grow_ahead<Blocks> or return_empty_chunks<> to it");
+    rounds_->add(its_);
+  }
+  place(const place&) = delete;
+  place& operator=(const place&) = delete;
+  /// Waits if the thread is at this pool, as ~maintenance_thread().
+  ~place() { rounds_->remove(its_); }
+
+  /// Returns what the last maintain() that the thread called returned; unfinished: it called none so far.
+  maintained last() const noexcept { return its_.last.load(detail::memory_order_relaxed); }
+
+ private:
+  using time = detail::maintained_place::time;
+  template <class Pool>
+  static constexpr bool can_maintain = requires(Pool& pool, time until) {
+    { pool.maintain(until) } noexcept -> std::same_as<maintained>;
+  };
+  template <class Pool>
+  static maintained maintain(void* pool, time until) noexcept {
+    if constexpr (can_maintain<Pool>) return static_cast<Pool*>(pool)->maintain(until);
+    else return maintained::refused;
+  }
+
+  std::shared_ptr<detail::maintenance_rounds> rounds_;
+  detail::maintained_place its_;
+};
+
+template <class Pool>
+maintenance_thread::place maintenance_thread::add(Pool& pool) noexcept {
+  return place(*this, pool);
+}
+
+}  // namespace tarn
+
+#endif  // TARN_ALLOCATOR_MAINTENANCE_THREAD_H_
