@@ -64,7 +64,7 @@ class page_memory_over {
   /// Brings every page of a region into memory, and changes no content. The region starts on a page and may be written; other
   /// threads may use it meanwhile. Returns false if the system refused: then errno says why, and a part may be in memory.
   static bool fill(std::byte* start, std::size_t bytes) noexcept {
-    const int before = errno;
+    [[maybe_unused]] const int before = errno;
     if constexpr (System::exist) {
       int result;
       do result = System::advise(start, bytes, System::populate_write);
@@ -77,7 +77,7 @@ class page_memory_over {
     return true;
   }
 
-  /// Gives back the pages of up to any number of runs, which start and end on pages of memory that is mapped privately, without
+  /// Gives back the pages of any number of runs, which start and end on pages of memory that is mapped privately, without
   /// a file. Nobody may use them meanwhile. Runs are members `start` and `bytes`. Returns how many went, from the first on:
   /// fewer than `n` if the system refused one, such as locked pages; the others weren't tried. Leaves errno as it was.
   template <class Run>

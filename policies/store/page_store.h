@@ -112,7 +112,7 @@ struct page_store {
       // The system refuses if a process has too many mappings already and this would split one. Then the pages can only be
       // emptied: their addresses are lost.
       if (::munmap(begin, pages_before * page + region.bytes + pages_behind * page) != 0)
-        ::madvise(region.start, region.bytes, MADV_DONTNEED);
+        ::madvise(region.start, region.bytes, empty_pages);
     }
 
     /// Returns what became of the huge pages that were requested. Reads what the system says about the whole process, which
@@ -141,6 +141,11 @@ struct page_store {
    private:
     static constexpr std::size_t pages_before = std::size_t{huge} + std::size_t{guarded};
     static constexpr std::size_t pages_behind = std::size_t{guarded};
+#if defined(MADV_DONTNEED_LOCKED)  // Linux 5.18; the other spares pages that are locked
+    static constexpr int empty_pages = locked ? MADV_DONTNEED_LOCKED : MADV_DONTNEED;
+#else
+    static constexpr int empty_pages = MADV_DONTNEED;
+#endif
     using huge_page = detail::huge_pages_of_system;
     static std::size_t small_page_size() noexcept { return detail::page_memory::page_bytes(); }
 

@@ -202,6 +202,18 @@ BOOST_AUTO_TEST_CASE(every_page_comes_in_and_no_content_changes) {
   check_fill<calls<0, ENOSYS>>();
 }
 
+struct no_calls {
+  static constexpr bool exist = false;
+};
+
+BOOST_AUTO_TEST_CASE(a_system_without_such_calls_gives_back_nothing_and_touches) {
+  const pages_of_test pages(4);
+  const detail::memory all{pages.start, 4 * pages.page};
+  BOOST_TEST(page_memory_over<no_calls>::fill(pages.start, all.bytes));
+  BOOST_TEST(pages.resident() == 4u);
+  BOOST_TEST(page_memory_over<no_calls>::discard(&all, 1, page_advice::discard) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(what_the_system_has_no_memory_for_is_refused) {
   const pages_of_test pages(10);
   using system = calls<0, ENOMEM>;
