@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "tarn/allocator/maintenance_thread.h"
 #include "tarn/bench/allocators.h"
 #include "tarn/bench/compositions.h"
 #include "tarn/bench/heap.h"
@@ -204,7 +205,24 @@ struct tarn_prefilled_reserved : reserved<tarn_prefilled<64>> {
   static constexpr const char* name = "tarn_prefilled_reserved";
 };
 
-using all = columns<heap<64>, tarn_default<64>, tarn_pages<64>, tarn_mutex<64>, tarn_prefilled_reserved>;
+/// A thread keeps sixteen MiB ready.
+struct tarn_growing_ahead {
+  static constexpr const char* name = "tarn_growing_ahead";
+  using pool = tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::grow_ahead<(16 << 20) / 64>, tarn::page_store<>>;
+  void* take() { return pool_.allocate(); }
+  void give(void* block) { pool_.deallocate(block); }
+  void prepare(std::size_t) {
+    while (pool_.maintain() == tarn::maintained::unfinished) {
+    }
+  }
+
+ private:
+  pool pool_;
+  tarn::maintenance_thread keeper_;
+  decltype(keeper_.add(pool_)) place_ = keeper_.add(pool_);
+};
+
+using all = columns<heap<64>, tarn_default<64>, tarn_pages<64>, tarn_mutex<64>, tarn_prefilled_reserved, tarn_growing_ahead>;
 
 }  // namespace
 

@@ -34,6 +34,7 @@ HOLDERS = [
     ("mimalloc", "mimalloc", "#009E73", 1.6),
     ("tarn_default", "tarn, default", "#56B4E9", 2),
     ("tarn_returning_small", "tarn, presets::lean", "#0072B2", 2),
+    ("tarn_page_returning", "tarn, return_empty_pages", "black", 2.4),
 ]
 RUNS = [
     ("halves_64", "nine of ten freed at random,\nhalves replaced"),
@@ -52,6 +53,7 @@ LATENCIES = [
     ("mimalloc", "mimalloc", "#009E73", 1.6),
     ("tarn_default", "tarn, default", "#56B4E9", 2),
     ("tarn_pages", "tarn, page_store", "#0072B2", 2),
+    ("tarn_growing_ahead", "tarn, grow_ahead and a thread", "#D55E00", 2),
     ("tarn_prefilled_reserved", "tarn, prefilled and reserved", "black", 2),
 ]
 
