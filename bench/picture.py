@@ -109,7 +109,7 @@ def draw_run(panel, columns):
             panel.fill_between(range(end), live, color="#E4E4E4", linewidth=0, zorder=1, label="live bytes")
         most = max(most, *held)
         panel.plot(range(end), held, color=colour, linewidth=width, zorder=2 + number, label=label)
-        panel.plot(end * (1.04 + 0.022 * number), figures[-1], "o", color=colour, markersize=4.5, zorder=2 + number)
+        panel.plot(end * (1.03 + 0.02 * number), figures[-1], "o", color=colour, markersize=4.5, zorder=2 + number)
     panel.axvline(end, color="#BBBBBB", linewidth=0.8, linestyle=(0, (2, 2)))
     panel.set_xlim(0, end * 1.18)
     panel.set_ylim(0, most * 1.25)
