@@ -134,7 +134,7 @@ constexpr auto halves = [](auto& load) {
   load.grow(load.most());
   load.note();
   load.mix();
-  for (const std::size_t tenths : {7, 4, 1}) {
+  for (const unsigned tenths : {7U, 4U, 1U}) {
     load.shrink(load.most() * tenths / 10);
     load.note();
   }
