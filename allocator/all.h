@@ -5,6 +5,7 @@
 
 #include "tarn/allocator/containers.h"
 #include "tarn/allocator/handle.h"
+#include "tarn/allocator/maintenance_thread.h"
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/multipool.h"

@@ -19,6 +19,7 @@ template <class Pool>
 class block_resource;
 template <class T>
 class handle;
+class maintenance_thread;
 template <class... Args>
 class multipool;
 template <class T, class... Policies>
@@ -77,6 +78,9 @@ template <std::size_t Blocks, std::size_t Cap, std::size_t Bytes>
 struct fixed_growth;
 template <std::size_t First, std::size_t Max, std::size_t Factor, std::size_t Cap, std::size_t Bytes>
 struct geometric_growth;
+template <auto Blocks, class Growth>
+class grow_ahead;
+enum class maintained : unsigned char;
 template <std::size_t Blocks>
 struct no_growth;
 

@@ -30,6 +30,11 @@ template <class Traits>
 constexpr bool is_for_one_thread(const pool_members<Traits>*) noexcept {
   return Traits::locking::traits.one_thread;
 }
+template <class T>
+  requires(T::is_for_one_thread)
+constexpr bool is_for_one_thread(const T*) noexcept {
+  return true;
+}
 constexpr bool is_for_one_thread(const void*) noexcept { return false; }
 
 /// Something that a maintenance_thread looks after, linked to the others.
@@ -142,9 +147,9 @@ class maintenance_rounds : fork_member {
 
 }  // namespace detail
 
-/// A thread that calls maintain() of pools once a period, and again at once where a pool needs more than a millisecond. It holds
-/// no lock of its own meanwhile. In the child of a fork there is no such thread: these objects can end there, and nothing else
-/// happens; let the child make one.
+/// A thread that calls maintain() of pools once a period, and again at once where a pool needs more than a millisecond. It
+/// holds no lock of its own meanwhile. In the child of a fork there is no such thread: these objects can end there, and nothing
+/// else happens; let the child make one.
 class maintenance_thread {
  public:
   class place;

@@ -143,6 +143,13 @@ class xallocator {
   {
     return pools::instance().trim();
   }
+  /// As a pool's maintain(); the growth policy counts granules.
+  template <class... Until>
+  static maintained maintain(const Until&... until) noexcept
+    requires requires(typename pools::body& all) { all.maintain(until...); }
+  {
+    return pools::instance().maintain(until...);
+  }
 };
 
 // The two modes have different names for the linker: code of one never meets the other's.

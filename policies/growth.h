@@ -29,9 +29,10 @@ concept growth_policy = policy_on<P, axis::growth> && std::default_initializable
                         requires(const P& growth, std::size_t n) {
                           requires std::same_as<decltype(P::traits), const growth_traits>;
                           { growth.next_chunk(n, n, n) } noexcept -> std::same_as<detail::chunk_request>;
-                        } && detail::as_promised<P::traits.grows_ahead, requires(const P& growth, std::byte* at, std::size_t n) {
+                        } &&
+                        detail::as_promised<P::traits.grows_ahead, requires(const P& growth, std::byte* start, std::size_t n) {
                           { growth.watermark(n) } noexcept -> std::same_as<std::size_t>;
-                          { P::fill(at, n) } noexcept -> std::same_as<bool>;
+                          { P::fill(start, n) } noexcept -> std::same_as<bool>;
                         }>;
 
 }  // namespace tarn

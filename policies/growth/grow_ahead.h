@@ -1,5 +1,5 @@
-// decides    maintain() keeps so many blocks ready that were never handed out, with their pages in memory; how large chunks are,
-//            another growth policy decides
+// decides    maintain() keeps so many blocks ready that were never handed out, with their pages in memory; how large chunks
+//            are, another growth policy decides
 // costs      nothing for an allocation or a free; the memory of that many blocks, and at most a chunk more; a thread, or calls,
 //            that keep up
 // conflicts  no_growth, which has one chunk; bounded stores (static_array_store, buffer_store), too
@@ -23,7 +23,7 @@ namespace tarn {
 
 namespace detail {
 enum class share : std::size_t {};
-}
+}  // namespace detail
 
 /// grow_ahead<percent<10>>: a tenth of the pool's blocks.
 template <std::size_t Percent>

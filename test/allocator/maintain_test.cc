@@ -3,12 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/test.h"
 
@@ -236,9 +238,30 @@ BOOST_AUTO_TEST_CASE(it_gives_a_surplus_back_a_chunk_a_step) {
   CHECK(p.capacity() <= 2000);
 }
 
+BOOST_AUTO_TEST_CASE(products_of_many_sizes_have_it_for_the_classes_in_use) {
+  upstream memory;
+  size_class_pool<resource_store, grow_ahead<1000>> p{resource_store{&memory}};
+  CHECK(p.maintain() == maintained::done);
+  CHECK(memory.calls() == 0);
+  for (std::size_t bytes : {48, 200}) CHECK(p.try_allocate(bytes) != nullptr);
+  CHECK(p.maintain() == maintained::done);
+  const std::size_t calls = memory.calls();
+  for (int i = 0; i != 1000; ++i)
+    for (std::size_t bytes : {48, 200}) CHECK(p.try_allocate(bytes) != nullptr);
+  CHECK(memory.calls() == calls);
+
+  struct messages;
+  using heap = xallocator<messages, grow_ahead<10>>;  // granules
+  CHECK(heap::maintain() == maintained::done);
+  heap::deallocate(heap::allocate(100));
+  CHECK(heap::maintain() == maintained::done);
+  CHECK(heap::maintain(std::chrono::steady_clock::now()) != maintained::refused);
+}
+
 template <class Pool>
 concept has_maintain = requires(Pool& p) { p.maintain(); };
 static_assert(!has_maintain<pool<static_size<64>>>);
-static_assert(sizeof(pool<static_size<64>, fixed_growth<100>>) < sizeof(pool<static_size<64>, grow_ahead<1, fixed_growth<100>>>));
+using growth = fixed_growth<100>;  // only who grows ahead has the words for that
+static_assert(sizeof(pool<static_size<64>, growth>) < sizeof(pool<static_size<64>, grow_ahead<1, growth>>));
 
 }  // namespace

@@ -134,3 +134,14 @@ tarn::pool<tarn::static_size<64>> wrong;
 std::size_t use() { return wrong.verify(); }
 #endif
 }  // namespace absent_verify
+
+// expect: maintain
+// mentions: has_maintenance
+// Nothing grows ahead and nothing goes back: the notes name the constant `has_maintenance`.
+namespace absent_maintain {
+#ifdef TARN_TWIN
+void use(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100>>& right) { right.maintain(); }
+#else
+void use(tarn::pool<tarn::static_size<64>>& wrong) { wrong.maintain(); }
+#endif
+}  // namespace absent_maintain

@@ -56,6 +56,7 @@ inline constexpr std::tuple kinds{
     KIND(fixed_growth<100>),
     KIND(geometric_growth<>),
     KIND(geometric_growth<8, 64, 3, 20000>),
+    KIND(grow_ahead<200, fixed_growth<100>>),
     KIND(no_growth<5000>),
 
     KIND(static_array_store<3000>),

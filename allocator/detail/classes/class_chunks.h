@@ -155,6 +155,12 @@ class tagged_chunks {
   }
 
   std::size_t trim() noexcept { return granules_.trim(); }
+  template <class... Until>
+  maintained maintain(const Until&... until) noexcept
+    requires requires(granules& all) { all.maintain(until...); }
+  {
+    return granules_.maintain(until...);
+  }
   /// No other pool asks this one any more.
   void be_left_alone() noexcept { inspector::be_left_alone(granules_); }
   void release_all() noexcept {

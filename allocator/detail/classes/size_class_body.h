@@ -34,6 +34,7 @@ class size_class_body {
  public:
   using classes = Classes;
 
+  static constexpr bool is_for_one_thread = Locking::traits.one_thread;
   /// In bytes: that of std::max_align_t, or less if one of the listed classes has less.
   static constexpr std::size_t default_alignment = smaller(alignof(std::max_align_t), lookup::common_alignment);
 
@@ -146,6 +147,25 @@ class size_class_body {
     const std::size_t own = chunks_.own_bytes();
     each_pool([&](std::size_t, Pool& p) { bytes += p.trim(); });
     return own - smaller(own, chunks_.own_bytes()) + (Chunks::tagged ? chunks_.trim() : bytes);
+  }
+
+  /// As a pool's maintain(), for each class that has chunks, until one is left unfinished; and for the granules that classes
+  /// share where blocks are freed by address, whose number the growth policy names then. Returns the last answer but `done`.
+  template <class... Until>
+  maintained maintain(const Until&... until) noexcept
+    requires(requires(Pool& p) { p.maintain(until...); } || requires(Chunks& all) { all.maintain(until...); })
+  {
+    maintained answer = maintained::done;
+    const auto add = [&answer](maintained its) { answer = its == maintained::done ? answer : its; };
+    bool is_used = false;
+    each_pool([&](std::size_t, Pool& p) {
+      is_used = is_used || p.capacity() != 0;  // before the first, the granules don't know whose they are
+      if constexpr (requires { p.maintain(until...); })
+        if (answer != maintained::unfinished && p.capacity() != 0) add(p.maintain(until...));
+    });
+    if constexpr (requires(Chunks& all) { all.maintain(until...); })
+      if (is_used && answer != maintained::unfinished) add(chunks_.maintain(until...));
+    return answer;
   }
 
   /// Calls visit(class, pool) for each class that has a pool.

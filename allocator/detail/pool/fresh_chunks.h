@@ -42,9 +42,9 @@ class fresh_chunks {
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, chunk_tree<chunk, geometry>, no_map> map_;
 };
 
-/// The chunk that maintain() got ahead and fills, a slice of its pages at a time. Changed under the growth guard; a slice is filled
-/// with nothing held, so the chunk may meanwhile become the pool's, be used and be empty again. It must not go back to the
-/// store before: wait_for_fillers().
+/// The chunk that maintain() got ahead and fills, a slice of its pages at a time. Changed under the growth guard; a slice is
+/// filled with nothing held, so the chunk may meanwhile become the pool's, be used and be empty again. It must not go back to
+/// the store before: wait_for_fillers().
 template <class Traits>
 class chunk_ahead {
   using chunk = typename Traits::chunk;

@@ -118,8 +118,8 @@ void return_surplus(State& s) noexcept {
 /// Whether the growth guard can be had, or not, without waiting for another thread.
 template <class State>
 inline constexpr bool need_not_wait = State::is_confined || State::traits::locking::traits.can_try;
-/// Called by a free, which waits for no other thread: if one is at the store, or fills pages, they stay until the next time; under a mutex that
-/// can't be tried, until an allocation finds no block.
+/// Called by a free, which waits for no other thread: if one is at the store, or fills pages, they stay until the next time;
+/// under a mutex that can't be tried, until an allocation finds no block.
 template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {
   if constexpr (State::traits::retention::traits.returns_chunks) {
