@@ -135,6 +135,21 @@ def again_case(value, verdict, number):
     return expect(words(report.check(tables, first, limits_of(LIMITS))), (expected, number))
 
 
+def phases_case():
+    """A run of which several figures are reported is a row for each of them, and is what is measured again."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "all.json"), "w", encoding="utf-8") as file:
+            runs = [{"name": "held/hour_64/x", "run_type": "iteration", "held": held, "trimmed": 1.5, "pair": 1e-9,
+                     "label": str(held)} for held in (4, 2, 3)]
+            json.dump({"context": {}, "benchmarks": runs}, file)
+        tables = results.load(folder)[0]
+    figures = ("held/hour_64/x", "held/hour_64/x:trimmed", "held/hour_64_trimmed/x", "held/hour_64_pair/x")
+    limits = limits_of("held/hour_64_trimmed/x - <= 1\n")
+    return (expect([results.look_up(tables, figure) for figure in figures], [3, 1.5, 1.5, 1e-9])
+            or expect(tables["held"]["hour_64"]["x"].label, "3")
+            or expect(report.missed_rows(tables, limits), [("held", "hour_64")]))
+
+
 def optional_case():
     """A peer that wasn't measured doesn't count; what must be there does."""
     tables = tables_of(RUN)
@@ -152,6 +167,7 @@ def main():
         ("check: met the second time", lambda: again_case(2.0, "met", 0)),
         ("check: missed twice", lambda: again_case(8.0, "MISSED", 1)),
         ("check: a column that may be absent", optional_case),
+        ("results: several figures of a run", phases_case),
     ]
     return compilers.report(cases)
 

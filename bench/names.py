@@ -1,5 +1,17 @@
 """What the report calls tables, rows and columns, and in which order they stand."""
 
+# The runs of the table held.
+RUNS = {
+    "halves_64": "nine of ten freed, halves replaced: 64 bytes",
+    "halves_1024": "nine of ten freed, halves replaced: 1 KiB",
+    "shrinks_64": "shrinks to a tenth under churn: 64 bytes",
+    "shrinks_1024": "shrinks to a tenth under churn: 1 KiB",
+    "cycles_64": "to a tenth and back, the troughs: 64 bytes",
+    "cycles_1024": "to a tenth and back, the troughs: 1 KiB",
+    "churns_64": "churn, 100,000 live: 64 bytes",
+    "hour_64": "an hour of tides and churn, mean: 64 bytes",
+}
+
 # The tables of the report, in order: (table, title, unit, {row: what it is}). Units 1 and % are of no time.
 SECTIONS = [
     ("free_list", "Free lists: 64-byte blocks, one allocation and one free", "ns", {
@@ -128,6 +140,20 @@ SECTIONS = [
         "tenths": "then a tenth replaced, 10 times",
         "halves": "then a half replaced, 10 times",
     }),
+    ("held", "Bytes held for each live byte, by itself; 64 MiB at the peak", "1", RUNS),
+    ("held", "The same once the column was asked to give back", "1", {f"{run}_trimmed": title for run, title in RUNS.items()}),
+    ("held", "The time of these runs, one allocation and one free", "ns",
+     {f"{run}_pair": title for run, title in RUNS.items()}),
+    ("latency", "Allocation and first write, 64-byte blocks, 100 ns apart", "ns", {
+        "p50": "p50",
+        "p90": "p90",
+        "p99": "p99",
+        "p999": "p99.9",
+        "p9999": "p99.99",
+        "p99999": "p99.999",
+        "most": "slowest",
+        "most_switched": "slowest that lost its core",
+    }),
     ("creation", "Creation and growth", "µs", {
         "make": "pool + a block of a million",
         "make_fresh": "the same, memory mapped anew",
@@ -170,6 +196,9 @@ COLUMNS = {
     "bare_arrays": "bare magazine arrays",
     "tarn_default": "tarn",
     "tarn_lifo": "tarn lifo",
+    "tarn_pages": "page_store",
+    "tarn_prefilled_reserved": "prefilled, reserved",
+    "tarn_growing_ahead": "grow_ahead",
     "tarn_paged": "tarn page_local",
     "tarn_paged_pages": "page_local, page_store",
     "tarn_array": "static array",
@@ -181,6 +210,7 @@ COLUMNS = {
     "tarn_sampled": "sampled 1/5000",
     "tarn_returning": "return_empty",
     "tarn_returning_pages": "return_empty, page_store",
+    "tarn_page_returning": "return_empty_pages",
     "tarn_returning_small": "return_empty, 16 KiB",
     "tarn_cached_returning": "return_empty, thread_cached",
     "tarn_default_trimmed": "tarn, trimmed",

@@ -1,4 +1,7 @@
-"""The picture of the report: how many times faster than new/delete, for the rows that say most."""
+"""The pictures of the report: how many times faster than new/delete, for the rows that say most; the bytes held while loads
+change; how long the slowest allocations take."""
+
+import os
 
 import results
 
@@ -23,17 +26,137 @@ COLUMNS = [
 ]
 
 
-def draw(tables, path):
-    """Writes the picture; returns False where the rows weren't measured or matplotlib is missing."""
-    rows = [(tables[table][row], label) for table, row, label in ROWS if "new_delete" in tables.get(table, {}).get(row, {})]
-    if not rows:
-        return False
+# What is held, and how long it takes: (column, label, colour, width of the line). The ones below may be missing.
+HOLDERS = [
+    ("malloc", "malloc", "#999999", 1.6),
+    ("jemalloc", "jemalloc", "#E69F00", 1.6),
+    ("tcmalloc", "tcmalloc", "#CC79A7", 1.6),
+    ("mimalloc", "mimalloc", "#009E73", 1.6),
+    ("tarn_default", "tarn, default", "#56B4E9", 2),
+    ("tarn_returning_small", "tarn, presets::lean", "#0072B2", 2),
+    ("tarn_page_returning", "tarn, return_empty_pages", "black", 2.4),
+]
+RUNS = [
+    ("halves_64", "nine of ten freed at random,\nhalves replaced"),
+    ("shrinks_64", "shrinks to a tenth\nunder churn"),
+    ("cycles_64", "to a tenth and back"),
+    ("churns_64", "churn, 100,000 live"),
+    ("halves_1024", None),
+    ("shrinks_1024", None),
+    ("cycles_1024", None),
+    ("hour_64", "an hour of tides and churn"),
+]
+LATENCIES = [
+    ("malloc", "malloc", "#999999", 1.6),
+    ("jemalloc", "jemalloc", "#E69F00", 1.6),
+    ("tcmalloc", "tcmalloc", "#CC79A7", 1.6),
+    ("mimalloc", "mimalloc", "#009E73", 1.6),
+    ("tarn_default", "tarn, default", "#56B4E9", 2),
+    ("tarn_pages", "tarn, page_store", "#0072B2", 2),
+    ("tarn_growing_ahead", "tarn, grow_ahead and a thread", "#D55E00", 2),
+    ("tarn_prefilled_reserved", "tarn, prefilled and reserved", "black", 2),
+]
+
+
+def draw_all(tables, folder):
+    """Writes the pictures whose rows were measured, and returns the names of their files."""
     try:
         import matplotlib
     except ImportError:
         print("no picture: python3-matplotlib is not installed")
-        return False
+        return []
     matplotlib.use("Agg")
+    pictures = {"benchmarks.png": draw, "held.png": draw_held, "latency.png": draw_latency}
+    return [name for name, one in pictures.items() if one(tables, os.path.join(folder, name))]
+
+
+def draw_held(tables, path):
+    """A panel for each run: live bytes as an area, held bytes as lines; the points at the end are held after a purge."""
+    rows = tables.get("held", {})
+    if not all(row in rows for row, _ in RUNS):
+        return False
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"font.size": 12, "font.family": "DejaVu Sans"})
+    figure, panels = plt.subplots(2, 4, figsize=(13, 6.4), dpi=150)
+    for panel, (row, title) in zip(panels.flat, RUNS):
+        draw_run(panel, rows[row])
+        if title:
+            panel.set_title(title, fontsize=11)
+        panel.annotate("1 KiB" if row.endswith("1024") else "64 bytes", (0.04, 0.97), xycoords="axes fraction", va="top",
+                       fontsize=10, color="#555555")
+    for line in panels:
+        line[0].set_ylabel("MiB held")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper center", ncol=len(labels), frameon=False, fontsize=10.5, columnspacing=1.2,
+                  handlelength=1.6)
+    figure.tight_layout(rect=(0, 0, 1, 0.94), w_pad=1.2)
+    figure.savefig(path)
+    plt.close(figure)
+    return True
+
+
+def draw_run(panel, columns):
+    """One panel of draw_held()."""
+    end = most = 0
+    for number, (column, label, colour, width) in enumerate(HOLDERS):
+        if column not in columns:
+            continue
+        figures = [int(word) / 1024 for word in columns[column].label.split()]
+        live, held = figures[0:-2:2], figures[1:-2:2]  # the last moment is the purge's
+        end = len(live)
+        if most == 0:
+            panel.fill_between(range(end), live, color="#E4E4E4", linewidth=0, zorder=1, label="live bytes")
+        most = max(most, *held)
+        panel.plot(range(end), held, color=colour, linewidth=width, zorder=2 + number, label=label)
+        panel.plot(end * (1.03 + 0.02 * number), figures[-1], "o", color=colour, markersize=4.5, zorder=2 + number)
+    panel.axvline(end, color="#BBBBBB", linewidth=0.8, linestyle=(0, (2, 2)))
+    panel.set_xlim(0, end * 1.18)
+    panel.set_ylim(0, most * 1.25)
+    panel.set_xticks([end / 2, end * 1.1], ["time", "purged"])
+    panel.tick_params(labelsize=10)
+    panel.tick_params(axis="x", length=0)
+    panel.grid(axis="y", color="#DDDDDD", linewidth=0.6, zorder=0)
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+def draw_latency(tables, path):
+    """For each column, the time that one of so many allocations is above."""
+    columns = tables.get("latency", {}).get("first_write")
+    if not columns:
+        return False
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter
+
+    plt.rcParams.update({"font.size": 12, "font.family": "DejaVu Sans"})
+    figure, axes = plt.subplots(figsize=(11, 5.6), dpi=150)
+    for column, label, colour, width in LATENCIES:
+        if column in columns:
+            times = [max(int(word), 1) for word in columns[column].label.split()]
+            axes.plot([10 ** (i / 8) for i in range(len(times))], times, color=colour, linewidth=width, label=label)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(left=1)
+    axes.set_ylim(bottom=5)
+    axes.set_xlabel("one allocation and first write of so many takes longer")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(
+        lambda value, _: f"{value:g} ns" if value < 1e3 else f"{value / 1e3:g} µs" if value < 1e6 else f"{value / 1e6:g} ms"))
+    axes.grid(color="#DDDDDD", linewidth=0.6, zorder=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.01), ncol=4, frameon=False, fontsize=10.5, columnspacing=1.2,
+                handlelength=1.6)
+    figure.tight_layout()
+    figure.savefig(path)
+    plt.close(figure)
+    return True
+
+
+def draw(tables, path):
+    """Writes the picture; returns False where the rows weren't measured."""
+    rows = [(tables[table][row], label) for table, row, label in ROWS if "new_delete" in tables.get(table, {}).get(row, {})]
+    if not rows:
+        return False
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FixedLocator, FuncFormatter
 

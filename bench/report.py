@@ -244,8 +244,7 @@ def main():
     if count:
         print(f"Others used the cores: {count} of {of} figures of many threads are a tenth and more above their CPU time.\n")
     written = ["tables.txt", "results.json"]
-    if picture.draw(tables, os.path.join(options.folder, "benchmarks.png")):
-        written.append("benchmarks.png")
+    written += picture.draw_all(tables, options.folder)
     print("written:", ", ".join(os.path.join(options.folder, name) for name in written))
     if options.check:
         lines, missed = check(tables, results.load(raw)[0], limits)

@@ -14,15 +14,23 @@ HEAPS = ("new_delete", "std_allocator", "malloc")
 # host: where it runs two cores far from each other, for seconds, what goes from one to the other costs three times as much.
 LEAST = {("creation", "slowest"), ("creation", "slowest_huge_pages"), ("sizes", "queue_2"), ("sizes", "queue_4")}
 
-# Rows that have no time: the figure is this counter.
+# The runs of held_bench.cc, and the percentiles of latency_bench.cc.
+RUNS = ("halves_64", "halves_1024", "shrinks_64", "shrinks_1024", "cycles_64", "cycles_1024", "churns_64", "hour_64")
+PERCENTILES = ("p50", "p90", "p99", "p999", "p9999", "p99999", "most", "most_switched")
+
+# Rows that have no time, or several: the figure is this counter.
 COUNTERS = {("creation", "resident"): "bytes_per_byte", ("resident", "in_order"): "left", ("resident", "random"): "left",
-            ("fragmentation", "thinned"): "held", ("fragmentation", "tenths"): "held", ("fragmentation", "halves"): "held"}
+            ("fragmentation", "thinned"): "held", ("fragmentation", "tenths"): "held", ("fragmentation", "halves"): "held",
+            ("latency", "first_write"): "p9999"} | {("held", run): "held" for run in RUNS}
 
 # Rows that are a phase of another row.
-ROWS_OF_PHASES = {("reuse", "again"): ("cycle", "take")}
+ROWS_OF_PHASES = ({("reuse", "again"): ("cycle", "take")}
+                  | {("held", f"{run}_{phase}"): (run, phase) for run in RUNS for phase in ("trimmed", "pair")}
+                  | {("latency", percentile): ("first_write", percentile) for percentile in PERCENTILES})
 
 PHASES = ("first", "second", "third", "setup", "allocate", "construct", "destroy", "release", "take", "free", "again", "pages",
-          "bytes_per_byte", "p999", "cpu", "per_second", "moved", "peak", "bytes")
+          "bytes_per_byte", "p999", "cpu", "per_second", "moved", "peak", "bytes",
+          "trimmed", "switched")
 
 
 class Figures:
@@ -35,6 +43,8 @@ class Figures:
         self.value = pick(self.values)
         self.phases = {name: statistics.median(one[name] for one in repetitions)
                        for name in PHASES if name in repetitions[0]}
+        # What a program says in words of its own, for a picture: that of the repetition in the middle.
+        self.label = sorted(repetitions, key=lambda one: one[main])[len(repetitions) // 2].get("label", "")
 
     @property
     def spread(self):
