@@ -7,9 +7,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
-#if __has_include("tarn/policies/retention/return_empty_pages.h")
 #include "tarn/policies/retention/return_empty_pages.h"
-#endif
 
 namespace tarn_bench {
 
@@ -42,9 +40,7 @@ TARN_BENCH_COLUMN(tarn_returning, tarn::return_empty_chunks<>);
 TARN_BENCH_COLUMN(tarn_returning_pages, tarn::return_empty_chunks<>, tarn::page_store<>);
 TARN_BENCH_COLUMN(tarn_returning_small, tarn::return_empty_chunks<>, tarn::page_store<>,
                   tarn::geometric_growth<tarn::natural, (16 << 10) / Bytes * 15 / 16>);
-#if __has_include("tarn/policies/retention/return_empty_pages.h")
 TARN_BENCH_COLUMN(tarn_page_returning, tarn::return_empty_pages<>, tarn::page_store<>);
-#endif
 TARN_BENCH_COLUMN(tarn_cached_returning, tarn::return_empty_chunks<>, tarn::thread_cached<>);
 TARN_BENCH_COLUMN(tarn_array, tarn::static_array_store<4096>);
 TARN_BENCH_COLUMN(tarn_array_hardened, tarn::static_array_store<4096>, tarn::hardened);

@@ -215,9 +215,7 @@ constexpr auto hour = [](auto& load) {
 
 template <std::size_t Bytes>
 using held_columns = columns<heap<Bytes>, tarn_default<Bytes>, tarn_pages<Bytes>, tarn_returning_pages<Bytes>,
-#if __has_include("tarn/policies/retention/return_empty_pages.h")
                              tarn_page_returning<Bytes>,
-#endif
                              tarn_returning_small<Bytes>>;
 
 template <std::size_t Bytes, class Run>

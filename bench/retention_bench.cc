@@ -15,9 +15,7 @@ namespace {
 constexpr const char* table = "retention";
 
 using all = columns<new_delete<64>, tarn_default<64>, tarn_paged<64>, tarn_returning<64>,
-#if __has_include("tarn/policies/retention/return_empty_pages.h")
                     tarn_page_returning<64>,
-#endif
                     tarn_returning_pages<64>>;
 
 /// The same after a peak of which a hundred blocks, anywhere, are still live: chunks that can't go back, and are nearly free.
