@@ -10,6 +10,7 @@
 #include "tarn/allocator/detail/classes/class_places.h"
 #include "tarn/allocator/detail/classes/owner_policies.h"
 #include "tarn/allocator/detail/classes/owner_stores.h"
+#include "tarn/policies/growth/maintained.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
@@ -54,6 +55,23 @@ class class_members {
   void each(Visit visit) {
     for (std::size_t i = 0; i != Classes::count; ++i)
       if (member* const m = find(i)) visit(i, m->pool);
+  }
+
+  /// Maintains each that has chunks, until one is left unfinished; then the granules, if nothing is. Returns the last answer
+  /// but `done`.
+  template <class... Until>
+  maintained maintain(Chunks& chunks, const Until&... until) noexcept {
+    maintained answer = maintained::done;
+    const auto add = [&answer](maintained its) { answer = its == maintained::done ? answer : its; };
+    bool is_used = false;
+    each([&](std::size_t, Pool& p) {
+      is_used = is_used || p.capacity() != 0;  // before the first, the granules don't know whose they are
+      if constexpr (requires { p.maintain(until...); })
+        if (answer != maintained::unfinished && p.capacity() != 0) add(p.maintain(until...));
+    });
+    if constexpr (requires { chunks.maintain(until...); })
+      if (is_used && answer != maintained::unfinished) add(chunks.maintain(until...));
+    return answer;
   }
 
   /// All end, and so does the owner.

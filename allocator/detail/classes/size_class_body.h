@@ -156,17 +156,7 @@ class size_class_body {
   maintained maintain(const Until&... until) noexcept
     requires(requires(Pool& p) { p.maintain(until...); } || requires(Chunks& all) { all.maintain(until...); })
   {
-    maintained answer = maintained::done;
-    const auto add = [&answer](maintained its) { answer = its == maintained::done ? answer : its; };
-    bool is_used = false;
-    each_pool([&](std::size_t, Pool& p) {
-      is_used = is_used || p.capacity() != 0;  // before the first, the granules don't know whose they are
-      if constexpr (requires { p.maintain(until...); })
-        if (answer != maintained::unfinished && p.capacity() != 0) add(p.maintain(until...));
-    });
-    if constexpr (requires(Chunks& all) { all.maintain(until...); })
-      if (is_used && answer != maintained::unfinished) add(chunks_.maintain(until...));
-    return answer;
+    return members_.maintain(chunks_, until...);
   }
 
   /// Calls visit(class, pool) for each class that has a pool.

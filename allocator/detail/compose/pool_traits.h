@@ -63,9 +63,9 @@ struct pool_traits {
 
   /// Whether pages of memory go back while their chunk stays. A checking policy that knows what free blocks hold wouldn't find
   /// it again: then only chunks go back.
-  static constexpr bool returns_pages = Retention::traits.returns_pages && Store::traits.can_discard && !Checking::traits.fills &&
-                                        !Checking::traits.keeps_payload && Checking::traits.prefix == 0 &&
-                                        Checking::traits.suffix == 0;
+  static constexpr bool returns_pages = Retention::traits.returns_pages && Store::traits.can_discard &&
+                                        !Checking::traits.fills && !Checking::traits.keeps_payload &&
+                                        Checking::traits.prefix == 0 && Checking::traits.suffix == 0;
 
   static constexpr block_shape shape = [] {
     block_shape its = shape_for<Reuse, Checking>();

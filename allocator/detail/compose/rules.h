@@ -237,9 +237,9 @@ struct rule_complaint {
       "the front; drop the reuse policy, or use hardened");
   static_assert(
       Broken != rule::r15,
-      "tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one (heap_store, "
-      "buffer_store, static_array_store, resource_store, page_store with huge_pages or locked_pages); use page_store<>, or "
-      "return_empty_chunks");
+      "tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one "
+      "(heap_store, buffer_store, static_array_store, resource_store, page_store with huge_pages or locked_pages); use "
+      "page_store<>, or return_empty_chunks");
 };
 
 }  // namespace tarn::detail

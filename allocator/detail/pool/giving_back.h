@@ -97,8 +97,8 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
   } while (how == pages_go::all && n != 0 && gone == n);
   return bytes;
 }
-/// Called by trim(). Gives back the empty chunks, idle pages and, if none is left and no other thread has a part of it, what the
-/// pool keeps for itself. Returns the bytes of chunks and pages.
+/// Called by trim(). Gives back the empty chunks, idle pages and, if no chunk is left and no other thread has a part of it,
+/// what the pool keeps for itself. Returns the bytes of chunks and pages.
 template <class State>
 std::size_t return_idle(State& s) noexcept {
   std::size_t bytes = return_empty(s);

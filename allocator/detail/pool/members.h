@@ -1,7 +1,6 @@
 // The members of a pool that don't depend on its size (body.h has the others), each written once, in the order of the
-// documentation. take and put belong to the path: plain_path, or
-// checked_path if a call can be refused. slow_path.h has the order of events. There is no destructor, so that a static pool is
-// constant-initialised and never ends.
+// documentation. take and put belong to the path: plain_path, or checked_path if a call can be refused. slow_path.h has the
+// order of events. There is no destructor, so that a static pool is constant-initialised and never ends.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 
@@ -141,7 +140,7 @@ class pool_members : public reserving<pool_members<Traits>> {
   bool try_reserve(std::size_t blocks) noexcept { return path::admits_caller(state_) && slow::reserve(state_, blocks); }
 
   /// Does ahead of time what allocations would do, or leave undone: gets chunks until as many blocks as the growth policy wants
-  /// were never handed out, with their pages in memory, and gives back chunks that the retention policy doesn't keep. Returns
+  /// were never handed out, with their pages in memory, and gives back what the retention policy doesn't keep. Returns
   /// what came of it; where something was refused, the pool is unchanged by that. Any thread may call it that may allocate;
   /// none waits for it but who gives memory back, for a slice at most. O(what there is to do).
   maintained maintain() noexcept
@@ -158,7 +157,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     return path::admits_caller(state_) ? slow::maintain(state_, deadline(until)) : maintained::refused;
   }
 
-  /// Gives the wholly free chunks back to the store. Returns how many bytes. Looks at every free block.
+  /// Gives back wholly free chunks and, if the policy does, idle pages. Returns how many bytes. Looks at every free block.
   std::size_t trim() noexcept
     requires(Traits::may_return_chunks)
   {
@@ -196,8 +195,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     return state_.statistics.read();
   }
 
-  /// Returns the source of the pool's chunks: the machinery of the store policy, with what it reports of itself. Precondition
-  /// for whatever changes when chunks come and go: no other thread gets or gives back a chunk meanwhile.
+  /// Returns the pool's source, to read what its store reports. Precondition if chunks change that: none comes or goes now.
   const auto& store() const noexcept
     requires(Traits::has_source)
   {

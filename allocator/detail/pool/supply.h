@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/pool/metadata_memory.h"
+#include "tarn/allocator/detail/pool/sources.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/replace.h"
@@ -22,39 +23,6 @@ struct supplied {
   memory region;
   std::size_t blocks = 0;
   TARN_STEP explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
-};
-
-/// What an exhaustion policy keeps for one operation that found nothing.
-struct no_attempt {};
-template <class State, bool Keeps>
-struct attempt_of {
-  using type = no_attempt;
-};
-template <class State>
-struct attempt_of<State, true> {
-  using type = typename State::attempt;
-};
-
-/// Whether an exhaustion policy wants to look again.
-template <class State, class Own>
-bool looks_again(State& state, std::size_t bytes, [[maybe_unused]] Own& own) noexcept {
-  if constexpr (std::is_same_v<Own, no_attempt>) return state.retry(bytes);
-  else return state.retry(bytes, own);
-}
-
-/// For a pool whose blocks exist from the start.
-struct no_source {
-  template <class Store>
-  constexpr explicit no_source(const Store&) noexcept {}
-};
-template <class Traits>
-struct source_of {
-  using type = typename Traits::store::template source<Traits>;
-};
-template <class Traits>
-  requires(Traits::in_place)
-struct source_of<Traits> {
-  using type = no_source;
 };
 
 template <class Traits>

@@ -119,7 +119,9 @@ class block_bitmap {
   run idle_run(std::size_t from, std::size_t most) const noexcept {
     const std::size_t unit = std::size_t{1} << units_.shift();
     const std::size_t end = ready_ * word_blocks;
-    const auto idle_at = [&](std::size_t at) { return at + unit <= end && units_.is_idle(words_, ready_, at >> units_.shift()); };
+    const auto idle_at = [&](std::size_t at) {
+      return at + unit <= end && units_.is_idle(words_, ready_, at >> units_.shift());
+    };
     run found{from == 0 ? units_.lowest_idle(words_, ready_) << units_.shift() : round_up(from, unit), 0};
     while (found.first + unit <= end && !idle_at(found.first)) found.first += unit;
     while (idle_at(found.first + found.blocks) && (found.blocks == 0 || found.blocks + unit <= most)) found.blocks += unit;

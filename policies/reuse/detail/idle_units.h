@@ -130,8 +130,8 @@ class idle_units {
     else idle_set_.erase(group_of(w));
     idle_ += is ? std::size_t{1} : static_cast<std::size_t>(-1);
   }
-  /// The same of the unit of word `w`, with `free` and `gone` in its place. Words from `ready` on aren't used: nothing of theirs
-  /// is free.
+  /// The same of the unit of word `w`, with `free` and `gone` in its place. Words from `ready` on aren't used: nothing of
+  /// theirs is free.
   bool is_idle_large(const word* words, std::size_t ready, std::size_t w, word free, word gone) const noexcept {
     const std::size_t n = std::size_t{1} << group_shift(unit_shift_);
     const std::size_t first = w & ~(n - 1);

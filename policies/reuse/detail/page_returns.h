@@ -1,13 +1,13 @@
-// The part of page_local_reuse that a retention policy needs whose pages of memory go back while their chunk stays: which chunks
-// have idle units and which blocks have gone, how much is idle, and whether the pool has become thin.
+// What page_local_reuse adds for a retention policy whose pages of memory go back while their chunk stays: which chunks have
+// idle units and which blocks have gone, how much is idle, and whether the pool has become thin.
 //
 //   idle shelves   chunks with idle units, by fullness: the emptiest gives first
 //   gone shelves   chunks of which blocks have gone: the fullest takes back first
 //
-// A thin pool is one whose blocks in use lie far apart, so that pages hardly become idle. Nothing moves them, but each block that
+// A thin pool is one whose blocks in use lie far apart, so that pages hardly become idle. Nothing moves them, but a block that
 // is freed and allocated again could move to a fuller chunk, if it weren't the same block: the front hands out what was freed
-// last. So while the pool is thin, there is no front. That costs some 15 ns a call, so it ends once as many blocks came and went
-// as eight times those in use, whether or not it has helped.
+// last. So while the pool is thin, there is no front. That costs some 15 ns a call, so it ends once 16 times as many blocks
+// came and went as are in use, whether or not it has helped.
 #ifndef TARN_POLICIES_REUSE_DETAIL_PAGE_RETURNS_H_
 #define TARN_POLICIES_REUSE_DETAIL_PAGE_RETURNS_H_
 
@@ -82,9 +82,9 @@ class page_returns {
     if (bytes + retention::most_idle(0) < put_off_) put_off_ = bytes + retention::most_idle(0);
     return returning_;
   }
-  /// Takes blocks whose pages are to go out of the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest chunks of
-  /// the first store. Returns how many. They count as gone at once; since whoever takes blocks that have gone holds the growth
-  /// guard, as the caller does, nobody uses one before its pages went.
+  /// Takes blocks whose pages are to go out of the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest chunks
+  /// of the first store. Returns how many. They count as gone at once; since whoever takes blocks that have gone holds the
+  /// growth guard, as the caller does, nobody uses one before its pages went.
   template <class Shelve>
   std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n, Shelve shelve) noexcept {
     std::size_t got = 0;
@@ -164,28 +164,36 @@ class page_returns {
     put_off_ = idle_bytes(chunks) + retention::most_idle(0);
     returning_ = false;
   }
-  /// The whole pages of a chunk's lowest idle units. Null: there is no such unit, or no whole page in it.
+  /// Addresses of a chunk's blocks and pages.
+  struct places {
+    std::uintptr_t start;  // of slot 0
+    std::size_t page;      // bytes
+    const typename Traits::geometry& g;
+
+    std::uintptr_t of(std::size_t slot) const noexcept { return start + g.distance(slot); }
+    std::uintptr_t end_of(std::size_t slot) const noexcept { return of(slot) + g.stride(); }
+    std::uintptr_t page_of(std::uintptr_t at) const noexcept { return at & ~(std::uintptr_t{page} - 1); }
+  };
+  /// The whole pages of a chunk's lowest idle units, whose blocks go. Null: there is no such unit, or no whole page in it.
   memory take_run(chunks_type& chunks, chunk& c, std::size_t most) noexcept {
-    const auto& g = chunks.geometry();
-    const std::size_t page = system_pages::page_bytes();
-    const std::uintptr_t start = address_of(c.first);
-    const auto floor = [page](std::uintptr_t at) { return at & ~(std::uintptr_t{page} - 1); };
-    const auto starts = [&](std::size_t slot) { return start + g.distance(slot); };
-    const auto ends = [&](std::size_t slot) { return starts(slot) + g.stride(); };
-    for (std::size_t at = 0;;) {
-      const auto run = c.bitmap.idle_run(at, most / g.stride());
+    const places at{address_of(c.first), system_pages::page_bytes(), chunks.geometry()};
+    for (std::size_t next = 0;;) {
+      const auto run = c.bitmap.idle_run(next, most / at.g.stride());
       if (run.blocks == 0) return {};
+      next = run.first + run.blocks;
+      // A block that lies in two pages goes with both, if it is free.
       std::size_t first = run.first;
-      std::size_t last = at = run.first + run.blocks;
-      // A page at an end may hold a part of a block that is free as well.
-      for (const auto edge = floor(starts(first)); first != 0 && starts(first) > edge && c.bitmap.is_free(first - 1);) --first;
-      for (const auto edge = floor(ends(last - 1) + page - 1); last != c.carved && ends(last - 1) < edge && c.bitmap.is_free(last);) ++last;
-      const std::uintptr_t from = round_up(starts(first), page);
-      const std::uintptr_t to = floor(ends(last - 1));
+      std::size_t last = next;
+      while (first != 0 && at.of(first) > at.page_of(at.of(run.first)) && c.bitmap.is_free(first - 1)) --first;
+      const std::uintptr_t edge = at.page_of(at.end_of(next - 1) + at.page - 1);
+      while (last != c.carved && at.end_of(last - 1) < edge && c.bitmap.is_free(last)) ++last;
+
+      const std::uintptr_t from = at.page_of(at.of(first) + at.page - 1);
+      const std::uintptr_t to = at.page_of(at.end_of(last - 1));
       if (from >= to) continue;
-      first = g.slot_around(from - start);
-      if (c.bitmap.leave({first, g.slot_around(to - 1 - start) + 1 - first}) == 0) continue;
-      return {c.first + (from - start), to - from};
+      first = at.g.slot_around(from - at.start);
+      if (c.bitmap.leave({first, at.g.slot_around(to - 1 - at.start) + 1 - first}) == 0) continue;
+      return {c.first + (from - at.start), to - from};
     }
   }
 
