@@ -226,7 +226,8 @@ FOR_THOSE(trim_gives_back_what_is_empty_and_nothing_else, is.may_return_chunks)
   const std::size_t given = pool.trim().value();
   model.verify();
   if (is.over_resource) CHECK(rig->upstream.bytes() + given == bytes_before);
-  CHECK((pool.capacity() < capacity) == (given != 0));
+  CHECK((given != 0 || pool.capacity() == capacity));
+  if (!is.returns_pages) CHECK((pool.capacity() < capacity || given == 0));
   for (int i = 0; i < 2500; ++i) REQUIRE(model.take());  // what was kept isn't lost, what was given isn't used
   model.verify();
   while (model.live() != 0) model.give(0);

@@ -41,6 +41,7 @@ struct facts : anatomy<Pool> {
       is::locking::traits.keeps_memory || is::reuse::traits.finds_chunks || is::checking::traits.finds_chunks;
   static constexpr bool sees_empty_chunks = is::reuse::traits.sees_empty_chunks;
   static constexpr bool returns_chunks = is::retention::traits.returns_chunks;
+  static constexpr bool returns_pages = is::retention::traits.returns_pages;
   static constexpr bool keeps_blocks = is::locking::traits.keeps_blocks;
   static constexpr bool may_return_chunks = is::locking::traits.may_return_chunks;
   /// Blocks that were never handed out come in no order.

@@ -81,6 +81,7 @@ tested_pool row_of(std::size_t row) {
   p.keeps_blocks = is::keeps_blocks;
   p.sees_empty_chunks = is::sees_empty_chunks;
   p.returns_chunks = is::returns_chunks;
+  p.returns_pages = is::returns_pages;
   p.may_return_chunks = is::may_return_chunks;
   p.in_place = is::in_place;
   p.one_thread = is::locking::traits.one_thread;

@@ -49,6 +49,7 @@ struct tested_pool {
   bool keeps_blocks;
   bool sees_empty_chunks;
   bool returns_chunks;
+  bool returns_pages;
   bool may_return_chunks;
   bool in_place;
   bool one_thread;
