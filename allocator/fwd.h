@@ -118,6 +118,8 @@ struct page_local_reuse;
 struct keep_chunks;
 template <std::size_t Low, std::size_t High>
 struct return_empty_chunks;
+template <std::size_t KeepPercent, std::size_t KeepBytes, page_advice Advice>
+struct return_empty_pages;
 
 // ---- exhaustion ----------------------------------------------------------------------------------------------------------
 template <class Store, class Growth>
