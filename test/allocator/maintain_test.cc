@@ -70,6 +70,24 @@ BOOST_AUTO_TEST_CASE(no_allocation_above_the_watermark_calls_the_store) {
   no_allocation_meets_the_store<grouped_locking<crew, std::mutex>>();
 }
 
+BOOST_AUTO_TEST_CASE(maintenance_alone_gets_memory_for_magazines) {
+  upstream memory;
+  pool_over<thread_cached<>, grow_ahead<100, fixed_growth<100>>> p{resource_store{&memory}};
+  CHECK(p.maintain() == maintained::done);
+  CHECK(memory.regions() == 2);  // a chunk, and magazines for its blocks
+  std::vector<void*> blocks(5000);
+  for (void*& block : blocks) {
+    block = p.try_allocate();
+    p.maintain();
+  }
+  for (void* const block : blocks) p.deallocate(block);  // needs more magazines than the last chunk did
+  const std::size_t calls = memory.calls();
+  for (void*& block : blocks) block = p.try_allocate();
+  CHECK(memory.calls() == calls);
+  CHECK(p.maintain() == maintained::done);
+  CHECK(memory.calls() != calls);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_freed_is_handed_out_before_what_is_ready) {
   upstream memory;
   pool_over<grow_ahead<1000>> p{resource_store{&memory}};
