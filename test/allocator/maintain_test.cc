@@ -261,11 +261,11 @@ BOOST_AUTO_TEST_CASE(products_of_many_sizes_have_it_for_the_classes_in_use) {
   size_class_pool<resource_store, grow_ahead<1000>> p{resource_store{&memory}};
   CHECK(p.maintain() == maintained::done);
   CHECK(memory.calls() == 0);
-  for (std::size_t bytes : {48, 200}) CHECK(p.try_allocate(bytes) != nullptr);
+  for (const std::size_t bytes : {std::size_t{48}, std::size_t{200}}) CHECK(p.try_allocate(bytes) != nullptr);
   CHECK(p.maintain() == maintained::done);
   const std::size_t calls = memory.calls();
   for (int i = 0; i != 1000; ++i)
-    for (std::size_t bytes : {48, 200}) CHECK(p.try_allocate(bytes) != nullptr);
+    for (const std::size_t bytes : {std::size_t{48}, std::size_t{200}}) CHECK(p.try_allocate(bytes) != nullptr);
   CHECK(memory.calls() == calls);
 
   struct messages;
