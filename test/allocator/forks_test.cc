@@ -522,4 +522,26 @@ BOOST_AUTO_TEST_CASE(a_maintenance_thread_and_its_places_can_end_in_a_child) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_place_at_whose_store_the_thread_was_can_end_in_a_child) {
+  const test::alarm_clock patience(300);
+  budget memory(1 << 30);
+  std::latch reached(1), open(1);
+  std::atomic<bool> is_first = true;
+  memory.on_allocate = [&] {
+    if (!is_first.exchange(false)) return;
+    reached.count_down();
+    open.wait();
+  };
+  blocks_of_64<mutex_locking<>, resource_store, watched_growth> p{resource_store{&memory}};
+  auto keeper = std::make_unique<maintenance_thread>();
+  std::optional<maintenance_thread::place> place(std::in_place, *keeper, p);
+  reached.wait();
+  BOOST_TEST(child_can([&] {
+    place.reset();
+    keeper.reset();
+    return p.maintain() == maintained::done && can_use(p);
+  }));
+  open.count_down();
+}
+
 }  // namespace

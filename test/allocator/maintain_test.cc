@@ -70,6 +70,24 @@ BOOST_AUTO_TEST_CASE(no_allocation_above_the_watermark_calls_the_store) {
   no_allocation_meets_the_store<grouped_locking<crew, std::mutex>>();
 }
 
+BOOST_AUTO_TEST_CASE(maintenance_alone_gets_memory_for_magazines) {
+  upstream memory;
+  pool_over<thread_cached<>, grow_ahead<100, fixed_growth<100>>> p{resource_store{&memory}};
+  CHECK(p.maintain() == maintained::done);
+  CHECK(memory.regions() == 2);  // a chunk, and magazines for its blocks
+  std::vector<void*> blocks(5000);
+  for (void*& block : blocks) {
+    block = p.try_allocate();
+    p.maintain();
+  }
+  for (void* const block : blocks) p.deallocate(block);  // needs more magazines than the last chunk did
+  const std::size_t calls = memory.calls();
+  for (void*& block : blocks) block = p.try_allocate();
+  CHECK(memory.calls() == calls);
+  CHECK(p.maintain() == maintained::done);
+  CHECK(memory.calls() != calls);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_freed_is_handed_out_before_what_is_ready) {
   upstream memory;
   pool_over<grow_ahead<1000>> p{resource_store{&memory}};
@@ -243,11 +261,11 @@ BOOST_AUTO_TEST_CASE(products_of_many_sizes_have_it_for_the_classes_in_use) {
   size_class_pool<resource_store, grow_ahead<1000>> p{resource_store{&memory}};
   CHECK(p.maintain() == maintained::done);
   CHECK(memory.calls() == 0);
-  for (std::size_t bytes : {48, 200}) CHECK(p.try_allocate(bytes) != nullptr);
+  for (const std::size_t bytes : {std::size_t{48}, std::size_t{200}}) CHECK(p.try_allocate(bytes) != nullptr);
   CHECK(p.maintain() == maintained::done);
   const std::size_t calls = memory.calls();
   for (int i = 0; i != 1000; ++i)
-    for (std::size_t bytes : {48, 200}) CHECK(p.try_allocate(bytes) != nullptr);
+    for (const std::size_t bytes : {std::size_t{48}, std::size_t{200}}) CHECK(p.try_allocate(bytes) != nullptr);
   CHECK(memory.calls() == calls);
 
   struct messages;

@@ -180,7 +180,11 @@ BOOST_AUTO_TEST_CASE(the_thread_may_end_before_the_places_and_after_them) {
   pool<static_size<64>, mutex_locking<>, grow_ahead<1000, fixed_growth<100>>> p;
   auto keeper = std::make_unique<maintenance_thread>(std::chrono::hours(1));
   std::optional<maintenance_thread::place> first(std::in_place, *keeper, p);
-  wait_for_capacity(p, 1000);  // it looks when a pool comes
+  wait_for_capacity(p, 1000);
+  while (first->last() != maintained::done) std::this_thread::yield();
+  pool<static_size<64>, mutex_locking<>, grow_ahead<1000>> late;
+  const maintenance_thread::place of_late(*keeper, late);
+  wait_for_capacity(late, 1000);  // it looks when a pool comes
   use_up(p);
   const std::size_t used = p.capacity();
   keeper->wake();
