@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/multipool.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
@@ -25,6 +26,8 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/platform/huge_pages.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/policies/store/exact_store.h"
 #include "tarn/test/support/check.h"
@@ -137,6 +140,23 @@ BOOST_AUTO_TEST_CASE(a_region_that_would_be_too_large_is_not_requested) {
   budget.set_limit(4096);
   CHECK(one.try_allocate() != nullptr);
   CHECK(budget.used() == 4096);
+}
+
+BOOST_AUTO_TEST_CASE(nor_one_that_would_be_made_of_huge_pages) {
+  using huge = detail::huge_pages_of_system;
+  if (!huge::exist) return;
+  memory_budget budget(unlimited);
+  using store = budgeted<exact<heap_store>>;
+  pool<static_size<4096>, store, fixed_growth<1300>> one{store{budget}};
+  one.reserve(4 * 1300);  // more than 16 MiB, in small pages
+  const std::size_t used = budget.used(), calls = out.calls;
+  const std::size_t next = detail::round_up(used / 4, huge::bytes);
+  budget.set_limit(used + next - 1);
+  CHECK(!one.try_reserve(5 * 1300));
+  CHECK(out.calls == calls);
+  budget.set_limit(used + next);
+  CHECK(one.try_reserve(5 * 1300));
+  CHECK(budget.used() == used + next);
 }
 
 BOOST_AUTO_TEST_CASE(a_bounded_store_is_had_as_a_whole_or_not_at_all) {
@@ -672,6 +692,34 @@ BOOST_AUTO_TEST_CASE(a_pool_of_many_sizes_is_given_a_budget) {
     CHECK(budget.used() < 40'000);
   }
   CHECK(budget.used() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_memory_resource_charges_what_its_upstream_gives) {
+  memory_budget budget(1'000'000);
+  test::upstream upstream;
+  const std::size_t before = named.used();
+  {
+    pool_resource<budgeted<resource_store>, mutex_locking<>> given({}, &upstream, budget);
+    pool_resource<budgeted<budgeted<resource_store, &named>, &named>> twice(&upstream);
+    std::pmr::vector<int> numbers(100'000, &given);
+    std::pmr::list<int> list(100, &given);
+    CHECK(budget.used() > 400'000);
+    CHECK(budget.used() == upstream.bytes());
+    BOOST_CHECK_THROW(numbers.reserve(1'000'000), std::bad_alloc);
+    CHECK(budget.used() == upstream.bytes());
+    std::pmr::list<int> other(100, &twice);
+    CHECK(named.used() - before == 2 * (upstream.bytes() - budget.used()));
+  }
+  CHECK(budget.used() == 0);
+  CHECK(named.used() == before);
+  {
+    pool_resource<budgeted<resource_store, &named>, mutex_locking<>> resource;
+    check_told_by(taken_and_given([&] { return resource.allocate(100); }, [&](void* one) { resource.deallocate(one, 100); }),
+                  [&] { resource.trim(); }, false);
+    check_told_by([&](std::size_t) { resource.deallocate(resource.allocate(100'000), 100'000); }, [&] { resource.trim(); },
+                  false);
+  }
+  CHECK(named.used() == before);
 }
 
 BOOST_AUTO_TEST_CASE(allocators_without_a_value_are_charged) {
