@@ -23,7 +23,6 @@ namespace detail {
 
 /// What a budgeted store derives from where its argument is no store: it is refused.
 struct budgeted_nothing {
-  using axis = tarn::axis::store;
   static constexpr store_traits traits{};
   template <class Traits>
   struct source {};
