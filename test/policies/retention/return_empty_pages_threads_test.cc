@@ -1,0 +1,143 @@
+// return_empty_pages where threads share the pool: the system takes pages while others allocate, free and fork.
+#include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "tarn/allocator/pool.h"
+#include "tarn/test/policies/retention/watched_store.h"
+
+namespace tarn::test {
+namespace {
+
+template <class Locking>
+using shared_pool =
+    pool<dynamic_size, watched_store<>, return_empty_pages<10, 16 * KiB>, fixed_growth<8192>, Locking>;
+using lockings = std::tuple<mutex_locking<>, mutex_locking<std::mutex>, thread_cached<>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(threads_find_their_blocks_as_they_left_them, locking, lockings) {
+  for (const std::size_t bytes : {16u, 48u, 64u, 1000u, 1024u}) {
+    watch seen;
+    shared_pool<locking> pool{dynamic_size(bytes), watched_store<>{seen}};
+    const std::size_t most = 256 * KiB / bytes;
+    std::array<bool, 4> good{};
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t != 4; ++t) {
+      threads.emplace_back([&, t] {
+        stamped_blocks blocks(pool, bytes, t);
+        bool well = true;
+        for (int round = 0; round != 6; ++round) {
+          blocks.add(most - blocks.size());
+          blocks.free_neighbours(10, 16 * KiB / bytes);
+          for (const std::size_t wanted = blocks.random()() % (most / 2); blocks.size() > wanted;) {
+            blocks.free(64);
+            blocks.add(blocks.random()() % 40);
+          }
+          well = well && blocks.are_intact();
+          if (t == 0 || round == 5) pool.trim();
+        }
+        good[t] = well;
+        blocks.free(blocks.size());
+      });
+    }
+    for (std::thread& one : threads) one.join();
+    BOOST_TEST(good == (std::array{true, true, true, true}), boost::test_tools::per_element());
+    std::printf("%zu bytes: %zu runs in %zu calls\n", bytes, seen.runs, seen.discards);
+    BOOST_TEST(seen.runs > 0u);
+    BOOST_TEST(seen.faults == 0u);
+    pool.trim();
+    BOOST_TEST(pool.capacity() == 0u);
+  }
+}
+
+/// Blocks of which few are left, so that trim() asks the store to discard.
+template <class Pool>
+void leave_one_in_a_thousand(stamped_blocks<Pool>& blocks, std::size_t n) {
+  blocks.add(n - blocks.size());
+  blocks.sort();
+  std::size_t i = 0;
+  blocks.free_if([&](void*) { return ++i % 1000 != 0; });
+}
+
+template <class Locking>
+using waiting_pool = pool<static_size<64>, watched_store<>, return_empty_pages<25, 64 * MiB>, fixed_growth<8192>, Locking>;
+
+// The pages count as gone, and the system has not taken them yet. Another thread frees blocks beside them, and takes all that
+// are left; none of those that are about to go.
+BOOST_AUTO_TEST_CASE_TEMPLATE(another_thread_takes_and_frees_while_the_system_takes_pages, locking, lockings) {
+  watch seen;
+  waiting_pool<locking> pool{watched_store<>{seen}};
+  stamped_blocks mine(pool, 64, 1);
+  stamped_blocks other(pool, 64, 2);
+  leave_one_in_a_thousand(mine, 8 * 8192);
+  BOOST_TEST(seen.discards == 0u);
+  bool was_good = false;
+  seen.meanwhile = [&] {
+    std::thread([&] {
+      other.add(500);  // of words that have a block in use
+      other.free(200);
+      mine.free(10);
+      other.add(20);
+      was_good = other.are_intact() && mine.are_intact();
+    }).join();
+  };
+  BOOST_TEST(pool.trim() > 0u);
+  BOOST_TEST(!seen.meanwhile);
+  BOOST_TEST(was_good);
+  BOOST_TEST(other.are_intact());
+  BOOST_TEST(mine.are_intact());
+  const std::size_t capacity = pool.capacity();
+  const std::size_t regions = seen.regions;
+  mine.add(capacity - mine.size() - other.size());
+  BOOST_TEST(pool.capacity() == capacity);
+  BOOST_TEST(seen.regions == regions);
+  std::set<void*> all(mine.all().begin(), mine.all().end());
+  all.insert(other.all().begin(), other.all().end());
+  BOOST_TEST(all.size() == capacity);
+  BOOST_TEST(mine.are_intact());
+  BOOST_TEST(other.are_intact());
+}
+
+// The child has the pool as it is then, and the pages that were about to go; its blocks are all there.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_child_forked_meanwhile_has_every_block, locking, lockings) {
+  watch seen;
+  waiting_pool<locking> pool{watched_store<>{seen}};
+  stamped_blocks blocks(pool, 64, 1);
+  leave_one_in_a_thousand(blocks, 8 * 8192);
+  const std::size_t capacity = pool.capacity();
+  int child_said = -1;
+  seen.meanwhile = [&] {
+    std::thread([&] {
+      child_said = in_child([&] {
+        alarm(60);
+        if (pool.capacity() != capacity || !blocks.are_intact()) return 1;
+        const std::size_t regions = seen.regions;
+        blocks.add(capacity - blocks.size());
+        if (seen.regions != regions || pool.capacity() != capacity) return 2;
+        if (std::set<void*>(blocks.all().begin(), blocks.all().end()).size() != capacity) return 3;
+        if (!blocks.are_intact()) return 4;
+        blocks.free(capacity);
+        pool.trim();
+        return pool.capacity() == 0 ? 0 : 5;
+      });
+    }).join();
+  };
+  BOOST_TEST(pool.trim() > 0u);
+  BOOST_TEST(child_said == 0);
+  blocks.add(capacity - blocks.size());
+  BOOST_TEST(pool.capacity() == capacity);
+  BOOST_TEST(blocks.are_intact());
+}
+
+}  // namespace
+}  // namespace tarn::test
