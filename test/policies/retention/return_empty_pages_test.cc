@@ -296,8 +296,8 @@ void check_held(double after_halves, double after_trim, double after_churn, call
   CHECK(held("after halves") <= after_halves);
   pool.trim();
   CHECK(held("after trim()") <= after_trim);
-  blocks.add(peak / 4 - blocks.size());
-  while (blocks.size() > peak / 40) {
+  blocks.add(peak / 2 - blocks.size());
+  while (blocks.size() > peak / 20) {
     blocks.free(64);
     blocks.add(60);
   }
@@ -307,7 +307,7 @@ void check_held(double after_halves, double after_trim, double after_churn, call
 
 BOOST_AUTO_TEST_CASE(little_more_is_held_than_is_in_use, *boost::unit_test::enable_if<!sanitized>()) {
   check_held<64>(1.35, 1.25, 2.0);
-  check_held<1024>(1.25, 1.25, 1.5);
+  check_held<1024>(1.25, 1.25, 2.0);
 }
 
 BOOST_AUTO_TEST_CASE(what_may_be_idle_stays) {
@@ -451,16 +451,25 @@ BOOST_AUTO_TEST_CASE(objects_are_visited_and_destroyed_beside_pages_that_have_go
 BOOST_AUTO_TEST_CASE(chunks_of_a_second_store_keep_their_pages) {
   watch seen;
   seen.most_regions = 4;
-  using retention = return_empty_pages<10, 64 * KiB>;
+  using retention = return_empty_pages<10, 256 * KiB>;
   watched_pool<64, retention, fixed_growth<5000>, fall_back_to<heap_store>> pool{watched_store<>{seen}};
   stamped_blocks blocks(pool, 64, 1);
   blocks.add(60'000);
   BOOST_TEST(seen.held.size() == 4u);
   blocks.sort();
+  const auto is_in_first = [&seen](const void* block) {
+    const auto after = seen.held.upper_bound(static_cast<const std::byte*>(block));
+    return after != seen.held.begin() && block < std::prev(after)->first + std::prev(after)->second;
+  };
   std::size_t n = 0;
-  blocks.free_if([&](void*) { return ++n % 1000 != 0; });
+  blocks.free_if([&](void* block) { return !is_in_first(block) && ++n % 1000 != 0; });
+  BOOST_TEST(seen.discards == 0u);
+  blocks.sort();
+  blocks.free_if([&](void* block) { return is_in_first(block) && ++n % 1000 != 0; });
   BOOST_TEST(seen.runs > 0u);
-  BOOST_TEST(pool.trim() > 0u);  // what may be idle in the first one wasn't given back for what is in the other
+  const std::size_t rest = pool.trim();
+  std::printf("%zu bytes were idle still\n", rest);
+  BOOST_TEST(rest > 64 * KiB);  // what is idle in the second store counts for nothing
   BOOST_TEST(pool.trim() == 0u);
   BOOST_TEST(seen.faults == 0u);  // runs in no region of the first
   blocks.check();
