@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <set>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -221,6 +223,42 @@ BOOST_AUTO_TEST_CASE(where_no_page_goes_nothing_is_lost_and_little_is_tried) {
   blocks.add(capacity - blocks.size());
   BOOST_TEST(are_distinct(blocks));
   BOOST_TEST(seen.regions == regions);
+}
+
+// ---- a fork --------------------------------------------------------------------------------------------------------------
+
+using shared = std::tuple<mutex_locking<>, mutex_locking<std::mutex>, thread_cached<>>;
+
+// Another thread forks while the system takes pages. The child has the pool as it is then, with the pages that were about to
+// go: none of its blocks is missing.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_child_forked_meanwhile_has_every_block, locking, shared) {
+  watch seen;
+  watched_pool<64, return_empty_pages<25, 64 * MiB>, fixed_growth<8192>, locking> pool{watched_store<>{seen}};
+  stamped_blocks blocks(pool, 64, 1);
+  leave_one_in_a_thousand(blocks, 8 * 8192);
+  const std::size_t capacity = pool.capacity();
+  int child_said = -1;
+  seen.meanwhile = [&] {
+    std::thread([&] {
+      child_said = in_child([&] {
+        alarm(60);
+        if (pool.capacity() != capacity || !blocks.are_intact()) return 1;
+        const std::size_t regions = seen.regions;
+        blocks.add(capacity - blocks.size());
+        if (seen.regions != regions || pool.capacity() != capacity) return 2;
+        if (std::set<void*>(blocks.all().begin(), blocks.all().end()).size() != capacity) return 3;
+        if (!blocks.are_intact()) return 4;
+        blocks.free(capacity);
+        pool.trim();
+        return pool.capacity() == 0 ? 0 : 5;
+      });
+    }).join();
+  };
+  BOOST_TEST(pool.trim() > 0u);
+  BOOST_TEST(child_said == 0);
+  blocks.add(capacity - blocks.size());
+  BOOST_TEST(pool.capacity() == capacity);
+  BOOST_TEST(blocks.are_intact());
 }
 
 // ---- how often, and how much ---------------------------------------------------------------------------------------------

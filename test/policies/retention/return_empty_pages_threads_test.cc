@@ -1,12 +1,8 @@
-// return_empty_pages where threads share the pool: the system takes pages while others allocate, free and fork.
+// return_empty_pages where threads share the pool: the system takes pages while others allocate and free.
 #include <boost/test/unit_test.hpp>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -60,15 +56,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(threads_find_their_blocks_as_they_left_them, locki
   }
 }
 
-/// Blocks of which few are left, so that trim() asks the store to discard.
-template <class Pool>
-void leave_one_in_a_thousand(stamped_blocks<Pool>& blocks, std::size_t n) {
-  blocks.add(n - blocks.size());
-  blocks.sort();
-  std::size_t i = 0;
-  blocks.free_if([&](void*) { return ++i % 1000 != 0; });
-}
-
 template <class Locking>
 using waiting_pool = pool<static_size<64>, watched_store<>, return_empty_pages<25, 64 * MiB>, fixed_growth<8192>, Locking>;
 
@@ -106,37 +93,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(another_thread_takes_and_frees_while_the_system_ta
   BOOST_TEST(all.size() == capacity);
   BOOST_TEST(mine.are_intact());
   BOOST_TEST(other.are_intact());
-}
-
-// The child has the pool as it is then, and the pages that were about to go; its blocks are all there.
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_child_forked_meanwhile_has_every_block, locking, lockings) {
-  watch seen;
-  waiting_pool<locking> pool{watched_store<>{seen}};
-  stamped_blocks blocks(pool, 64, 1);
-  leave_one_in_a_thousand(blocks, 8 * 8192);
-  const std::size_t capacity = pool.capacity();
-  int child_said = -1;
-  seen.meanwhile = [&] {
-    std::thread([&] {
-      child_said = in_child([&] {
-        alarm(60);
-        if (pool.capacity() != capacity || !blocks.are_intact()) return 1;
-        const std::size_t regions = seen.regions;
-        blocks.add(capacity - blocks.size());
-        if (seen.regions != regions || pool.capacity() != capacity) return 2;
-        if (std::set<void*>(blocks.all().begin(), blocks.all().end()).size() != capacity) return 3;
-        if (!blocks.are_intact()) return 4;
-        blocks.free(capacity);
-        pool.trim();
-        return pool.capacity() == 0 ? 0 : 5;
-      });
-    }).join();
-  };
-  BOOST_TEST(pool.trim() > 0u);
-  BOOST_TEST(child_said == 0);
-  blocks.add(capacity - blocks.size());
-  BOOST_TEST(pool.capacity() == capacity);
-  BOOST_TEST(blocks.are_intact());
 }
 
 }  // namespace

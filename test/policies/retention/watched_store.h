@@ -98,7 +98,8 @@ struct watched_store : Inner {
 template <class Pool>
 class stamped_blocks {
  public:
-  stamped_blocks(Pool& pool, std::size_t block_bytes, std::uint64_t seed) : pool_(pool), words_(block_bytes / 8), random_(seed) {}
+  stamped_blocks(Pool& pool, std::size_t block_bytes, std::uint64_t seed)
+      : pool_(pool), words_(block_bytes / 8), random_(seed) {}
 
   std::size_t size() const { return live_.size(); }
   std::size_t bytes() const { return live_.size() * words_ * 8; }
@@ -153,7 +154,8 @@ class stamped_blocks {
  private:
   // Of the address alone: no record of it can be lost. Zero for no word.
   std::uint64_t stamp(const std::uint64_t* block, std::size_t i) const {
-    return (reinterpret_cast<std::uintptr_t>(block) + i + 1) * 0x9E3779B97F4A7C15 ^ reinterpret_cast<std::uintptr_t>(this);
+    return (reinterpret_cast<std::uintptr_t>(block) + i + 1) * 0x9E3779B97F4A7C15 ^
+           reinterpret_cast<std::uintptr_t>(this);
   }
   bool is_intact(const std::uint64_t* block) const {
     for (std::size_t i = 0; i != words_; ++i)
@@ -172,6 +174,15 @@ class stamped_blocks {
   std::mt19937_64 random_;
   std::vector<std::uint64_t*> live_;
 };
+
+/// Blocks in a row of which few are left, so that most pages have none.
+template <class Pool>
+void leave_one_in_a_thousand(stamped_blocks<Pool>& blocks, std::size_t n) {
+  blocks.add(n - blocks.size());
+  blocks.sort();
+  std::size_t i = 0;
+  blocks.free_if([&](void*) { return ++i % 1000 != 0; });
+}
 
 }  // namespace tarn::test
 

@@ -163,8 +163,8 @@ BOOST_AUTO_TEST_CASE(it_agrees_with_a_vector) {
       }
     }
   }
-  std::printf("%zu runs with %zu blocks went, %zu of them again; %zu came back, %zu taken\n", sum.runs, sum.left, sum.left_twice,
-              sum.came_back, sum.taken);
+  std::printf("%zu runs went: %zu blocks, and %zu that had gone; %zu came back, %zu were taken\n", sum.runs, sum.left,
+              sum.left_twice, sum.came_back, sum.taken);
   BOOST_TEST(sum.runs > 500u);
   BOOST_TEST(sum.left > 100'000u);
   BOOST_TEST(sum.left_twice > 3000u);
