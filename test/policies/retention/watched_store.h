@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -175,6 +177,11 @@ class stamped_blocks {
   std::vector<std::uint64_t*> live_;
 };
 
+/// No two are the same.
+template <class Pool>
+bool are_distinct(const stamped_blocks<Pool>& blocks) {
+  return std::set<void*>(blocks.all().begin(), blocks.all().end()).size() == blocks.size();
+}
 /// Blocks in a row of which few are left, so that most pages have none.
 template <class Pool>
 void leave_one_in_a_thousand(stamped_blocks<Pool>& blocks, std::size_t n) {
