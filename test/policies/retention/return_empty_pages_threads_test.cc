@@ -2,6 +2,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <mutex>
@@ -93,6 +95,34 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(another_thread_takes_and_frees_while_the_system_ta
   BOOST_TEST(all.size() == capacity);
   BOOST_TEST(mine.are_intact());
   BOOST_TEST(other.are_intact());
+}
+
+// Blocks that are about to go are handed out again once the system is done with their pages. Where they aren't kept until then,
+// the other thread nearly always has them while the store waits for it.
+BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_that_are_about_to_go_are_not_handed_out_before_they_went, locking, lockings) {
+  watch seen;
+  waiting_pool<locking> pool{watched_store<>{seen}};
+  stamped_blocks mine(pool, 64, 1);
+  stamped_blocks other(pool, 64, 2);
+  leave_one_in_a_thousand(mine, 8 * 8192);
+  const std::size_t capacity = pool.capacity();
+  std::atomic<bool> has_all{false};
+  bool was_early = false;
+  std::thread taker;
+  seen.meanwhile = [&] {
+    taker = std::thread([&] {
+      other.add(25'000);  // about half of them are in other pages
+      has_all = true;
+    });
+    for (int i = 0; i != 50 && !has_all; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    was_early = has_all;
+  };
+  BOOST_TEST(pool.trim() > 0u);
+  taker.join();
+  BOOST_TEST(!was_early);
+  BOOST_TEST(other.are_intact());
+  BOOST_TEST(mine.are_intact());
+  BOOST_TEST(pool.capacity() == capacity);
 }
 
 }  // namespace
