@@ -54,9 +54,10 @@ class page_returns {
  public:
   /// Blocks were marked or taken. `shelf`: by fullness.
   void shelve(chunk& c, unsigned shelf) noexcept {
-    idle_ += c.bitmap.units().idle() - c.counted_idle;
+    const std::size_t idle = c.from_second ? 0 : c.bitmap.units().idle();  // a second store's pages stay
+    idle_ += idle - c.counted_idle;
     free_ += c.bitmap.free() - c.counted_free;
-    c.counted_idle = c.bitmap.units().idle();
+    c.counted_idle = idle;
     c.counted_free = c.bitmap.free();
     if (c.counted_idle != 0) idle_shelves_.put(c, shelf);
     else idle_shelves_.remove(c);
@@ -82,8 +83,8 @@ class page_returns {
     if (bytes + retention::most_idle(0) < put_off_) put_off_ = bytes + retention::most_idle(0);
     return returning_;
   }
-  /// Takes blocks whose pages are to go out of the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest chunks
-  /// of the first store. Returns how many. They count as gone at once; since whoever takes blocks that have gone holds the
+  /// Takes blocks whose pages are to go out of the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest
+  /// chunks. Returns how many. They count as gone at once; since whoever takes blocks that have gone holds the
   /// growth guard, as the caller does, nobody uses one before its pages went.
   template <class Shelve>
   std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n, Shelve shelve) noexcept {
@@ -93,7 +94,7 @@ class page_returns {
       Column* const column = idle_shelves_.emptiest_in_use();
       if (column == nullptr) break;
       chunk& c = static_cast<chunk&>(*column);
-      runs[got] = c.from_second ? memory() : take_run(chunks, c, most_bytes_at_once - bytes);
+      runs[got] = take_run(chunks, c, most_bytes_at_once - bytes);
       if (!runs[got]) {
         idle_shelves_.remove(c);  // until something of it changes
         continue;
@@ -159,7 +160,7 @@ class page_returns {
   std::size_t idle_bytes(const chunks_type& chunks) const noexcept {
     return (idle_ << shift(chunks.geometry())) * chunks.geometry().stride();
   }
-  /// Nothing went: no other is tried before twice as much is idle.
+  /// Nothing went: no other is tried before so much more is idle as may be idle in any case.
   void put_off(const chunks_type& chunks) noexcept {
     put_off_ = idle_bytes(chunks) + retention::most_idle(0);
     returning_ = false;

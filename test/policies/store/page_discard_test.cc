@@ -18,13 +18,6 @@ namespace {
 
 using discarding_stores = std::tuple<page_store<>, page_store<guard_pages>, page_store<prefilled, guard_pages>>;
 
-std::string text_of(const char* path) {
-  std::string text;
-  text.reserve(1 << 20);
-  read_file(path, [&](char c) { text += c; });
-  return text;
-}
-
 /// What smaps says of the mapping that starts there: "name: n kB", in bytes.
 std::size_t mapping_bytes(const void* start, const std::string& name) {
   const std::string text = text_of("/proc/self/smaps");
@@ -32,17 +25,6 @@ std::size_t mapping_bytes(const void* start, const std::string& name) {
   std::snprintf(first, sizeof first, "%zx-", reinterpret_cast<std::size_t>(start));
   const std::size_t at = text.find("\n" + name + ":", text.find(first));
   return at == std::string::npos ? detail::size_max : std::strtoull(text.c_str() + at + name.size() + 2, nullptr, 10) * 1024;
-}
-
-/// Memory that nobody has; 0: not told. MemFree of /proc/meminfo lacks what each processor keeps for itself, which may be an
-/// eighth of all memory (Linux 6.7): 128 MiB that were given back didn't show.
-std::size_t free_bytes() {
-  const std::string text = text_of("/proc/zoneinfo");  // root's
-  std::size_t pages = 0;
-  for (const std::string name : {" nr_free_pages ", " count: "})
-    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += name.size())
-      pages += std::strtoull(text.c_str() + at + name.size(), nullptr, 10);
-  return pages * page_bytes();
 }
 
 /// The second half of each fourth of a region, whole pages.
