@@ -107,8 +107,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     const std::size_t got = path::take_batch(s, out);
     if (got != 0) return got;
     void* block = path::take_slow(s);
-    if (block == nullptr) block = take_cold(s, missing, one);
-    if (block == nullptr) return 0;
+    if (block == nullptr && (block = take_cold(s, missing, one)) == nullptr) return 0;
     if (s.locking.starves()) detail::feed(s);
     detail::tell_of_leaving(s);
     out[0] = block;
@@ -130,11 +129,12 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
         do {
           detail::top_up(s);
           block = path::take_slow(s, seen);
-        } while (block == nullptr && grow_by(s, missing, one));
+        } while (block == nullptr && (detail::come_back(s) || detail::adopt_ahead(s) || grow_by(s, missing, one)));
       } while (block == nullptr && retry(s, one));
     }
     path::tell(s, seen);
     path::tell_of_store(s);
+    s.supply.tell();
     return block;
   }
   static bool grow_by(state& s, std::size_t blocks, attempt& one) noexcept {

@@ -3,8 +3,9 @@
 #define TARN_ALLOCATOR_DETAIL_OBJECT_BLOCKS_H_
 
 #include <cstddef>
+#include <type_traits>
 
-#include "tarn/policies/platform/config.h"
+#include "tarn/allocator/detail/compose/rejected.h"
 
 namespace tarn::detail {
 
@@ -14,9 +15,15 @@ class object_blocks : public Pool {
  public:
   using Pool::Pool;
 
-  // In one line each, which is what a compiler shows.
-  void reserve_blocks(std::size_t) = TARN_DELETED("tarn: [O7] a reserved block is no object; use a pool<size_of<T>>");
-  void try_reserve_blocks(std::size_t) = TARN_DELETED("tarn: [O7] a reserved block is no object; use a pool<size_of<T>>");
+  template <class Never = void>
+  rejected reserve_blocks(std::size_t) {
+    static_assert(!std::is_void_v<Never>, "tarn: [O7] a reserved block is no object; use a pool<size_of<T>>");
+    return {};
+  }
+  template <class Never = void>
+  rejected try_reserve_blocks(std::size_t blocks) {
+    return reserve_blocks<Never>(blocks);
+  }
 };
 
 }  // namespace tarn::detail

@@ -2,6 +2,8 @@
 #ifndef TARN_POLICIES_GROWTH_MAINTAINED_H_
 #define TARN_POLICIES_GROWTH_MAINTAINED_H_
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn {
 
 /// What came of a pool's maintain().

@@ -63,7 +63,14 @@ constexpr bool can_live_together() {
     };
     using store_a = typename decltype(store_of(std::type_identity<A>{}))::type;
     using store_b = typename decltype(store_of(std::type_identity<B>{}))::type;
-    using store = std::conditional_t<std::same_as<store_a, heap_store>, store_b, store_a>;
+    using named_store = std::conditional_t<std::same_as<store_a, heap_store>, store_b, store_a>;
+    constexpr auto returns_pages = []<class P>(std::type_identity<P>) {
+      if constexpr (policy_on<P, axis::retention>) return P::traits.returns_pages;
+      else return false;
+    };
+    constexpr bool needs_pages = returns_pages(std::type_identity<A>{}) || returns_pages(std::type_identity<B>{});
+    constexpr bool names_store = policy_on<A, axis::store> || policy_on<B, axis::store>;
+    using store = std::conditional_t<needs_pages && !names_store, page_store<>, named_store>;
     using growth = std::conditional_t<
         growth_policy<A>, A,
         std::conditional_t<growth_policy<B>, B, std::conditional_t<store::traits.bounded, no_growth<>, geometric_growth<>>>>;

@@ -4,6 +4,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
+#include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 
 // expect: tarn: [R1] a block of zero bytes can't be told from the next one
@@ -342,6 +343,15 @@ tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::return_empty_pages<>
     tarn::buffer_store{std::span<std::byte>{}}};
 #endif
 }  // namespace r15_pages_of_a_buffer
+
+// expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
+namespace r15_pages_of_many_sizes {
+#ifdef TARN_TWIN
+tarn::size_class_pool<tarn::page_store<>, tarn::return_empty_chunks<>> right;
+#else
+tarn::size_class_pool<tarn::page_store<>, tarn::return_empty_pages<>> wrong;
+#endif
+}  // namespace r15_pages_of_many_sizes
 
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
 namespace r8_pages_of_idle_objects {

@@ -37,7 +37,7 @@ struct origin {
 class injecting_store {
  public:
   using axis = tarn::axis::store;
-  static constexpr tarn::store_traits traits{};
+  static constexpr tarn::store_traits traits{.can_discard = true};
 
   constexpr explicit injecting_store(test::origin* from) noexcept : from_(from) {}
 
@@ -52,6 +52,8 @@ class injecting_store {
       return {start, start == nullptr ? 0 : bytes};
     }
     void release(detail::memory region, std::size_t alignment) noexcept { resource().release(region, alignment); }
+    /// Free pages are as good as gone.
+    std::size_t discard(const detail::memory*, std::size_t n, page_advice) noexcept { return n; }
 
    private:
     auto resource() const noexcept { return resource_store::source<Traits>(resource_store{&from_->upstream}); }

@@ -97,13 +97,18 @@ inline constexpr refusal refusals[] = {
     {"recycled", "return_empty_chunks<>", "r8_returning_idle_objects"},
     {"recycled", "return_empty_chunks<0, 0>", "r8_returning_idle_objects"},
     {"recycled", "return_empty_pages<25, 0>", "r8_returning_idle_objects"},
+    // Blocks of a class lie in granules that the product's one store shares out.
+    {"nodes", "return_empty_pages<25, 0>", "r15_pages_of_many_sizes"},
+    {"sizes", "return_empty_pages<25, 0>", "r15_pages_of_many_sizes"},
+    {"resource", "return_empty_pages<25, 0>", "r15_pages_of_many_sizes"},
+    {"mallocs", "return_empty_pages<25, 0>", "r15_pages_of_many_sizes"},
     {"recycled", "deferred_checking", "r14_deferred_checking_of_idle_objects"},
     // A block's address leads to its size.
     {"mallocs", "sampled_guard_pages<1>", "c15_sampled_heap"},
 };
 
 /// Headers of allocator/ that are none: pools themselves, names of compositions, declarations.
-inline constexpr const char* no_products = "pool block_reservation presets fwd";
+inline constexpr const char* no_products = "pool block_reservation maintenance_thread presets fwd";
 
 }  // namespace tarn::test
 

@@ -24,13 +24,16 @@ typename State::chunk* unlink_surplus(State& s, std::size_t keep) noexcept {
   return leaving;
 }
 
-/// Takes empty chunks out as long as more is idle than the retention policy keeps.
+/// Takes empty chunks out, at most `most` bytes and one more, as long as more is idle, or more chunks are empty, than the
+/// retention policy keeps. The pages of a chunk may have gone before its last block was free.
 template <class State>
-typename State::chunk* unlink_idle(State& s) noexcept {
+typename State::chunk* unlink_idle(State& s, std::size_t most) noexcept {
   typename State::chunk* leaving = nullptr;
-  while (s.list.empty_chunks() != 0 && s.list.has_surplus_pages(s.chunks)) {
+  std::size_t bytes = 0;
+  while (bytes < most && s.list.empty_chunks() != 0 && (s.list.has_surplus_pages(s.chunks) || s.chunks.has_surplus())) {
     s.chunks.unlink(s.list.take_empty(), leaving);
     s.chunks.chunk_reused();
+    bytes += leaving->region.bytes;
   }
   return leaving;
 }

@@ -121,6 +121,7 @@ class many_chunks : public suspicions<Traits> {
   bool is_below_watermark() const noexcept {
     return untouched_.has_fewer_than(growth_.watermark(capacity_), [&](const chunk& c) { return map_.believes(c); });
   }
+  std::size_t watermark() const noexcept { return growth_.watermark(capacity_); }
   /// Makes the record of a fresh region. Not yet part of the pool; no block is touched.
   chunk* make(memory region, std::size_t blocks) noexcept {
     auto* const start = static_cast<std::byte*>(region.start);

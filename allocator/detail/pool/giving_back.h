@@ -136,13 +136,19 @@ void return_all(State& s) noexcept {
   s.locking.end();
 }
 
-/// Gives back the empty chunks that the retention policy doesn't keep, or what it doesn't keep of idle pages. Returns
+template <class State>
+bool has_surplus_pages(State& s) noexcept {
+  [[maybe_unused]] const auto guard = s.locking.core_guard();
+  return s.list.has_surplus_pages(s.chunks);
+}
+/// Gives back the empty chunks that the retention policy doesn't keep, or some of what it doesn't keep of idle pages. Returns
 /// how many bytes.
 template <class State>
 std::size_t return_surplus(State& s) noexcept {
   if constexpr (State::traits::returns_pages) {
-    const std::size_t bytes = return_chunks(s, [](State& its) { return unlink_idle(its); });
-    return bytes + return_pages(s, pages_go::some);
+    constexpr std::size_t most = 4 * 1024 * 1024;  // so that the caller doesn't wait for long
+    const std::size_t bytes = return_chunks(s, [](State& its) { return unlink_idle(its, most); });
+    return bytes != 0 || !has_surplus_pages(s) ? bytes : return_pages(s, pages_go::some);
   } else {
     return return_chunks(s, [](State& its) { return unlink_surplus(its, its.chunks.keep()); });
   }

@@ -94,16 +94,25 @@ struct maintenance {
     if (!s.ahead.was_refused() && (slice = s.ahead.take_slice())) return next::step;
     if (s.ahead.is_being_filled()) return next::others;
     const std::size_t blocks = c->blocks;
-    if (s.ahead.was_refused() || !adopt_ahead(s)) seen.refused = true, return_ahead(s);
-    else s.locking.expect(blocks);
+    if (!s.ahead.was_refused() && adopt_ahead(s)) {
+      s.locking.expect(blocks);
+    } else {
+      seen.refused = true;
+      return_ahead(s);
+    }
     return next::step;
+  }
+  /// Blocks whose pages have gone need no store either: else pages that go would be replaced by chunks, again and again.
+  static bool lacks_blocks(State& s) noexcept {
+    if constexpr (traits::returns_pages) return s.chunks.capacity() - s.list.outside() < s.chunks.watermark();
+    else return s.chunks.is_below_watermark();
   }
   /// Gets a chunk if fewer blocks are ready than are wanted, and first what allocations would need besides.
   static next get_ahead(State& s, so_far& seen) noexcept {
     if (!top_up(s)) return seen.refused = true, next::step;
     {
       [[maybe_unused]] const auto guard = s.locking.core_guard();
-      if (!s.chunks.is_below_watermark()) return next::nothing;
+      if (!lacks_blocks(s)) return next::nothing;
     }
     if (s.ahead.is_being_filled()) return next::others;  // one that an allocation took
     attempt_at<State> one;
@@ -115,11 +124,7 @@ struct maintenance {
   /// Gives back one of the chunks, or some of the pages, that the retention policy doesn't keep.
   static next thin([[maybe_unused]] State& s, [[maybe_unused]] so_far& seen) noexcept {
     if constexpr (traits::returns_pages) {
-      const auto has_surplus = [&s] {
-        [[maybe_unused]] const auto guard = s.locking.core_guard();
-        return s.list.has_surplus_pages(s.chunks);
-      };
-      if (has_surplus() && return_surplus(s) != 0) return next::step;
+      if (return_surplus(s) != 0) return next::step;
     } else if constexpr (traits::retention::traits.tells_surplus) {
       const auto one = [&](State& its) {
         seen.surplus = seen.surplus || its.chunks.has_surplus();

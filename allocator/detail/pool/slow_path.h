@@ -157,6 +157,7 @@ struct slow_path {
     const maintained result = maintenance<state>::run(s, until);
     tell_of_leaving(s);
     path::tell_of_store(s);
+    s.supply.tell();
     return result;
   }
 

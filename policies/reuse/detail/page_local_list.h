@@ -60,13 +60,19 @@ class page_local_list {
 
   std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
     const std::size_t got = front_.take(out, n);
-    return got + take(chunks, out + got, n - got);
+    const std::size_t all = got + take(chunks, out + got, n - got);
+    if (pages_.is_thinned() && !pages_.goes_on(outside_, all)) front_.open();
+    return all;
   }
   status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
-    if (pages_.is_thinned()) return mark(chunks, in, n);
     status answer = status::done;
     while (n != 0) {  // from the end, so that the first of the batch is handed out first
-      if (front_.room() == 1 && make_room(chunks) == status::surplus) answer = status::surplus;
+      if (!pages_.is_thinned() && front_.room() == 1 && make_room(chunks) == status::surplus) answer = status::surplus;
+      if (pages_.is_thinned()) {
+        if (mark(chunks, in, n) == status::surplus) answer = status::surplus;
+        if (!pages_.goes_on(outside_, n)) front_.open();
+        break;
+      }
       const std::size_t taken = smaller(n, front_.room() - 1);
       n -= taken;
       std::memcpy(front_.fill(taken), in + n, taken * sizeof(void*));
@@ -116,6 +122,8 @@ class page_local_list {
   {
     return pages_.is_surplus(chunks, outside_);
   }
+  /// Blocks in use or in the front.
+  std::size_t outside() const noexcept { return outside_; }
   /// See page_returns.h.
   std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n) noexcept
     requires(Traits::returns_pages)
@@ -218,12 +226,12 @@ class page_local_list {
   void* pop_thinned(chunks_type& chunks) noexcept {
     void* block = nullptr;
     take(chunks, &block, 1);
-    if (!pages_.goes_on(outside_)) front_.open();
+    if (!pages_.goes_on(outside_, 1)) front_.open();
     return block;
   }
   status make_room_thinned(chunks_type& chunks) noexcept {
     const status answer = flush(chunks, 0);
-    if (!pages_.goes_on(outside_)) front_.open();
+    if (!pages_.goes_on(outside_, 1)) front_.open();
     return answer;
   }
   status close_front(chunks_type& chunks, status answer) noexcept {

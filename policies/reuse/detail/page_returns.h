@@ -40,7 +40,7 @@ struct no_page_returns {
   template <class Chunk>
   TARN_STEP static void remove(Chunk&) noexcept {}
   TARN_STEP static constexpr bool is_thinned() noexcept { return false; }
-  TARN_STEP static constexpr bool goes_on(std::size_t) noexcept { return false; }
+  TARN_STEP static constexpr bool goes_on(std::size_t, std::size_t) noexcept { return false; }
 };
 
 /// \tparam Column  of a chunk: page_counts, and `bitmap`
@@ -95,11 +95,12 @@ class page_returns {
       if (column == nullptr) break;
       chunk& c = static_cast<chunk&>(*column);
       runs[got] = take_run(chunks, c, most_bytes_at_once - bytes);
-      if (!runs[got]) {
+      const bool none = !runs[got];
+      shelve(c);
+      if (none) {
         idle_shelves_.remove(c);  // until something of it changes
         continue;
       }
-      shelve(c);
       of[got] = &c;
       bytes += runs[got++].bytes;
     }
@@ -133,7 +134,7 @@ class page_returns {
   // ---- a thin pool -------------------------------------------------------------------------------------------------------
 
   bool is_thinned() const noexcept { return thinning_; }
-  /// Whether the pool has become thin: fewer than a quarter of the blocks in memory are in use.
+  /// Whether the pool has become thin: fewer than two thirds of the blocks in memory are in use.
   bool becomes_thin(const chunks_type& chunks, std::size_t in_use) noexcept {
     const bool thin = free_ > in_use / 2 && free_ * chunks.geometry().stride() > retention::most_idle(0);
     if (!thin || in_use < tried_at_ / 2) tried_at_ = 0;
@@ -141,10 +142,10 @@ class page_returns {
     effort_ = 0;
     return thinning_;
   }
-  /// A block came or went without a front. Returns whether the pool is still thinned.
-  bool goes_on(std::size_t in_use) noexcept {
+  /// Blocks came or went without a front. Returns whether the pool is still thinned.
+  bool goes_on(std::size_t in_use, std::size_t blocks) noexcept {
     if (free_ <= in_use / 4) thinning_ = false;
-    if (++effort_ / 16 > in_use) {
+    if ((effort_ += blocks) / 16 > in_use) {
       thinning_ = false;
       tried_at_ = larger(in_use, 1);
     }
@@ -160,9 +161,10 @@ class page_returns {
   std::size_t idle_bytes(const chunks_type& chunks) const noexcept {
     return (idle_ << shift(chunks.geometry())) * chunks.geometry().stride();
   }
-  /// Nothing went: no other is tried before so much more is idle as may be idle in any case.
+  /// Nothing went: no other is tried before a quarter more is idle, and as much more as may be idle in any case.
   void put_off(const chunks_type& chunks) noexcept {
-    put_off_ = idle_bytes(chunks) + retention::most_idle(0);
+    const std::size_t idle = idle_bytes(chunks);
+    put_off_ = idle + larger(idle / 4, retention::most_idle(0));
     returning_ = false;
   }
   /// Addresses of a chunk's blocks and pages.
@@ -175,7 +177,9 @@ class page_returns {
     std::uintptr_t end_of(std::size_t slot) const noexcept { return of(slot) + g.stride(); }
     std::uintptr_t page_of(std::uintptr_t at) const noexcept { return at & ~(std::uintptr_t{page} - 1); }
   };
-  /// The whole pages of a chunk's lowest idle units, whose blocks go. Null: there is no such unit, or no whole page in it.
+  /// The whole pages of a chunk's lowest idle units, whose blocks go. Null: there is no such unit, or no whole page in it. Where
+  /// nothing more of a unit can go, since a page at its end is in use, its other blocks count as gone, too: so it is looked at
+  /// once, and not as idle.
   memory take_run(chunks_type& chunks, chunk& c, std::size_t most) noexcept {
     const places at{address_of(c.first), system_pages::page_bytes(), chunks.geometry()};
     for (std::size_t next = 0;;) {
@@ -191,9 +195,15 @@ class page_returns {
 
       const std::uintptr_t from = at.page_of(at.of(first) + at.page - 1);
       const std::uintptr_t to = at.page_of(at.end_of(last - 1));
-      if (from >= to) continue;
+      if (from >= to) {
+        c.bitmap.leave(run);
+        continue;
+      }
       first = at.g.slot_around(from - at.start);
-      if (c.bitmap.leave({first, at.g.slot_around(to - 1 - at.start) + 1 - first}) == 0) continue;
+      if (c.bitmap.leave({first, at.g.slot_around(to - 1 - at.start) + 1 - first}) == 0) {
+        c.bitmap.leave(run);
+        continue;
+      }
       return {c.first + (from - at.start), to - from};
     }
   }
