@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/allocator/detail/compose/rejected.h"
-
 namespace tarn::detail {
 
 /// As Pool, but without what would make for_each(), clear() and the destructor take a block for an object that there isn't.
@@ -16,12 +14,12 @@ class object_blocks : public Pool {
   using Pool::Pool;
 
   template <class Never = void>
-  rejected reserve_blocks(std::size_t) {
+  bool reserve_blocks(std::size_t) {
     static_assert(!std::is_void_v<Never>, "tarn: [O7] a reserved block is no object; use a pool<size_of<T>>");
-    return {};
+    return false;
   }
   template <class Never = void>
-  rejected try_reserve_blocks(std::size_t blocks) {
+  bool try_reserve_blocks(std::size_t blocks) {
     return reserve_blocks<Never>(blocks);
   }
 };

@@ -115,7 +115,7 @@ class page_local_list {
   /// For one of many places in front of the list, such as threads' magazines.
   std::size_t front_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 64); }
 
-  // ---- idle pages, if they go back -------------------------------------------------------------------------------------
+  // ---- idle pages, if they go back: page_returns.h ---------------------------------------------------------------------
 
   bool has_surplus_pages(const chunks_type& chunks) noexcept
     requires(Traits::returns_pages)
@@ -124,7 +124,6 @@ class page_local_list {
   }
   /// Blocks in use or in the front.
   std::size_t outside() const noexcept { return outside_; }
-  /// See page_returns.h.
   std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n) noexcept
     requires(Traits::returns_pages)
   {
@@ -225,8 +224,7 @@ class page_local_list {
 
   void* pop_thinned(chunks_type& chunks) noexcept {
     void* block = nullptr;
-    take(chunks, &block, 1);
-    if (!pages_.goes_on(outside_, 1)) front_.open();
+    pop_batch(chunks, &block, 1);
     return block;
   }
   status make_room_thinned(chunks_type& chunks) noexcept {

@@ -177,9 +177,9 @@ class page_returns {
     std::uintptr_t end_of(std::size_t slot) const noexcept { return of(slot) + g.stride(); }
     std::uintptr_t page_of(std::uintptr_t at) const noexcept { return at & ~(std::uintptr_t{page} - 1); }
   };
-  /// The whole pages of a chunk's lowest idle units, whose blocks go. Null: there is no such unit, or no whole page in it. Where
-  /// nothing more of a unit can go, since a page at its end is in use, its other blocks count as gone, too: so it is looked at
-  /// once, and not as idle.
+  /// The whole pages of a chunk's lowest idle units, whose blocks go. Null: there is no such unit, or no whole page in it.
+  /// Where nothing more of a unit can go, since a page at its end is in use, its other blocks count as gone, too: so it is
+  /// looked at once, and not as idle.
   memory take_run(chunks_type& chunks, chunk& c, std::size_t most) noexcept {
     const places at{address_of(c.first), system_pages::page_bytes(), chunks.geometry()};
     for (std::size_t next = 0;;) {
