@@ -52,8 +52,8 @@ class injecting_store {
       return {start, start == nullptr ? 0 : bytes};
     }
     void release(detail::memory region, std::size_t alignment) noexcept { resource().release(region, alignment); }
-    /// Free pages are as good as gone.
-    std::size_t discard(const detail::memory*, std::size_t n, page_advice) noexcept { return n; }
+    /// Refuses: what goes is counted by whole regions.
+    std::size_t discard(const detail::memory*, std::size_t, page_advice) noexcept { return 0; }
 
    private:
     auto resource() const noexcept { return resource_store::source<Traits>(resource_store{&from_->upstream}); }
