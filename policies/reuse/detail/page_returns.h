@@ -28,8 +28,8 @@ namespace tarn::detail {
 /// What a chunk keeps of it.
 template <class Column>
 struct page_counts : shelved<Column, 1>, shelved<Column, 2> {
-  std::size_t counted_idle = 0;  // units, as the list has counted them
-  std::size_t counted_free = 0;  // blocks
+  std::size_t counted_idle = 0;  // blocks, as the list has counted them
+  std::size_t counted_free = 0;
 };
 struct no_page_counts {};
 
@@ -54,14 +54,15 @@ class page_returns {
  public:
   /// Blocks were marked or taken. `shelf`: by fullness.
   void shelve(chunk& c, unsigned shelf) noexcept {
-    const std::size_t idle = c.from_second ? 0 : c.bitmap.units().idle();  // a second store's pages stay
+    const auto& units = c.bitmap.units();
+    const std::size_t idle = c.from_second ? 0 : units.idle() << units.shift();  // a second store's pages stay
     idle_ += idle - c.counted_idle;
     free_ += c.bitmap.free() - c.counted_free;
     c.counted_idle = idle;
     c.counted_free = c.bitmap.free();
     if (c.counted_idle != 0) idle_shelves_.put(c, shelf);
     else idle_shelves_.remove(c);
-    if (c.bitmap.units().gone() != 0) gone_shelves_.put(c, shelf);
+    if (units.gone() != 0) gone_shelves_.put(c, shelf);
     else gone_shelves_.remove(c);
   }
   /// The chunk goes back to the store.
@@ -80,7 +81,7 @@ class page_returns {
     const std::size_t most = retention::most_idle(in_use * chunks.geometry().stride());
     if (bytes > most && bytes > put_off_) returning_ = true;
     if (bytes <= most / 2) returning_ = false;
-    if (bytes + retention::most_idle(0) < put_off_) put_off_ = bytes + retention::most_idle(0);
+    put_off_ = smaller(put_off_, worth_a_try(bytes));
     return returning_;
   }
   /// Takes blocks whose pages are to go out of the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest
@@ -152,19 +153,15 @@ class page_returns {
     return thinning_;
   }
 
-  template <class Geometry>
-  static unsigned shift(const Geometry& g) noexcept {
-    return idle_units::shift_for(g.stride(), system_pages::page_bytes());
-  }
-
  private:
   std::size_t idle_bytes(const chunks_type& chunks) const noexcept {
-    return (idle_ << shift(chunks.geometry())) * chunks.geometry().stride();
+    return idle_ * chunks.geometry().stride();
   }
-  /// Nothing went: no other is tried before a quarter more is idle, and as much more as may be idle in any case.
+  /// A quarter more than `idle` bytes, and as much more as may be idle in any case.
+  static std::size_t worth_a_try(std::size_t idle) noexcept { return idle + larger(idle / 4, retention::most_idle(0)); }
+  /// Nothing went: no other is tried before so much is idle.
   void put_off(const chunks_type& chunks) noexcept {
-    const std::size_t idle = idle_bytes(chunks);
-    put_off_ = idle + larger(idle / 4, retention::most_idle(0));
+    put_off_ = worth_a_try(idle_bytes(chunks));
     returning_ = false;
   }
   /// Addresses of a chunk's blocks and pages.
@@ -210,7 +207,7 @@ class page_returns {
 
   fullness_shelves<Column, 1> idle_shelves_;
   fullness_shelves<Column, 2> gone_shelves_;
-  std::size_t idle_ = 0;     // units in all chunks
+  std::size_t idle_ = 0;     // blocks in idle units of all chunks
   std::size_t free_ = 0;     // blocks in all bitmaps, in memory
   std::size_t put_off_ = 0;  // bytes: no less is given back
   std::size_t effort_ = 0;   // blocks that came or went since it became thin
