@@ -175,7 +175,8 @@ class object_pool {
 #endif
 
   /// Calls f(object) for every object, by ascending address. f may destroy that object, and no other, and construct more, which
-  /// aren't visited; it must not start another for_each() of this pool. Precondition: no other thread uses the pool. O(blocks).
+  /// aren't visited; it must not start another for_each() of this pool. Precondition: no other thread uses the pool, nor does a
+  /// maintenance_thread; the same for clear() and release(). O(blocks).
   template <class F>
   void for_each(F f) {
     detail::inspector::each_live(blocks_, [&](void* block) { f(*std::launder(static_cast<T*>(block))); });

@@ -165,7 +165,7 @@ class pool_members : public reserving<pool_members<Traits>> {
   }
 
   /// Gives every chunk back to the store, in O(chunks), including blocks in use.
-  /// Precondition: no other thread uses the pool.
+  /// Precondition: no other thread uses the pool, nor does a maintenance_thread.
   void release() noexcept
     requires(Traits::may_return_chunks)
   {
