@@ -15,6 +15,7 @@
 
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
@@ -32,13 +33,6 @@ template <has_own_pool Class>
 using pool_of_class = typename Class::memory_pool_operators::static_pool_type;
 
 }  // namespace tarn::detail
-
-// The attribute stands in the declaration alone, where the definition finds it. Not [[...]]: clang takes none there.
-#if defined(__GNUC__)
-#define TARN_SHARED_ __attribute__((visibility("default")))
-#else
-#define TARN_SHARED_
-#endif
 
 /// Names the body by template arguments: an explicit instantiation takes no alias.
 #define TARN_SHARED_BODY_(...)                                                           \

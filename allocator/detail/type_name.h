@@ -4,20 +4,14 @@
 
 #include <cstddef>
 
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
 /// As the compiler spells it in the name of this function: without run-time type information there is no other source.
 template <class T>
 struct name_of_type {
-  static constexpr const char* whole() noexcept {
-#if defined(__GNUC__)
-    return __PRETTY_FUNCTION__;
-#else
-    return "";
-#endif
-  }
+  static constexpr const char* whole() noexcept { return TARN_FUNCTION_NAME; }
   /// Where the type's name starts in it: after "T = ".
   static constexpr std::size_t first() noexcept {
     const char* const all = whole();

@@ -3,11 +3,11 @@
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 
-
 #include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
 
@@ -39,7 +39,7 @@ class call_frame {
 
  private:
   TARN_STEP static atomic_word<call_frame*>& innermost() noexcept {
-    static constinit thread_local atomic_word<call_frame*> frame = nullptr;
+    static constinit TARN_THREAD_LOCAL atomic_word<call_frame*> frame = nullptr;
     return frame;
   }
 

@@ -10,16 +10,12 @@
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/one_in_process.h"
-
-#if __has_include(<pthread.h>) && __has_include(<unistd.h>)
-#include <pthread.h>
-#define TARN_HAS_FORK 1
-#endif
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
 
 TARN_ONE_IN_LIBRARY inline fork_position& position_of_thread() noexcept {
-  static constinit thread_local fork_position position;
+  static constinit TARN_THREAD_LOCAL fork_position position;
   return position;
 }
 TARN_FOUND_IN_PROCESS inline constinit fork_list library_list{position_of_thread};
@@ -37,10 +33,8 @@ TARN_ONE_IN_LIBRARY inline void at_end_of_library() noexcept { process_forks().r
 /// Registering may allocate, so nothing is held.
 TARN_COLD TARN_ONE_IN_LIBRARY inline void install_fork_handlers() noexcept {
   if (library_forks.is_installed.exchange(true, memory_order_relaxed)) return;
-#if defined(TARN_HAS_FORK)
-  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)  // there is no memory: the next tries again
+  if (!platform::system::at_fork(before_fork, after_fork_in_parent, after_fork_in_child))  // no memory: the next tries again
     return library_forks.is_installed.store(false, memory_order_relaxed);
-#endif
   process_forks().add(library_forks);
   std::atexit(at_end_of_library);
 }
@@ -69,7 +63,5 @@ inline void fork_member::leave() noexcept {
 }
 
 }  // namespace tarn::detail
-
-#undef TARN_HAS_FORK
 
 #endif  // TARN_POLICIES_DETAIL_FORK_HANDLERS_H_

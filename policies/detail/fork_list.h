@@ -127,7 +127,7 @@ class fork_list {
 
   /// Whether the calling thread forks and holds everything: then all is its own.
   bool holds_all() const noexcept {
-    const std::uint64_t forker = forker_.load(memory_order_relaxed);
+    const thread_number forker = forker_.load(memory_order_relaxed);
     return forker != 0 && forker == this_thread_number();
   }
   void wait_for_fork() noexcept {
@@ -199,7 +199,7 @@ class fork_list {
   fork_member* first_ = nullptr;
   fork_library* libraries_ = nullptr;
   atomic_word<unsigned> taking_ = 0;        // 1: the fork takes the leaf mutexes, or holds them
-  atomic_word<std::uint64_t> forker_ = 0;  // the thread that holds all
+  atomic_word<thread_number> forker_ = 0;  // the thread that holds all
 };
 
 }  // namespace tarn::detail

@@ -35,7 +35,7 @@ struct reclaim_round {
 struct asking {
   reclaim_member* pool = nullptr;
   asking* next = nullptr;
-  const std::uint64_t thread = this_thread_number();
+  const thread_number thread = this_thread_number();
 };
 
 /// One for the process.

@@ -83,8 +83,8 @@ class reclaim_member {
 
   /// Asks the pool, and retries for a moment if it is busy: perhaps another thread is asking it.
   trimmed ask() noexcept {
-    const std::uint64_t me = this_thread_number();
-    const std::uint64_t owner = owner_.load(memory_order_relaxed);
+    const thread_number me = this_thread_number();
+    const thread_number owner = owner_.load(memory_order_relaxed);
     if (visitor_.load(memory_order_relaxed) == me || (owner != 0 && owner != me)) return {};
     constexpr int patience = 100;
     for (int tries = 0;; ++tries) {
@@ -98,8 +98,8 @@ class reclaim_member {
   const bool is_static_;
   atomic_word<bool> entered_ = false;
   atomic_word<reclaim_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
-  atomic_word<std::uint64_t> owner_ = 0;    // if confined: the thread that was here last
-  atomic_word<std::uint64_t> visitor_ = 0;  // the thread that is at the store
+  atomic_word<thread_number> owner_ = 0;    // if confined: the thread that was here last
+  atomic_word<thread_number> visitor_ = 0;  // the thread that is at the store
   // The rest belongs to the list.
   handler trim_ = nullptr;
   void* pool_ = nullptr;

@@ -1,5 +1,4 @@
-// What the gate of forks asks of the code between a pool and its store: to enter it, to say when a store is called, and a mutex
-// that is held meanwhile. And what a mutex asks that isn't.
+// A mutex that is held while a store is called, as the gate of forks asks; and what forks ask of one that isn't.
 #ifndef TARN_POLICIES_DETAIL_STORE_MUTEX_H_
 #define TARN_POLICIES_DETAIL_STORE_MUTEX_H_
 
@@ -8,8 +7,7 @@
 #include <new>
 #include <type_traits>
 
-#include "tarn/policies/detail/fork_handlers.h"
-#include "tarn/policies/detail/fork_list.h"
+#include "tarn/policies/detail/forks.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/this_thread_number.h"
 #include "tarn/policies/locking/mutex.h"
@@ -22,64 +20,6 @@ namespace tarn::detail {
 template <class M>
 concept try_lockable = requires(M& m) {
   { m.try_lock() } -> std::convertible_to<bool>;
-};
-
-struct only_try {};
-
-/// A stay inside the gate. One within another, in a store that is a pool itself, ends the outer one's time at the store.
-class [[nodiscard]] inside_gate {
- public:
-  /// Waits while a fork is in progress.
-  inside_gate() noexcept {
-    if (is_outermost()) process_forks().gate.enter(me()), how_ = how::outermost;
-    else begin_inner();
-  }
-  /// Doesn't wait, if this is the outermost stay.
-  explicit inside_gate(only_try) noexcept {
-    if (!is_outermost()) begin_inner();
-    else if (process_forks().gate.try_enter(me())) how_ = how::outermost;
-  }
-  ~inside_gate() {
-    if (how_ == how::outermost) process_forks().gate.leave(me());
-    else if (how_ != how::outside) --me().depth;
-    if (how_ == how::from_store) process_forks().gate.go_to_store(me());
-  }
-  inside_gate(const inside_gate&) = delete;
-  inside_gate& operator=(const inside_gate&) = delete;
-
-  explicit operator bool() const noexcept { return how_ != how::outside; }
-
- private:
-  enum class how : unsigned char { outside, outermost, inner, from_store };
-
-  static fork_position& me() noexcept { return process_forks().position(); }
-  /// The thread that forks passes in and out, in a handler of the program.
-  static bool is_outermost() noexcept { return me().depth == 0 && !process_forks().holds_all(); }
-  void begin_inner() noexcept {
-    how_ = how::inner;
-    if (me().at_store && !process_forks().holds_all()) process_forks().gate.come_back(me()), how_ = how::from_store;
-    ++me().depth;
-  }
-
-  how how_ = how::outside;
-};
-
-/// Held while a store is called, or while a thread waits for who may be at one.
-class [[nodiscard]] store_call {
- public:
-  store_call() noexcept : counts_(me().depth != 0 && !me().at_store && !process_forks().holds_all()) {
-    if (counts_) process_forks().gate.go_to_store(me());
-  }
-  ~store_call() {
-    if (counts_) process_forks().gate.come_back(me());
-  }
-  store_call(const store_call&) = delete;
-  store_call& operator=(const store_call&) = delete;
-
- private:
-  static fork_position& me() noexcept { return process_forks().position(); }
-
-  bool counts_;
 };
 
 /// The same, where threads may be inside the gate: a locking policy keeps them apart, or other pools ask this one to trim.
@@ -130,7 +70,7 @@ class store_mutex {
     guard(store_mutex& m, only_try what, bool others = false)
       requires try_lockable<Mutex>
         : inside_(what) {
-      const std::uint64_t me = this_thread_number();
+      const thread_number me = this_thread_number();
       holds_ = others || (inside_ && m.mutex_.try_lock());
       if (holds_ && !others) holder_before_ = m.note(me), mutex_ = &m;
     }
@@ -144,7 +84,7 @@ class store_mutex {
    private:
     inside_gate inside_;
     store_mutex* mutex_ = nullptr;      // to unlock
-    std::uint64_t holder_before_ = 0;  // this thread, if the mutex is recursive
+    thread_number holder_before_ = 0;  // this thread, if the mutex is recursive
     bool holds_ = true;
   };
 
@@ -169,26 +109,26 @@ class store_mutex {
       return holder_.load(memory_order_relaxed) != 0;
     }
   }
-  std::uint64_t lock() {
-    const std::uint64_t me = this_thread_number();  // not under the mutex: the first in the process may allocate, here even
+  thread_number lock() {
+    const thread_number me = this_thread_number();  // not under the mutex: the first in the process may allocate, here even
     if constexpr (try_lockable<Mutex>)
       if (mutex_.try_lock()) return note(me);
     const store_call wait;  // its holder may be at a store
     mutex_.lock();
     return note(me);
   }
-  void unlock(std::uint64_t holder_before) {
+  void unlock(thread_number holder_before) {
     holder_.store(holder_before, memory_order_relaxed);
     mutex_.unlock();
   }
-  std::uint64_t note(std::uint64_t me) noexcept {
-    const std::uint64_t before = holder_.load(memory_order_relaxed);
+  thread_number note(thread_number me) noexcept {
+    const thread_number before = holder_.load(memory_order_relaxed);
     holder_.store(me, memory_order_relaxed);
     return before;
   }
 
   Mutex mutex_;
-  atomic_word<std::uint64_t> holder_ = 0;  // its thread's number
+  atomic_word<thread_number> holder_ = 0;  // its thread's number
 };
 
 /// In the place of a leaf mutex, for the thread that forks: it holds that already.

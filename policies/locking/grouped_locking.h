@@ -24,14 +24,14 @@ namespace tarn {
 namespace detail {
 
 template <class Group>
-TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uint64_t> group_owner = 0;
+TARN_ONE_IN_PROCESS inline constinit atomic_word<thread_number> group_owner = 0;
 
 /// The two mutexes of a group, how often the calling thread holds both through a group_guard, and whether any thread does.
 template <class Group, class Mutex>
 struct group_mutexes {
   static inline store_mutex<Mutex> growth;
   static inline Mutex hot;
-  static inline constinit thread_local unsigned held = 0;
+  static inline constinit TARN_THREAD_LOCAL unsigned held = 0;
   static inline bool is_guarded = false;  // changed inside the gate, and not at a store
   static inline constinit fork_member member;
 
@@ -110,7 +110,7 @@ struct grouped_locking {
       .ends_at_exit = !std::is_void_v<Mutex> && !std::is_trivially_destructible_v<Mutex>,
   };
   /// The number of the thread that owns the group, for checking policies; 0: none so far.
-  static detail::atomic_word<std::uint64_t>& owner() noexcept { return detail::group_owner<Group>; }
+  static detail::atomic_word<detail::thread_number>& owner() noexcept { return detail::group_owner<Group>; }
   template <class T>
   using cell = T;
   template <class Traits>

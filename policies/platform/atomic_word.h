@@ -4,6 +4,7 @@
 #define TARN_POLICIES_PLATFORM_ATOMIC_WORD_H_
 
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/system.h"
 
 #if !defined(__GNUC__)
 #include <atomic>
@@ -26,7 +27,8 @@ inline constexpr memory_order memory_order_release = memory_order::release;
 inline constexpr memory_order memory_order_acq_rel = memory_order::acq_rel;
 inline constexpr memory_order memory_order_seq_cst = memory_order::seq_cst;
 
-/// The part of std::atomic that tarn uses, with the same members. The order is always explicit.
+/// The part of std::atomic that tarn uses, with the same members. The order is always explicit. Where there are no threads, and
+/// the processor can't change a word of that size at once, it is changed as an ordinary one: interrupts must be masked then.
 template <class T>
 class atomic_word {
  public:
@@ -36,20 +38,27 @@ class atomic_word {
   atomic_word& operator=(const atomic_word&) = delete;
 
   TARN_STEP T load(memory_order order) const noexcept {
+    if constexpr (is_ordinary && sizeof(T) > sizeof(void*)) return value_;
     T value;
     __atomic_load(&value_, &value, static_cast<int>(order));
     return value;
   }
-  TARN_STEP void store(T value, memory_order order) noexcept { __atomic_store(&value_, &value, static_cast<int>(order)); }
+  TARN_STEP void store(T value, memory_order order) noexcept {
+    if constexpr (is_ordinary && sizeof(T) > sizeof(void*)) value_ = value;
+    else __atomic_store(&value_, &value, static_cast<int>(order));
+  }
   TARN_STEP T exchange(T value, memory_order order) noexcept {
+    if constexpr (is_ordinary) return before_change(value);
     T before;
     __atomic_exchange(&value_, &value, &before, static_cast<int>(order));
     return before;
   }
   TARN_STEP bool compare_exchange_strong(T& expected, T value, memory_order order, memory_order failed) noexcept {
+    if constexpr (is_ordinary) return change_if(expected, value);
     return __atomic_compare_exchange(&value_, &expected, &value, false, static_cast<int>(order), static_cast<int>(failed));
   }
   TARN_STEP bool compare_exchange_weak(T& expected, T value, memory_order order, memory_order failed) noexcept {
+    if constexpr (is_ordinary) return change_if(expected, value);
     return __atomic_compare_exchange(&value_, &expected, &value, true, static_cast<int>(order), static_cast<int>(failed));
   }
   /// With one order, for success; a failure synchronises as far as a load can.
@@ -60,15 +69,19 @@ class atomic_word {
     return compare_exchange_weak(expected, value, order, of_failure(order));
   }
   TARN_STEP T fetch_add(T more, memory_order order) noexcept {
+    if constexpr (is_ordinary) return before_change(static_cast<T>(value_ + more));
     return __atomic_fetch_add(&value_, more, static_cast<int>(order));
   }
   TARN_STEP T fetch_sub(T less, memory_order order) noexcept {
+    if constexpr (is_ordinary) return before_change(static_cast<T>(value_ - less));
     return __atomic_fetch_sub(&value_, less, static_cast<int>(order));
   }
   TARN_STEP T fetch_or(T bits, memory_order order) noexcept {
+    if constexpr (is_ordinary) return before_change(static_cast<T>(value_ | bits));
     return __atomic_fetch_or(&value_, bits, static_cast<int>(order));
   }
   TARN_STEP T fetch_and(T bits, memory_order order) noexcept {
+    if constexpr (is_ordinary) return before_change(static_cast<T>(value_ & bits));
     return __atomic_fetch_and(&value_, bits, static_cast<int>(order));
   }
 
@@ -76,6 +89,18 @@ class atomic_word {
   T* address() noexcept { return &value_; }
 
  private:
+  static constexpr bool is_ordinary = !platform::system::has_threads && !(sizeof(T) > sizeof(void*) ? platform::has_wide_atomics
+                                                                                                    : platform::has_atomics);
+  TARN_STEP T before_change(T value) noexcept {
+    const T before = value_;
+    value_ = value;
+    return before;
+  }
+  TARN_STEP bool change_if(T& expected, T value) noexcept {
+    const bool is_as_expected = value_ == expected;
+    (is_as_expected ? value_ : expected) = is_as_expected ? value : value_;
+    return is_as_expected;
+  }
   TARN_STEP static constexpr memory_order of_failure(memory_order order) noexcept {
     return order == memory_order_release ? memory_order_relaxed : order == memory_order_acq_rel ? memory_order_acquire : order;
   }

@@ -3,36 +3,13 @@
 #ifndef TARN_POLICIES_PLATFORM_CANCELLATION_H_
 #define TARN_POLICIES_PLATFORM_CANCELLATION_H_
 
-#include "tarn/policies/platform/config.h"
-
-#if defined(__has_include)
-#if __has_include(<pthread.h>) && __has_include(<unistd.h>)
-#include <pthread.h>
-#define TARN_HAS_CANCELLATION 1
-#endif
-#endif
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
 
 /// While it lives, its thread isn't cancelled, but after that, at its next cancellation point. Around the code of users that
 /// runs inside a pool, and what waits.
-class uncancelled {
- public:
-#if defined(TARN_HAS_CANCELLATION) && defined(PTHREAD_CANCEL_DISABLE)
-  uncancelled() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~uncancelled() {
-    int mine;
-    ::pthread_setcancelstate(before_, &mine);
-  }
-#else
-  uncancelled() noexcept {}
-#endif
-  uncancelled(const uncancelled&) = delete;
-  uncancelled& operator=(const uncancelled&) = delete;
-
- private:
-  [[maybe_unused]] int before_ = 0;
-};
+using uncancelled = platform::system::uncancelled;
 
 }  // namespace tarn::detail
 

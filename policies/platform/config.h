@@ -61,6 +61,35 @@
 #define TARN_AT_UNLOAD [[maybe_unused]]
 #endif
 
+/// The name of the function that it stands in, with its template arguments.
+#if defined(__GNUC__)
+#define TARN_FUNCTION_NAME __PRETTY_FUNCTION__
+#elif defined(_MSC_VER)
+#define TARN_FUNCTION_NAME __FUNCSIG__
+#else
+#define TARN_FUNCTION_NAME ""
+#endif
+
+/// In the declaration of a template that libraries share; the definition finds it there. Not [[...]]: clang takes none there.
+#if defined(__GNUC__) && !defined(_WIN32)
+#define TARN_SHARED_ __attribute__((visibility("default")))
+#else
+#define TARN_SHARED_
+#endif
+
+namespace tarn::platform {
+
+// What the processor can do at once. Where it can't, the compiler calls functions that lock, of a library that bare metal lacks.
+#if defined(__GCC_ATOMIC_POINTER_LOCK_FREE) && defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
+inline constexpr bool has_atomics = __GCC_ATOMIC_POINTER_LOCK_FREE == 2;     // compare-and-swap of a pointer: not on ARMv6-M
+inline constexpr bool has_wide_atomics = __GCC_ATOMIC_LLONG_LOCK_FREE == 2;  // of 64 bits
+#else
+inline constexpr bool has_atomics = true;
+inline constexpr bool has_wide_atomics = sizeof(void*) == 8;
+#endif
+
+}  // namespace tarn::platform
+
 namespace tarn::detail {
 
 /// Asks for the cache line of a block that is about to be written. Never faults, whatever the address.

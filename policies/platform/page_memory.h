@@ -9,12 +9,9 @@
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/page_advice.h"
+#include "tarn/policies/platform/same_errno.h"
+#include "tarn/policies/platform/system.h"
 #include "tarn/policies/platform/system_pages.h"
-#include "tarn/policies/platform/waiting.h"
-
-#if defined(__linux__)
-#include <sys/syscall.h>
-#endif
 
 namespace tarn::detail {
 
@@ -24,32 +21,10 @@ struct page_run {
   std::size_t bytes;
 };
 
-/// The system calls of page_memory. Each returns as the system does: -1, and errno says why.
-struct page_calls {
-#if defined(__linux__)
-  static constexpr bool exist = true;
-  static constexpr int discard = MADV_DONTNEED;
-  static constexpr int free_lazily = 8;      // MADV_FREE
-  static constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
-
-  static int advise(void* start, std::size_t bytes, int advice) noexcept { return ::madvise(start, bytes, advice); }
-
-  /// Several runs at once: the processors that run other threads of the process are interrupted once, not once a run. The
-  /// process is named by a constant (Linux 6.15), not by a descriptor of its own: that would have to be opened, a fork's child
-  /// would hold its parent's, and a program that closes all it doesn't know would close it.
-  static long advise_all([[maybe_unused]] const page_run* runs, [[maybe_unused]] std::size_t n,
-                         [[maybe_unused]] int advice) noexcept {
-#if defined(SYS_process_madvise)
-    constexpr int pidfd_self_thread = -10000;
-    return ::syscall(SYS_process_madvise, pidfd_self_thread, runs, n, advice, 0);
-#else
-    errno = ENOSYS;
-    return -1;
-#endif
-  }
-#else
-  static constexpr bool exist = false;
-#endif
+/// The system calls of page_memory: advise(), and advise_all() for several runs. Each returns as the system does: negative, and
+/// errno says why.
+struct page_calls : platform::system {
+  static constexpr bool exist = has_page_advice;
 };
 
 /// \tparam System  page_calls; a test names one that refuses
@@ -64,8 +39,8 @@ class page_memory_over {
   /// Brings every page of a region into memory, and changes no content. The region starts on a page and may be written; other
   /// threads may use it meanwhile. Returns false if the system refused: then errno says why, and a part may be in memory.
   static bool fill(std::byte* start, std::size_t bytes) noexcept {
-    [[maybe_unused]] const int before = errno;
     if constexpr (System::exist) {
+      const int before = errno;
       int result;
       do result = System::advise(start, bytes, System::populate_write);
       while (result != 0 && errno == EINTR);
@@ -85,7 +60,7 @@ class page_memory_over {
                              [[maybe_unused]] page_advice how) noexcept {
     std::size_t gone = 0;
     if constexpr (System::exist) {
-      const same_errno same;
+      const platform::same_errno same;
       const int advice = how == page_advice::discard ? System::discard : System::free_lazily;
       while (gone != n) {
         const std::size_t more = n - gone == 1 || one_by_one_.load(memory_order_relaxed)

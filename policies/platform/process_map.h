@@ -3,15 +3,11 @@
 #ifndef TARN_POLICIES_PLATFORM_PROCESS_MAP_H_
 #define TARN_POLICIES_PLATFORM_PROCESS_MAP_H_
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "tarn/policies/platform/cancellation.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
 
@@ -101,17 +97,12 @@ class process_map_reader {
 /// them. The kernel walks all page tables for this: 5 ms if 1 GiB lies in small pages.
 template <class Visit>
 bool each_process_mapping(Visit visit) noexcept {
-  const uncancelled whole;
-  const int file = ::open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
   process_map_reader<Visit> reader(visit);
-  char text[4096];
-  ssize_t got;
-  while ((got = ::read(file, text, sizeof text)) > 0 || (got < 0 && errno == EINTR))
-    for (ssize_t i = 0; i < got; ++i) reader.take(text[i]);
-  ::close(file);
-  if (got == 0) reader.end();
-  return got == 0;
+  const bool is_whole = platform::system::read_memory_map([&reader](const char* text, std::size_t n) noexcept {
+    for (std::size_t i = 0; i != n; ++i) reader.take(text[i]);
+  });
+  if (is_whole) reader.end();
+  return is_whole;
 }
 
 }  // namespace tarn::detail

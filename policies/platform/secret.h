@@ -3,18 +3,12 @@
 #define TARN_POLICIES_PLATFORM_SECRET_H_
 
 #include <cstdint>
-#include <cstring>
 
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
-
-#if defined(__linux__)
-/// getauxval() and AT_RANDOM. <sys/auxv.h>, which has them, brings <elf.h>: 370 lines for every file with a pool.
-unsigned long auxiliary_value(unsigned long) noexcept __asm__("getauxval");
-inline constexpr unsigned long random_bytes = 25;
-#endif
 
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> secret_of_process = 0;
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> factor_of_process = 0;  // set before the other one
@@ -31,10 +25,7 @@ constexpr std::uint64_t scatter(std::uint64_t n) noexcept {
 /// that threads that ask first at the same time agree. Not the bytes themselves: the C library uses them, too.
 TARN_COLD inline std::uintptr_t make_secret() noexcept {
   std::uint64_t words[2] = {reinterpret_cast<std::uintptr_t>(&secret_of_process), 0};
-#if defined(__linux__)
-  if (const auto* const random = reinterpret_cast<const char*>(auxiliary_value(random_bytes)))
-    std::memcpy(words, random, sizeof words);
-#endif
+  platform::system::random_words(words);
   const auto made = static_cast<std::uintptr_t>(scatter(words[0] ^ scatter(words[1]))) | 1;
   factor_of_process.store(static_cast<std::uintptr_t>(scatter(words[1] ^ scatter(words[0] + 1))) | 1, memory_order_relaxed);
   secret_of_process.store(made, memory_order_release);

@@ -3,27 +3,20 @@
 #define TARN_POLICIES_PLATFORM_SINGLE_THREADED_H_
 
 #include "tarn/policies/platform/config.h"
-
-#if defined(__has_include)
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#define TARN_KNOWS_SINGLE_THREAD 1
-#endif
-#endif
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
 
-/// glibc 2.32 and later know; elsewhere this is never true. Nor is it under ThreadSanitizer, which must see every lock.
+/// glibc 2.32 and later know; elsewhere this is never true, but without threads always. Nor is it under ThreadSanitizer, which
+/// must see every lock.
 TARN_STEP bool is_single_threaded() noexcept {
-#if defined(TARN_KNOWS_SINGLE_THREAD) && !defined(TARN_TSAN)
-  return __libc_single_threaded != 0;
-#else
+#if defined(TARN_TSAN)
   return false;
+#else
+  return platform::system::is_single_threaded();
 #endif
 }
 
 }  // namespace tarn::detail
-
-#undef TARN_KNOWS_SINGLE_THREAD
 
 #endif  // TARN_POLICIES_PLATFORM_SINGLE_THREADED_H_

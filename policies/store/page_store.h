@@ -7,8 +7,6 @@
 #ifndef TARN_POLICIES_STORE_PAGE_STORE_H_
 #define TARN_POLICIES_STORE_PAGE_STORE_H_
 
-#include <sys/mman.h>
-
 #include <cerrno>
 #include <concepts>
 #include <cstddef>
@@ -21,6 +19,7 @@
 #include "tarn/policies/platform/leak_roots.h"
 #include "tarn/policies/platform/page_advice.h"
 #include "tarn/policies/platform/page_memory.h"
+#include "tarn/policies/platform/system.h"
 #include "tarn/policies/store/detail/page_records.h"
 #include "tarn/policies/store/detail/page_refusals.h"
 #include "tarn/policies/store/traits.h"
@@ -87,21 +86,11 @@ struct page_store {
       if (bytes > detail::size_limit || start_alignment > detail::size_limit) return {};
       const std::size_t size = rounded_up(bytes, alignment);
       const std::size_t whole = pages_before * page + size + pages_behind * page;
-      // The system aligns to small pages only: map as much more as alignment may need, and give both ends back.
-      const std::size_t slack = start_alignment - page;
-      void* const mapped = ::mmap(nullptr, whole + slack, guarded ? PROT_NONE : PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (mapped == MAP_FAILED) return {};
-      const std::uintptr_t start = detail::address_of(mapped) + pages_before * page;
-      const std::size_t skip = detail::round_up(start, start_alignment) - start;
-      std::byte* const begin = static_cast<std::byte*>(mapped) + skip;
-      // If the system refuses to take one of them back, addresses are lost, but no memory.
-      if (skip != 0) ::munmap(mapped, skip);
-      if (slack != skip) ::munmap(begin + whole, slack - skip);
-
+      auto* const begin = static_cast<std::byte*>(system::map_pages(whole, start_alignment, pages_before * page, !guarded));
+      if (begin == nullptr) return {};
       const detail::memory region{begin + pages_before * page, size};
       if (open(region, page)) return detail::add_leak_root(region.start, region.bytes), region;
-      ::munmap(begin, whole);
+      system::unmap_pages(begin, whole);
       return {};
     }
 
@@ -110,10 +99,7 @@ struct page_store {
       std::byte* const begin = static_cast<std::byte*>(region.start) - pages_before * page;
       if constexpr (huge) records_.remove(begin);
       detail::drop_leak_root(region.start, region.bytes);
-      // The system refuses if a process has too many mappings already and this would split one. Then the pages can only be
-      // emptied: their addresses are lost.
-      if (::munmap(begin, pages_before * page + region.bytes + pages_behind * page) != 0)
-        ::madvise(region.start, region.bytes, empty_pages);
+      system::unmap_pages(begin, pages_before * page + region.bytes + pages_behind * page);
     }
 
     std::size_t rounded_up(std::size_t bytes, std::size_t) const noexcept {
@@ -146,11 +132,7 @@ struct page_store {
    private:
     static constexpr std::size_t pages_before = std::size_t{huge} + std::size_t{guarded};
     static constexpr std::size_t pages_behind = std::size_t{guarded};
-#if defined(MADV_DONTNEED_LOCKED)  // Linux 5.18; the other spares pages that are locked
-    static constexpr int empty_pages = locked ? MADV_DONTNEED_LOCKED : MADV_DONTNEED;
-#else
-    static constexpr int empty_pages = MADV_DONTNEED;
-#endif
+    using system = platform::system;
     using huge_page = detail::huge_pages_of_system;
     static std::size_t small_page_size() noexcept { return detail::page_memory::page_bytes(); }
 
@@ -158,12 +140,12 @@ struct page_store {
     bool open(detail::memory region, [[maybe_unused]] std::size_t page) noexcept {
       [[maybe_unused]] std::byte* const record = static_cast<std::byte*>(region.start) - pages_before * page;
       if constexpr (guarded) {
-        if (!allow(region.start, region.bytes) || (huge && !allow(record, page))) return false;
+        if (!system::open_pages(region.start, region.bytes) || (huge && !system::open_pages(record, page))) return false;
       }
       [[maybe_unused]] bool refused = false;
       if constexpr (huge) refused = !huge_page::ask(static_cast<std::byte*>(region.start), region.bytes);
       if constexpr (locked) {
-        if (::mlock(region.start, region.bytes) != 0) return refused_.add_lock(errno), false;
+        if (const int error = system::lock_pages(region.start, region.bytes)) return refused_.add_lock(error), false;
       }
       if constexpr (filled) {  // after the request for huge pages: the first write decides which pages come
         if (!detail::page_memory::fill(static_cast<std::byte*>(region.start), region.bytes))
@@ -171,9 +153,6 @@ struct page_store {
       }
       if constexpr (huge) records_.add(record, region, refused);
       return true;
-    }
-    static bool allow(void* start, std::size_t bytes) noexcept {
-      return ::mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
     }
 
     struct no_records {};

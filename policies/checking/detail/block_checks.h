@@ -106,9 +106,9 @@ class block_checks {
   bool admits_caller(pending_report& one) noexcept
     requires(Spec::traits.knows_owner && Traits::locking::traits.one_thread)
   {
-    atomic_word<std::uint64_t>& owner = owner_of_pool();
-    const std::uint64_t me = this_thread_number();
-    std::uint64_t known = owner.load(memory_order_relaxed);
+    atomic_word<thread_number>& owner = owner_of_pool();
+    const thread_number me = this_thread_number();
+    thread_number known = owner.load(memory_order_relaxed);
     if (known == me) [[likely]] return true;
     if (known == 0 && owner.compare_exchange_strong(known, me, memory_order_relaxed)) return true;
     misuse& what = one.note(misuse_kind::wrong_thread, nullptr);
@@ -214,7 +214,7 @@ class block_checks {
   static void find_other(misuse& what) noexcept {
     const std::byte* const at = static_cast<const std::byte*>(what.address) - guard_words::bytes;
     std::uint64_t copy[2];
-    if (!read_anywhere(at, copy, sizeof copy)) return;
+    if (!platform::system::read_anywhere(at, copy, sizeof copy)) return;
     const auto* const other = reinterpret_cast<const void*>(guard_words::kept_in(what.address, copy));
     const char* const name = other == nullptr ? nullptr : named_pools().find(other);
     if (name == nullptr) return;
@@ -223,7 +223,7 @@ class block_checks {
     what.other_name = name;
   }
 
-  TARN_STEP atomic_word<std::uint64_t>& owner_of_pool() noexcept {
+  TARN_STEP atomic_word<thread_number>& owner_of_pool() noexcept {
     if constexpr (Traits::locking::traits.has_owner) return Traits::locking::owner();
     else return owner_;
   }
@@ -231,7 +231,7 @@ class block_checks {
   const char* name_;
   const void* pool_ = nullptr;
   std::uint64_t sequence_ = 0;
-  atomic_word<std::uint64_t> owner_ = 0;
+  atomic_word<thread_number> owner_ = 0;
   asked_in_use asked_;
   bool ended_ = false;
 };

@@ -9,12 +9,7 @@
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/cancellation.h"
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#else
-#include <cstdio>
-#endif
+#include "tarn/policies/platform/system.h"
 
 namespace tarn {
 namespace detail {
@@ -184,15 +179,7 @@ inline void print_misuse(const misuse& what) noexcept {
   char text[1024];
   const std::size_t length = to_text(what, text, sizeof text - 1);
   text[length] = '\n';
-#if defined(__unix__) || defined(__APPLE__)
-  for (std::size_t done = 0; done != length + 1;) {
-    const auto written = ::write(STDERR_FILENO, text + done, length + 1 - done);
-    if (written <= 0) break;
-    done += static_cast<std::size_t>(written);
-  }
-#else
-  std::fwrite(text, 1, length + 1, stderr);
-#endif
+  platform::system::write_error(text, length + 1);
 }
 
 }  // namespace tarn

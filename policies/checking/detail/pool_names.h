@@ -11,11 +11,6 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/one_in_process.h"
 
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
-
 namespace tarn::detail {
 
 /// At most `most`. Further pools work as well, but aren't named in reports of other pools, nor asked.
@@ -99,21 +94,6 @@ TARN_ONE_IN_LIBRARY inline void begin_of_names() noexcept { std::atexit(note_end
 template <class>
 TARN_AT_UNLOAD static void forget_names() noexcept {
   if (!library_names.process_ends.load(memory_order_relaxed)) named_pools().leave_library(&library_names);
-}
-
-/// Copies bytes from any address, valid or not. Returns whether it could.
-inline bool read_anywhere([[maybe_unused]] const void* from, [[maybe_unused]] void* to,
-                          [[maybe_unused]] std::size_t bytes) noexcept {
-#if defined(__linux__)
-  struct piece {  // iovec, without its header
-    const void* at;
-    std::size_t bytes;
-  };
-  const piece here{to, bytes}, there{from, bytes};
-  return syscall(SYS_process_vm_readv, getpid(), &here, 1ul, &there, 1ul, 0ul) == static_cast<long>(bytes);
-#else
-  return false;
-#endif
 }
 
 }  // namespace tarn::detail

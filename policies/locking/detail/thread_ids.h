@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/policies/detail/fork_handlers.h"
+#include "tarn/policies/detail/forks.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/thread_end.h"

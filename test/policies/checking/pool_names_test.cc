@@ -20,7 +20,7 @@
 namespace {
 
 using tarn::detail::pool_names;
-using tarn::detail::read_anywhere;
+constexpr auto read_anywhere = tarn::platform::system::read_anywhere;
 constexpr std::size_t most = pool_names::most;
 
 struct stand_in_pool {};

@@ -1,0 +1,98 @@
+// What there is without an operating system, and what every service is called: the other systems derive from this, and so does
+// one of your own (TARN_PLATFORM_HEADER, docs/platforms.md).
+#ifndef TARN_POLICIES_PLATFORM_NONE_H_
+#define TARN_POLICIES_PLATFORM_NONE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tarn/policies/platform/config.h"
+
+#if __STDC_HOSTED__
+#include <cstdio>
+#endif
+
+namespace tarn::platform {
+
+/// The services of a system. A constant says whether there is one; its functions, which stand below it, are used if there is.
+struct no_system {
+  // ---- threads. Without them, nothing is locked by tarn::mutex, and atomic words are what the processor has
+  static constexpr bool has_threads = false;
+  /// Lets other threads run.
+  static void yield() noexcept {}
+  static void sleep(std::uint64_t) noexcept {}  // nanoseconds
+  /// Returns when the word is no longer `value`, after wake(), or for no reason. \param nanoseconds  the most to wait; 0: any
+  static void wait_while(const unsigned*, unsigned, std::uint64_t) noexcept {}
+  static void wake(const unsigned*, int) noexcept {}  // so many threads that wait for the word
+  /// Whether the process has had one thread only. False: not known.
+  static bool is_single_threaded() noexcept { return true; }
+  /// A number of the calling thread, never 0, that no other has as long as it runs. Used where there is no thread_local.
+  static std::uintptr_t this_thread() noexcept { return 1; }
+
+  // ---- variables of a thread: the language's thread_local, under the name TARN_THREAD_LOCAL
+  static constexpr bool has_thread_locals = false;
+  /// Values that a thread has of its own, under numbers below `thread_keys`, and that need no memory. Their function is called
+  /// with the value when a thread ends.
+  static constexpr unsigned thread_keys = 0;
+  static unsigned make_thread_key(void (*)(void*)) noexcept { return no_key; }
+  static bool set_thread_value(unsigned, void*) noexcept { return false; }
+  static void drop_thread_key(unsigned) noexcept {}
+  static constexpr unsigned no_key = ~0u;
+
+  // ---- a clock that is never set
+  static constexpr bool has_clock = false;
+  static std::uint64_t nanoseconds() noexcept { return 0; }
+
+  // ---- pages of memory
+  static constexpr bool has_pages = false;
+  static std::size_t page_bytes() noexcept { return 4096; }
+  /// Addresses of whole pages, of which that at `offset`, whole pages, is aligned; null: refused. They may be used if `open`.
+  /// \param bytes, alignment, offset, open
+  static void* map_pages(std::size_t, std::size_t, std::size_t, bool) noexcept { return nullptr; }
+  /// Takes back what map_pages() gave, exactly. If the system refuses, the addresses are lost, but no memory.
+  static void unmap_pages(void*, std::size_t) noexcept {}
+  static bool open_pages(void*, std::size_t) noexcept { return false; }
+  static void close_pages(void*, std::size_t) noexcept {}  // their contents may go
+  static void empty_pages(void*, std::size_t) noexcept {}  // their contents and their memory go
+  static int lock_pages(void*, std::size_t) noexcept { return 1; }  // 0, or the system's error
+  static constexpr std::size_t huge_page_bytes = 2 * 1024 * 1024;
+  static constexpr bool has_huge_pages = false;
+  static bool ask_for_huge_pages(void*, std::size_t) noexcept { return false; }
+  /// Several runs of pages whose memory goes back, or comes: see page_memory.h.
+  static constexpr bool has_page_advice = false;
+  /// Passes the text of /proc/self/smaps to take(text, bytes). Returns whether there is one.
+  template <class Take>
+  static bool read_memory_map(Take&&) noexcept {
+    return false;
+  }
+  /// Copies bytes from any address, valid or not. Returns whether it could.
+  static bool read_anywhere(const void*, void*, std::size_t) noexcept { return false; }
+
+  // ---- copies of the process. A system with them defines TARN_HAS_FORK
+  static constexpr bool has_fork = false;
+  /// Returns whether the functions will be called.
+  static bool at_fork(void (*)(), void (*)(), void (*)()) noexcept { return false; }  // before, in the parent, in the child
+
+  // ---- what a thread must not be taken away by while it is inside a pool
+  struct uncancelled {
+    uncancelled() noexcept {}
+    uncancelled(const uncancelled&) = delete;
+    uncancelled& operator=(const uncancelled&) = delete;
+  };
+
+  // ---- the rest
+  /// Two words that nobody can guess, the same at each call. Returns whether there are.
+  static bool random_words(std::uint64_t*) noexcept { return false; }
+  /// Writes a report where the program's errors go.
+  static void write_error(const char* text, std::size_t bytes) noexcept {
+#if __STDC_HOSTED__
+    std::fwrite(text, 1, bytes, stderr);
+#else
+    static_cast<void>(text), static_cast<void>(bytes);
+#endif
+  }
+};
+
+}  // namespace tarn::platform
+
+#endif  // TARN_POLICIES_PLATFORM_NONE_H_

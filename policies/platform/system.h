@@ -1,0 +1,43 @@
+// Which system this is: the one place that asks. TARN_PLATFORM_HEADER, defined in every file of the program, names a header that
+// brings another (docs/platforms.md).
+#ifndef TARN_POLICIES_PLATFORM_SYSTEM_H_
+#define TARN_POLICIES_PLATFORM_SYSTEM_H_
+
+#include "tarn/policies/platform/config.h"
+
+#if defined(TARN_PLATFORM_HEADER)
+#include TARN_PLATFORM_HEADER  // defines tarn::platform::system, and the macros of posix.h if it has what they say
+#elif defined(__linux__)
+#include "tarn/policies/platform/linux.h"
+#define TARN_SYSTEM_ linux_system
+#elif defined(__APPLE__)
+#include "tarn/policies/platform/darwin.h"
+#define TARN_SYSTEM_ darwin_system
+#elif defined(_WIN32)
+#include "tarn/policies/platform/windows.h"
+#define TARN_SYSTEM_ windows_system
+#elif defined(__unix__) && !defined(__wasi__) && __has_include(<sys/mman.h>)
+#include "tarn/policies/platform/posix.h"
+#define TARN_SYSTEM_ posix_system
+#else
+#include "tarn/policies/platform/none.h"
+#define TARN_SYSTEM_ no_system
+#endif
+
+#if !defined(TARN_THREAD_LOCAL)
+#define TARN_THREAD_LOCAL
+#endif
+
+namespace tarn::platform {
+
+#if defined(TARN_SYSTEM_)
+using system = TARN_SYSTEM_;
+#undef TARN_SYSTEM_
+#endif
+
+static_assert(!system::has_threads || has_atomics,
+              "tarn: [Y1] this target has threads, but its compiler no atomic compare-and-swap; name a processor that has one");
+
+}  // namespace tarn::platform
+
+#endif  // TARN_POLICIES_PLATFORM_SYSTEM_H_
