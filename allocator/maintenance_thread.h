@@ -13,14 +13,18 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <thread>
 
 #include "tarn/allocator/detail/pool/members.h"
 #include "tarn/policies/detail/store_mutex.h"
 #include "tarn/policies/growth/maintained.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/standard_threads.h"
 #include "tarn/policies/platform/waiting.h"
+
+#if defined(TARN_STANDARD_THREADS)
+#include <thread>
+#endif
 
 namespace tarn {
 
@@ -147,6 +151,8 @@ class maintenance_rounds : fork_member {
 
 }  // namespace detail
 
+#if defined(TARN_STANDARD_THREADS)
+
 /// A thread that calls maintain() of pools once a period, and again at once where a pool needs more than a millisecond. It
 /// holds no lock of its own meanwhile. In the child of a fork there is no such thread: these objects can end there, and nothing
 /// else happens; let the child make one.
@@ -226,6 +232,23 @@ template <class Pool>
 maintenance_thread::place maintenance_thread::add(Pool& pool) noexcept {
   return place(*this, pool);
 }
+
+#else
+
+class maintenance_thread {
+ public:
+  template <class... Period>
+  explicit maintenance_thread(const Period&...) {
+    static_assert(sizeof...(Period) > 1,
+                  "tarn: [Y8] maintenance_thread was named, but this standard library has no std::thread to run it; call "
+                  "maintain() of the pools in between, or from a thread of your own");
+  }
+  template <class Pool>
+  [[nodiscard]] int add(Pool&) noexcept;
+  void wake() noexcept;
+};
+
+#endif
 
 }  // namespace tarn
 

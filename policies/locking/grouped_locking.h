@@ -96,11 +96,16 @@ struct group_guards {
 template <class Group, class Mutex = void>
 struct grouped_locking {
   using axis = tarn::axis::locking;
-  static constexpr bool arguments_hold = std::is_void_v<Mutex> || detail::basic_lockable<Mutex>;
+  static constexpr bool arguments_hold =
+      std::is_void_v<Mutex> || (detail::basic_lockable<Mutex> && detail::locks_here<Mutex>);
   struct complaint {
-    static_assert(arguments_hold,
+    static_assert(std::is_void_v<Mutex> || detail::basic_lockable<Mutex>,
                   "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; name a mutex, as "
                   "tarn::mutex, or none");
+    static_assert(arguments_hold || !detail::basic_lockable<Mutex>,
+                  "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
+                  "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
+                  "header (docs/platforms.md)");
   };
   static constexpr locking_traits traits{
       .one_thread = std::is_void_v<Mutex>,

@@ -9,6 +9,7 @@
 
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 
@@ -132,10 +133,11 @@ struct composition {
   retention_traits retention;
   exhaustion_traits exhaustion;
   checking_traits checking;
+  bool has_atomics = platform::has_atomics;
   std::size_t first_chunk = 0;  // bytes, if known when the pool is compiled; size_max: more than there can be
 };
 
-enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15 };
+enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, y4 };
 
 /// The first rule that is broken. A cause comes before its consequences.
 constexpr rule first_broken(const composition& c) noexcept {
@@ -144,6 +146,7 @@ constexpr rule first_broken(const composition& c) noexcept {
   if (is_static && !is_power_of_two(c.alignment)) return rule::r2;
   if (is_static && (c.bytes > size_limit || c.alignment > size_limit)) return rule::r7;
   if (is_static && c.bytes < c.reuse.min_block && c.reuse.min_block > sizeof(void*)) return rule::r6;
+  if (c.locking.compares_and_swaps && !c.has_atomics) return rule::y4;
   if (c.store.bounded && c.growth.max_chunks != 1) return rule::r3;
   if (c.exhaustion.store_is_bounded && c.exhaustion.extra_chunks != 1) return rule::r3;
   if (!is_static && (c.store.sized_by_geometry || c.exhaustion.store_is_sized_by_geometry)) return rule::r4;
@@ -240,6 +243,9 @@ struct rule_complaint {
       "tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one "
       "(heap_store, buffer_store, static_array_store, resource_store, page_store with huge_pages or locked_pages); use "
       "page_store<>, or return_empty_chunks");
+  static_assert(Broken != rule::y4,
+                "tarn: [Y4] lock_free was named, but this processor has no compare-and-swap; write interrupt_locking<>, which "
+                "masks interrupts");
 };
 
 }  // namespace tarn::detail
