@@ -29,6 +29,11 @@ struct no_system {
   /// A number of the calling thread, never 0, that no other has as long as it runs. Used where there is no thread_local.
   static std::uintptr_t this_thread() noexcept { return 1; }
 
+  // ---- changes of a word that the processor can't make at once, such as on a Cortex-M0+: made while a section lives, which masks
+  // interrupts. Without threads they need none, but where an interrupt and what it interrupts use the same pool
+  static constexpr bool has_atomic_section = false;
+  struct atomic_section {};
+
   // ---- variables of a thread: the language's thread_local, under the name TARN_THREAD_LOCAL
   static constexpr bool has_thread_locals = false;
   /// Values that a thread has of its own, under numbers below `thread_keys`, and that need no memory. Their function is called

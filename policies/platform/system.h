@@ -35,8 +35,9 @@ using system = TARN_SYSTEM_;
 #undef TARN_SYSTEM_
 #endif
 
-static_assert(!system::has_threads || has_atomics,
-              "tarn: [Y1] this target has threads, but its compiler no atomic compare-and-swap; name a processor that has one");
+static_assert(!system::has_threads || has_atomics || system::has_atomic_section,
+              "tarn: [Y1] the platform header says that there are threads, but this processor has no compare-and-swap; bring an "
+              "atomic_section that masks interrupts (docs/platforms.md)");
 
 }  // namespace tarn::platform
 
