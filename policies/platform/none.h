@@ -29,8 +29,8 @@ struct no_system {
   /// A number of the calling thread, never 0, that no other has as long as it runs. Used where there is no thread_local.
   static std::uintptr_t this_thread() noexcept { return 1; }
 
-  // ---- changes of a word that the processor can't make at once, such as on a Cortex-M0+: made while a section lives, which masks
-  // interrupts. Without threads they need none, but where an interrupt and what it interrupts use the same pool
+  // ---- changes of a word that the processor can't make at once, such as on a Cortex-M0+: made while a section lives, which
+  // masks interrupts
   static constexpr bool has_atomic_section = false;
   struct atomic_section {};
 
@@ -75,7 +75,7 @@ struct no_system {
 
   // ---- copies of the process. A system with them defines TARN_HAS_FORK
   static constexpr bool has_fork = false;
-  /// Returns whether the functions will be called.
+  /// Returns whether the functions will be called, until the library is unloaded.
   static bool at_fork(void (*)(), void (*)(), void (*)()) noexcept { return false; }  // before, in the parent, in the child
 
   // ---- what a thread must not be taken away by while it is inside a pool
