@@ -8,10 +8,6 @@
 
 #include "tarn/policies/platform/config.h"
 
-#if __STDC_HOSTED__
-#include <cstdio>
-#endif
-
 namespace tarn::platform {
 
 /// The services of a system. A constant says whether there is one; its functions, which stand below it, are used if there is.
@@ -88,14 +84,8 @@ struct no_system {
   // ---- the rest
   /// Two words that nobody can guess, the same at each call. Returns whether there are.
   static bool random_words(std::uint64_t*) noexcept { return false; }
-  /// Writes a report where the program's errors go.
-  static void write_error(const char* text, std::size_t bytes) noexcept {
-#if __STDC_HOSTED__
-    std::fwrite(text, 1, bytes, stderr);
-#else
-    static_cast<void>(text), static_cast<void>(bytes);
-#endif
-  }
+  /// Writes a report where the program's errors go: nowhere.
+  static void write_error(const char*, std::size_t) noexcept {}
 };
 
 }  // namespace tarn::platform

@@ -19,6 +19,9 @@
 #elif defined(__unix__) && !defined(__wasi__) && __has_include(<sys/mman.h>)
 #include "tarn/policies/platform/posix.h"
 #define TARN_SYSTEM_ posix_system
+#elif __STDC_HOSTED__
+#include "tarn/policies/platform/hosted.h"
+#define TARN_SYSTEM_ hosted_system
 #else
 #include "tarn/policies/platform/none.h"
 #define TARN_SYSTEM_ no_system
