@@ -58,7 +58,11 @@
 #define TARN_ONE_IN_LIBRARY
 #define TARN_NEAR_TLS
 #define TARN_FIRST_AT_LOAD [[maybe_unused]]
+#if defined(__GNUC__)
+#define TARN_AT_UNLOAD [[gnu::destructor]]
+#else
 #define TARN_AT_UNLOAD [[maybe_unused]]
+#endif
 #endif
 
 /// The name of the function that it stands in, with its template arguments.

@@ -9,6 +9,7 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/none.h"
 #include "tarn/policies/platform/windows_calls.h"
+#include "tarn/policies/platform/windows_modules.h"
 #include "tarn/policies/platform/windows_threads.h"
 
 #define TARN_THREAD_LOCAL thread_local
@@ -24,6 +25,7 @@ struct windows_system : no_system {
   static void yield() noexcept { windows::SwitchToThread(); }
   static void sleep(std::uint64_t nanoseconds) noexcept { windows::sleep(nanoseconds); }
   static bool is_single_threaded() noexcept { return false; }
+  static std::uintptr_t this_thread() noexcept { return windows::GetCurrentThreadId(); }
   static std::uint64_t nanoseconds() noexcept {
     constexpr std::uint64_t second = 1'000'000'000;
     std::uint64_t ticks = 0, in_second = 1;
@@ -40,6 +42,10 @@ struct windows_system : no_system {
   static constexpr unsigned thread_keys = windows::thread_end_keys::count;
   static unsigned make_thread_key(void (*act)(void*)) noexcept { return windows::thread_end_keys::make(act); }
   static bool set_thread_value(unsigned key, void* value) noexcept { return windows::thread_end_keys::set(key, value); }
+  static void* thread_value(unsigned key) noexcept { return windows::thread_end_keys::get(key); }
+  /// g++'s own variables of a thread (emulated TLS) are freed before this comes. Before their destructors run, too, which then
+  /// read freed memory: seen with g++ 12 and threads of winpthreads.
+  static constexpr bool keys_run_last = true;
   static void drop_thread_key(unsigned key) noexcept { windows::thread_end_keys::drop(key); }
 
   /// On every processor that Windows runs on. Addresses are given out in steps of 64 KiB.
@@ -83,8 +89,7 @@ struct windows_system : no_system {
   static int advise(void* start, std::size_t bytes, int advice) noexcept {
     const windows::same_last_error same;
     bool gone = false;
-    if (advice == free_lazily || advice == discard)
-      gone = windows::VirtualAlloc(start, bytes, reset, no_access) != nullptr;
+    if (advice == free_lazily || advice == discard) gone = windows::VirtualAlloc(start, bytes, reset, no_access) != nullptr;
     // Of pages that aren't locked, this takes what lies in memory out of the process: now, not when memory is short.
     if (gone && advice == discard) windows::VirtualUnlock(start, bytes);
     if (!gone) errno = EINVAL;
@@ -101,15 +106,8 @@ struct windows_system : no_system {
     return windows::ReadProcessMemory(windows::GetCurrentProcess(), from, to, bytes, &got) != 0 && got == bytes;
   }
 
-  /// Of what differs between processes and is the same in all their modules: the 32 bits that EncodePointer() mixes in, the
-  /// place of the heap, and when the process began.
   static bool random_words(std::uint64_t* words) noexcept {
-    std::uint64_t times[4] = {};
-    const auto time = [&times](int i) noexcept { return reinterpret_cast<::_FILETIME*>(&times[i]); };
-    windows::GetProcessTimes(windows::GetCurrentProcess(), time(0), time(1), time(2), time(3));
-    const auto heap = reinterpret_cast<std::uintptr_t>(windows::GetProcessHeap());
-    words[0] = reinterpret_cast<std::uintptr_t>(windows::EncodePointer(nullptr)) ^ std::uint64_t{heap} << 20;
-    words[1] = times[0] ^ std::uint64_t{windows::GetCurrentProcessId()} << 40 ^ heap;
+    windows::process_words(words);
     return true;
   }
   static void write_error(const char* text, std::size_t bytes) noexcept {

@@ -25,7 +25,7 @@ namespace tarn::platform::windows {
 
 using dword = unsigned long;
 using size = std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>;  // SIZE_T
-using procedure = std::conditional_t<sizeof(void*) == 8, long long, int>(__stdcall*)();    // FARPROC
+using procedure = std::conditional_t<sizeof(void*) == 8, long long, int>(__stdcall*)();  // FARPROC
 #if defined(NO_STRICT)
 using module = void*;
 #else
@@ -48,14 +48,19 @@ __declspec(dllimport) void* __stdcall GetProcessHeap();
 __declspec(dllimport) int __stdcall SwitchToThread();
 __declspec(dllimport) void __stdcall Sleep(dword);
 __declspec(dllimport) void* __stdcall CreateWaitableTimerExW(::_SECURITY_ATTRIBUTES*, const wchar_t*, dword, dword);
-__declspec(dllimport) int __stdcall SetWaitableTimer(void*, const ::_LARGE_INTEGER*, long, void(__stdcall*)(void*, dword, dword),
-                                                     void*, int);
+__declspec(dllimport) int __stdcall SetWaitableTimer(void*, const ::_LARGE_INTEGER*, long,
+                                                     void(__stdcall*)(void*, dword, dword), void*, int);
 __declspec(dllimport) dword __stdcall WaitForSingleObject(void*, dword);
 __declspec(dllimport) int __stdcall QueryPerformanceCounter(::_LARGE_INTEGER*);
 __declspec(dllimport) int __stdcall QueryPerformanceFrequency(::_LARGE_INTEGER*);
 __declspec(dllimport) dword __stdcall FlsAlloc(void(__stdcall*)(void*));
 __declspec(dllimport) int __stdcall FlsFree(dword);
 __declspec(dllimport) int __stdcall FlsSetValue(dword, void*);
+__declspec(dllimport) dword __stdcall TlsAlloc();
+__declspec(dllimport) int __stdcall TlsFree(dword);
+__declspec(dllimport) int __stdcall TlsSetValue(dword, void*);
+__declspec(dllimport) void* __stdcall TlsGetValue(dword);
+__declspec(dllimport) dword __stdcall GetCurrentThreadId();
 // ---- the process, its modules, and what it says
 __declspec(dllimport) void* __stdcall GetCurrentProcess();
 __declspec(dllimport) dword __stdcall GetCurrentProcessId();
@@ -86,6 +91,13 @@ Function find(const wchar_t* library, const char* name) noexcept {
   const module where = GetModuleHandleW(library);
   const procedure found = where != nullptr ? GetProcAddress(where, name) : nullptr;
   return reinterpret_cast<Function>(reinterpret_cast<void (*)()>(found));
+}
+
+/// The module that the address lies in is never unloaded from now on.
+inline void keep_module(const volatile void* address) noexcept {
+  constexpr dword pin = 1, by_address = 4;
+  module ours;
+  GetModuleHandleExW(pin | by_address, static_cast<const wchar_t*>(const_cast<const void*>(address)), &ours);
 }
 
 /// Leaves GetLastError() as it was: a free may wait, and looks for functions that aren't there.

@@ -67,8 +67,10 @@ struct address_waiting {
   static inline void* volatile wake_all_ = nullptr;
 };
 
-/// Values of fiber-local storage, which has a function for a thread's end. FlsFree() calls it, too, for other threads' values:
-/// so each key has a place here, from which what it calls is taken first. It is also called otherwise (__stdcall) than `act`.
+/// Two values for each key. One of fiber-local storage, which has a function for a thread's end; FlsFree() calls it, too, for
+/// other threads' values: so each key has a place here, from which what it calls is taken first. (It is also called otherwise
+/// than `act`: __stdcall.) And one of thread-local storage, which is there until nothing of the thread runs any more, and says
+/// to what runs later that the end was told: destructors of variables may, and g++'s variables are new to them.
 class thread_end_keys {
  public:
   using handler = void (*)(void*);
@@ -77,33 +79,63 @@ class thread_end_keys {
 
   static unsigned make(handler act) noexcept {
     for (unsigned place = 0; place != count; ++place) {
-      if (change_if(acts_[place], nullptr, reinterpret_cast<void*>(act)) != nullptr) continue;
-      const dword key = FlsAlloc(at_end[place]);
-      if (key == ~dword{0}) break_off(place);
-      return key != ~dword{0} ? keys_[place] = key, place : none;
+      key& k = keys_[place];
+      if (change_if(k.act, nullptr, reinterpret_cast<void*>(act)) != nullptr) continue;
+      k.value = TlsAlloc();
+      k.end = k.value != failed ? FlsAlloc(at_end[place]) : failed;
+      if (k.end != failed) {
+#if defined(_MSC_VER)
+        keep_module(keys_);  // nobody tells of its end: see TARN_AT_UNLOAD
+#endif
+        return place;
+      }
+      if (k.value != failed) TlsFree(k.value);
+      k.act = nullptr;
+      break;
     }
     return none;
   }
-  static bool set(unsigned place, void* value) noexcept { return FlsSetValue(keys_[place], value) != 0; }
+  /// Refused: there is no memory, or the thread's end was told.
+  static bool set(unsigned place, void* value) noexcept {
+    const key& k = keys_[place];
+    return value_of(k) != ended() && TlsSetValue(k.value, value) != 0 && FlsSetValue(k.end, value) != 0;
+  }
+  static void* get(unsigned place) noexcept {
+    void* const value = value_of(keys_[place]);
+    return value != ended() ? value : nullptr;
+  }
   static void drop(unsigned place) noexcept {
-    const dword key = keys_[place];
-    disarm(place);
-    FlsFree(key);
-    break_off(place);
+    key& k = keys_[place];
+    k.act = reinterpret_cast<void*>(&nothing);
+    FlsFree(k.end);
+    TlsFree(k.value);
+    k.act = nullptr;
   }
 
  private:
+  struct key {
+    void* volatile act;  // null: the place is free
+    dword end;
+    dword value;
+  };
+  static constexpr dword failed = ~dword{0};
+
+  static void* value_of(const key& k) noexcept {
+    const same_last_error same;  // success changes it, too
+    return TlsGetValue(k.value);
+  }
+  static void* ended() noexcept { return keys_; }
   static void nothing(void*) noexcept {}
-  static void disarm(unsigned place) noexcept { acts_[place] = reinterpret_cast<void*>(&nothing); }
-  static void break_off(unsigned place) noexcept { acts_[place] = nullptr; }
   template <unsigned Place>
   static void __stdcall act(void* value) {
-    reinterpret_cast<handler>(static_cast<void*>(acts_[Place]))(value);
+    void* const act = keys_[Place].act;
+    if (act == nullptr || act == reinterpret_cast<void*>(&nothing)) return;
+    TlsSetValue(keys_[Place].value, ended());
+    reinterpret_cast<handler>(act)(value);
   }
 
   static constexpr void(__stdcall* at_end[count])(void*) = {act<0>, act<1>, act<2>, act<3>, act<4>, act<5>, act<6>, act<7>};
-  static inline void* volatile acts_[count] = {};
-  static inline dword keys_[count] = {};
+  static inline constinit key keys_[count] = {};
 };
 
 }  // namespace tarn::platform::windows
