@@ -74,11 +74,20 @@
 #define TARN_FUNCTION_NAME ""
 #endif
 
-/// In the declaration of a template that libraries share; the definition finds it there. Not [[...]]: clang takes none there.
-#if defined(__GNUC__) && !defined(_WIN32)
-#define TARN_SHARED_ __attribute__((visibility("default")))
+/// In the declaration of a template that libraries share, and in its definition. Not [[...]]: clang takes none there.
+#if !defined(_WIN32)
+#define TARN_SHARED_ __attribute__((visibility("default")))  // the definition finds it there
+#define TARN_SHARED_HERE_
+#elif defined(__GNUC__) && !defined(__clang__)
+#define TARN_SHARED_ __declspec(dllexport)  // of whoever defines it; the linker finds it for the others (auto-import)
+#define TARN_SHARED_HERE_
 #else
+#if defined(__GNUC__) || defined(TARN_DEFINES_SHARED_POOLS)
 #define TARN_SHARED_
+#else
+#define TARN_SHARED_ __declspec(dllimport)
+#endif
+#define TARN_SHARED_HERE_ __declspec(dllexport)
 #endif
 
 namespace tarn::platform {
