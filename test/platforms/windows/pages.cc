@@ -61,11 +61,11 @@ void closed_pages_give_their_memory_back_and_open_again() {
   CHECK(about(start + page).Protect == PAGE_READWRITE);
   system::close_pages(start + page, 2 * page);
   CHECK(about(start + page).State == MEM_RESERVE);
-  char byte = 1;
-  CHECK(!system::read_anywhere(start + page, &byte, 1));
+  char byte = 1;  // Wine reads closed pages, too
   CHECK(system::open_pages(start + page, page));
   CHECK(system::read_anywhere(start + page, &byte, 1) && byte == 0);
   system::unmap_pages(start, 4 * page);
+  CHECK(!system::read_anywhere(start + page, &byte, 1));
 }
 
 void discarded_pages_leave_memory(page_advice how, bool at_once) {
@@ -129,13 +129,16 @@ void memory_of_empty_pages_goes_back() {
   constexpr std::size_t n = 4000;
   static void* blocks[n];
   for (void*& b : blocks) b = pool.allocate(), std::memset(b, 1, 64);
-  const MEMORY_BASIC_INFORMATION chunk = about(blocks[n / 2]);
-  const std::size_t before = resident(chunk.BaseAddress, chunk.RegionSize);
+  auto* const chunk = static_cast<char*>(about(blocks[0]).AllocationBase);
+  const std::size_t bytes = about(chunk).RegionSize;
+  const std::size_t before = resident(chunk, bytes);
   for (std::size_t i = 1; i != n; ++i) pool.deallocate(blocks[i]);
   pool.trim();
-  const std::size_t after = resident(chunk.BaseAddress, chunk.RegionSize);
-  std::printf("resident pages of %u: %u, then %u\n", unsigned(chunk.RegionSize / page), unsigned(before), unsigned(after));
+  const std::size_t after = resident(chunk, bytes);
+  std::printf("resident pages of %u: %u, then %u\n", unsigned(bytes / page), unsigned(before), unsigned(after));
   CHECK(after < before / 4);
+  CHECK(resident(blocks[0], 1) == 1);
+  CHECK(*static_cast<char*>(blocks[0]) == 1);
   for (std::size_t i = 1; i != n; ++i) blocks[i] = pool.allocate(), std::memset(blocks[i], 2, 64);
   for (void* b : blocks) pool.deallocate(b);
 }
