@@ -78,11 +78,11 @@
 #if !defined(_WIN32)
 #define TARN_SHARED_ __attribute__((visibility("default")))  // the definition finds it there
 #define TARN_SHARED_HERE_
-#elif defined(__GNUC__) && !defined(__clang__)
+#elif defined(__GNUC__)
 #define TARN_SHARED_ __declspec(dllexport)  // of whoever defines it; the linker finds it for the others (auto-import)
 #define TARN_SHARED_HERE_
 #else
-#if defined(__GNUC__) || defined(TARN_DEFINES_SHARED_POOLS)
+#if defined(TARN_DEFINES_SHARED_POOLS)
 #define TARN_SHARED_
 #else
 #define TARN_SHARED_ __declspec(dllimport)

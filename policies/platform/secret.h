@@ -43,7 +43,14 @@ enum class coded : std::uintptr_t { link, guard, canary, order };
 
 /// Both halves of a product, in one word.
 TARN_STEP std::uintptr_t folded_product(std::uintptr_t a, std::uintptr_t b) noexcept {
-#if defined(__SIZEOF_INT128__) && UINTPTR_MAX > UINT32_MAX
+#if UINTPTR_MAX > UINT32_MAX && !defined(__SIZEOF_INT128__)
+  // By halves of the words, as MSVC has no larger number.
+  const std::uint64_t low_a = a & UINT32_MAX, high_a = a >> 32, low_b = b & UINT32_MAX, high_b = b >> 32;
+  const std::uint64_t middle = low_a * high_b + (low_a * low_b >> 32);
+  const std::uint64_t other = high_a * low_b + (middle & UINT32_MAX);
+  return (a * b) ^ (high_a * high_b + (middle >> 32) + (other >> 32));
+#else
+#if UINTPTR_MAX > UINT32_MAX
   __extension__ using wide = unsigned __int128;
 #else
   using wide = std::uint64_t;
@@ -51,6 +58,7 @@ TARN_STEP std::uintptr_t folded_product(std::uintptr_t a, std::uintptr_t b) noex
   static_assert(sizeof(wide) == 2 * sizeof a);
   const wide product = static_cast<wide>(a) * b;
   return static_cast<std::uintptr_t>(product) ^ static_cast<std::uintptr_t>(product >> 8 * sizeof a);
+#endif
 }
 
 /// A number for an address. It isn't linear: whoever learns it has one equation with two unknown words, and knows neither the
