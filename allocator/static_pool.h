@@ -114,7 +114,7 @@ class static_pool {
   static_pool() = delete;
 
   /// Returns the one pool of the tag. It costs an instruction: the address is hidden from the compiler once, so that the
-  /// pool is reached through a register like any object. Not where its free list lies behind an array: there that is longer.
+  /// pool is reached through a register like any object. Not where its blocks are an array in it: firmware counts that one.
   static body& instance() noexcept {
     if constexpr (detail::is_in_place<body>) return detail::static_body<Tag, pool<Policies...>>::body;
     else return *detail::launder_address(&detail::static_body<Tag, pool<Policies...>>::body);

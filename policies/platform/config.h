@@ -99,6 +99,17 @@ TARN_STEP void prefetch_for_write([[maybe_unused]] const void* block) noexcept {
 #endif
 }
 
+/// The same address, known to be aligned to a pointer: a processor that reads words at such addresses only (ARMv6-M, RISC-V)
+/// otherwise gets a call of memcpy for each word that is copied.
+template <class T>
+[[nodiscard]] TARN_STEP T* word_aligned(T* place) noexcept {
+#if defined(__GNUC__)
+  return static_cast<T*>(__builtin_assume_aligned(place, alignof(void*)));
+#else
+  return place;
+#endif
+}
+
 /// Tells the processor that this thread waits for another.
 TARN_STEP void pause_processor() noexcept {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))

@@ -109,6 +109,15 @@ struct pool_traits {
   using chunks = std::conditional_t<in_place, array_chunk<pool_traits>, many_chunks<pool_traits>>;
   using chunk = std::conditional_t<in_place, array_chunk<pool_traits>, detail::chunk<pool_traits>>;
 
+  /// If the pool is an array: how many bytes from its start to the array, which may pad itself by that. Padded as a whole it
+  /// would take up to twice its alignment.
+  static constexpr std::size_t bytes_in_front_of_array() noexcept {
+    if constexpr (!in_place) return 0;
+    else return round_up(sizeof(typename Reuse::template list<pool_traits>), alignof(std::size_t)) + sizeof(std::size_t);
+  }
+
+  static constexpr std::size_t array_alignment() noexcept { return geometry().chunk_alignment(); }  // bytes
+
   // For a few chunks the tree is as fast. If both stores are bounded, there is no memory for a table.
   static constexpr bool has_chunk_table = finds_chunks && max_chunks > 8;
   static constexpr bool keeps_memory = Locking::traits.keeps_memory || has_chunk_table;
