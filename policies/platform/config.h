@@ -88,6 +88,15 @@ inline constexpr bool has_atomics = true;
 inline constexpr bool has_wide_atomics = sizeof(void*) == 8;
 #endif
 
+
+/// Whether the processor divides. Where it can't (ARMv6-M, RISC-V without M), the compiler calls 280 bytes of a library.
+#if (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__ARM_FEATURE_IDIV)) || \
+    (defined(__riscv) && !defined(__riscv_div))
+inline constexpr bool has_division = false;
+#else
+inline constexpr bool has_division = true;
+#endif
+
 }  // namespace tarn::platform
 
 namespace tarn::detail {

@@ -6,6 +6,7 @@
 
 #include "tarn/allocator/detail/compose/pool_traits.h"
 #include "tarn/allocator/detail/core/array_chunk.h"
+#include "tarn/allocator/detail/core/checked_array.h"
 #include "tarn/allocator/detail/core/many_chunks.h"
 #include "tarn/allocator/detail/pool/fresh_chunks.h"
 #include "tarn/allocator/detail/pool/supply.h"
@@ -28,7 +29,7 @@ struct hot_state {
 /// 124 bytes is one more word for each function, on M4 each access is twice as long. The array pads itself behind it: see
 /// Traits::bytes_in_front_of_array().
 template <class Traits>
-  requires(Traits::in_place)
+  requires(Traits::is_plain_array)
 struct alignas(Traits::array_alignment()) hot_state<Traits> {
   template <class Values>
   TARN_STEP constexpr explicit hot_state(const Values& values) noexcept(Values::nothrow) : chunks(values) {}
