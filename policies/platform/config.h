@@ -30,6 +30,13 @@
 #define TARN_STEP inline
 #endif
 
+// Whether the file is compiled for size: then two ways that do the same may be one. Files that aren't may use the same pool.
+#if defined(__OPTIMIZE_SIZE__)
+#define TARN_FOR_SIZE true
+#else
+#define TARN_FOR_SIZE false
+#endif
+
 // A deleted function, and what to tell who calls it. Before C++26 the sentence reaches them by the note that shows this line.
 #if defined(__cpp_deleted_function) && __cplusplus > 202302L
 #define TARN_DELETED(...) delete (__VA_ARGS__)

