@@ -217,7 +217,7 @@ class geometry : public layout_of<Size, Shape> {
       slots = distance / run << run_shift();
       distance = smaller(distance % run, (stride() << run_shift()) - 1);
     }
-    return slots + whole_slots(distance);
+    return slots + quotient(distance, stride());
   }
 
   /// As extent(), for slots that exist: at least 1.
@@ -233,20 +233,11 @@ class geometry : public layout_of<Size, Shape> {
  private:
   using layout::run_shift;
 
-  TARN_STEP constexpr std::size_t whole_slots(std::size_t distance) const noexcept {
-    if constexpr (platform::has_division) return distance / stride();
-    std::size_t slots = 0;
-    while (distance >= stride()) distance -= stride(), ++slots;  // for reports only
-    return slots;
-  }
   /// How many strides a distance is, or size_max if it isn't a multiple.
   TARN_STEP constexpr std::size_t exact_slots(std::size_t distance) const noexcept {
-    if constexpr (Size::traits.at_run_time || platform::has_division) {
-      const std::size_t slots = distance / stride();
-      return slots * stride() == distance ? slots : size_max;
-    } else {
-      return exact_quotient<layout::stride()>(distance);
-    }
+    if constexpr (!Size::traits.at_run_time && !platform::has_division) return exact_quotient<layout::stride()>(distance);
+    const std::size_t slots = distance / stride();
+    return slots * stride() == distance ? slots : size_max;
   }
 };
 

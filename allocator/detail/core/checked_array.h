@@ -1,6 +1,6 @@
 // The chunk of a pool whose blocks are an array in its store, if a checking policy keeps something about each of them. As
-// array_chunk, it has nothing to fetch or to give back; it has those members of `chunks` that such a pool and its checks use. The
-// column lies in the array, in front of the blocks.
+// array_chunk, it has nothing to fetch or to give back; it has those members of `chunks` that such a pool and its checks use.
+// The column lies in the array, in front of the blocks.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHECKED_ARRAY_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHECKED_ARRAY_H_
 

@@ -62,8 +62,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (Traits::samples)
       if (void* const block = sampled::take(state_)) [[unlikely]] return block;
     void* const block = path::take(state_);
-    if constexpr (Traits::has_one_way && Traits::ends_empty) return block;
-    if (block != nullptr) [[likely]] return block;
+    if ((Traits::has_one_way && Traits::ends_empty) || block != nullptr) [[likely]] return block;
     return slow::try_allocate(state_);
   }
 
@@ -78,10 +77,8 @@ class pool_members : public reserving<pool_members<Traits>> {
       if (sampled::owns(state_, block)) [[unlikely]] return sampled::put(state_, block);
     const status answer = path::put(state_, block);
     if constexpr (Traits::hears_frees) state_.supply.freed(1);
-    if constexpr (refuses)
-      if (answer == status::refused) [[unlikely]] return;
     if (answer == status::crowded) [[unlikely]] return slow::make_room(Traits::is_static ? block : &state_, state_);
-    if (answer != status::done) [[unlikely]] slow::settle(state_, block, answer);
+    if (answer != status::done && (!refuses || answer != status::refused)) [[unlikely]] slow::settle(state_, block, answer);
   }
 
   /// The same, for a caller that knows the size, and perhaps the alignment, that it requested. Precondition: they are at most

@@ -25,8 +25,8 @@ struct hot_state {
   typename Traits::reuse::template list<Traits> list;                               // free blocks
   typename Traits::chunks chunks;  // carving, finding a block's chunk, what growth and retention decide
 };
-/// What a hit touches lies in front of the array, where the shortest instructions reach it: on Cortex-M0+ a distance of more than
-/// 124 bytes is one more word for each function, on M4 each access is twice as long. The array pads itself behind it: see
+/// What a hit touches lies in front of the array, where the shortest instructions reach it: on Cortex-M0+ a distance of more
+/// than 124 bytes is one more word for each function, on M4 each access is twice as long. The array pads itself behind it: see
 /// Traits::bytes_in_front_of_array().
 template <class Traits>
   requires(Traits::is_plain_array)

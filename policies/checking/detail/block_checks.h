@@ -72,17 +72,14 @@ class block_checks {
     return status::done;
   }
   void describe_allocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
-    if constexpr (!Spec::guards && !Traits::has_chunk_table) {
-      on_astray(chunks, block, one);  // nothing else is wrong with a block
-    } else {
-      const place at = place::of(chunks, block);
-      if (at.c == nullptr || at.slot >= at.c->carved || at.in_use()) return on_astray(chunks, block, one);
-      if constexpr (Spec::guards) {
-        note_damage_around(chunks, at, block, kept(), one);
-        if constexpr (Spec::traits.fills) note_damage_inside(chunks, at, block, one);
-      }
-      at.records().get(at.slot).take(sequence_);
+    if constexpr (!Spec::guards && !Traits::has_chunk_table) return on_astray(chunks, block, one);  // all there is to be wrong
+    const place at = place::of(chunks, block);
+    if (at.c == nullptr || at.slot >= at.c->carved || at.in_use()) return on_astray(chunks, block, one);
+    if constexpr (Spec::guards) {
+      note_damage_around(chunks, at, block, kept(), one);
+      if constexpr (Spec::traits.fills) note_damage_inside(chunks, at, block, one);
     }
+    at.records().get(at.slot).take(sequence_);
   }
 
   /// A number that is unique to this use of the block; 0: it isn't in use, or is no block.
@@ -192,10 +189,6 @@ class block_checks {
   }
 
  private:
-  struct never_asked {
-    static void leave(const void*) noexcept {}
-  };
-
   const char* name() const noexcept { return name_ != nullptr ? name_ : ""; }
 
   TARN_COLD void note_no_block(chunks_type& chunks, place at, void* address, pending_report& one) noexcept {
@@ -245,7 +238,7 @@ class block_checks {
   const void* pool_ = nullptr;  // if there are guard bytes
   std::uint64_t sequence_ = 0;
   atomic_word<thread_number> owner_ = 0;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Spec::traits.tells_in_use, asked_in_use, never_asked> asked_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Spec::traits.tells_in_use, asked_in_use, never_asked_in_use> asked_;
   bool ended_ = false;
 };
 

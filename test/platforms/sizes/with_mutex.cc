@@ -10,6 +10,7 @@ struct rtos_mutex {
   void unlock() noexcept { rtos_unlock(this); }
   void* handle = nullptr;
 };
-using pool = tarn::static_pool<struct messages, tarn::static_size<48>, tarn::static_array_store<32>, tarn::mutex_locking<rtos_mutex>>;
+using pool = tarn::static_pool<struct messages, tarn::static_size<48>, tarn::static_array_store<32>,
+                               tarn::mutex_locking<rtos_mutex>>;
 void* take() { return pool::instance().try_allocate(); }
 void give(void* block) { pool::instance().deallocate(block); }

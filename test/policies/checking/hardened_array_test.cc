@@ -1,4 +1,5 @@
-// hardened over an array of blocks, as firmware uses it: what it finds, and whom it tells. The pool has no machinery but the array.
+// hardened over an array of blocks, as firmware uses it: what it finds, and whom it tells. The pool has no machinery but the
+// array.
 #include <cstddef>
 #include <cstring>
 #include <set>
