@@ -30,6 +30,13 @@
 #define TARN_STEP inline
 #endif
 
+// Whether the file is compiled for size: then two ways that do the same may be one. Files that aren't may use the same pool.
+#if defined(__OPTIMIZE_SIZE__)
+#define TARN_FOR_SIZE true
+#else
+#define TARN_FOR_SIZE false
+#endif
+
 // A deleted function, and what to tell who calls it. Before C++26 the sentence reaches them by the note that shows this line.
 #if defined(__cpp_deleted_function) && __cplusplus > 202302L
 #define TARN_DELETED(...) delete (__VA_ARGS__)
@@ -88,6 +95,15 @@ inline constexpr bool has_atomics = true;
 inline constexpr bool has_wide_atomics = sizeof(void*) == 8;
 #endif
 
+
+/// Whether the processor divides. Where it can't (ARMv6-M, RISC-V without M), the compiler calls 280 bytes of a library.
+#if (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__ARM_FEATURE_IDIV)) || \
+    (defined(__riscv) && !defined(__riscv_div))
+inline constexpr bool has_division = false;
+#else
+inline constexpr bool has_division = true;
+#endif
+
 }  // namespace tarn::platform
 
 namespace tarn::detail {
@@ -96,6 +112,17 @@ namespace tarn::detail {
 TARN_STEP void prefetch_for_write([[maybe_unused]] const void* block) noexcept {
 #if defined(__GNUC__)
   __builtin_prefetch(block, 1);
+#endif
+}
+
+/// The same address, known to be aligned to a pointer: a processor that reads words at such addresses only (ARMv6-M, RISC-V)
+/// otherwise gets a call of memcpy for each word that is copied.
+template <class T>
+[[nodiscard]] TARN_STEP T* word_aligned(T* place) noexcept {
+#if defined(__GNUC__)
+  return static_cast<T*>(__builtin_assume_aligned(place, alignof(void*)));
+#else
+  return place;
 #endif
 }
 
