@@ -13,14 +13,20 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <thread>
 
 #include "tarn/allocator/detail/pool/members.h"
 #include "tarn/policies/detail/store_mutex.h"
 #include "tarn/policies/growth/maintained.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/standard_threads.h"
 #include "tarn/policies/platform/waiting.h"
+
+#if defined(TARN_STANDARD_THREADS)
+#include <thread>
+#else
+#include "tarn/allocator/detail/no_maintenance_thread.h"
+#endif
 
 namespace tarn {
 
@@ -147,6 +153,8 @@ class maintenance_rounds : fork_member {
 
 }  // namespace detail
 
+#if defined(TARN_STANDARD_THREADS)
+
 /// A thread that calls maintain() of pools once a period, and again at once where a pool needs more than a millisecond. It
 /// holds no lock of its own meanwhile. In the child of a fork there is no such thread: these objects can end there, and nothing
 /// else happens; let the child make one.
@@ -226,6 +234,8 @@ template <class Pool>
 maintenance_thread::place maintenance_thread::add(Pool& pool) noexcept {
   return place(*this, pool);
 }
+
+#endif
 
 }  // namespace tarn
 

@@ -6,10 +6,10 @@
 #define TARN_ALLOCATOR_PRESETS_H_
 
 #include <cstddef>
-#include <mutex>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/locking/group_guard.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/policies/detail/arithmetic.h"
 
@@ -39,7 +39,7 @@ using grouped = pool<size_of<T>, grouped_locking<Group>>;
 
 /// Many operations on several pools belong together: a group_guard<Group> locks all pools of the group at once.
 template <class T, class Group>
-using group_locked = pool<size_of<T>, grouped_locking<Group, std::mutex>>;
+using group_locked = pool<size_of<T>, grouped_locking<Group, detail::group_mutex>>;
 
 // ---- by how many blocks, and how they come --------------------------------------------------------------------------------
 

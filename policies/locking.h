@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
@@ -16,6 +17,7 @@
 #include "tarn/policies/locking/thread_aware_mutex.h"
 #include "tarn/policies/locking/thread_cached.h"
 #include "tarn/policies/locking/traits.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn {
 
@@ -95,8 +97,17 @@ concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_
 };
 
 /// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If blocks may not wait in threads, as
-/// over a bounded store, mutex_locking<thread_aware_mutex> takes its place.
-using shared_locking = thread_cached<>;
+/// over a bounded store, mutex_locking<thread_aware_mutex> takes its place. Without
+/// threads, both are no_locking; where a thread has no variables of its own, this is mutex_locking<>.
+using shared_locking = std::conditional_t<
+    !platform::system::has_threads, no_locking,
+    typename std::conditional_t<platform::system::has_thread_locals, std::type_identity<thread_cached<>>,
+                                std::type_identity<mutex_locking<>>>::type>;
+
+namespace detail {
+using shared_locking_of_bounded =
+    std::conditional_t<platform::system::has_threads, mutex_locking<thread_aware_mutex>, no_locking>;
+}  // namespace detail
 
 }  // namespace tarn
 

@@ -20,6 +20,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
 #include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn {
 
@@ -29,15 +30,19 @@ namespace tarn {
 template <std::uint32_t N = 5000, class Then = no_checking, std::uint32_t Slots = 16>
 struct sampled_guard_pages : Then {
   using axis = tarn::axis::checking;
-  static constexpr bool arguments_hold = [] {
+  static constexpr bool numbers_hold = [] {
     if constexpr (policy_on<Then, tarn::axis::checking>) return N != 0 && Slots != 0 && !Then::traits.samples;
     else return false;
   }();
+  static constexpr bool arguments_hold = numbers_hold && platform::system::has_pages;
   struct complaint {
     static_assert(
-        arguments_hold,
+        numbers_hold,
         "tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy for the other "
         "blocks; write sampled_guard_pages<5000, hardened>");
+    static_assert(!numbers_hold || arguments_hold,
+                  "tarn: [Y7] sampled_guard_pages was named, but this target has no pages of memory that could be made "
+                  "inaccessible; write hardened, or bring a platform header (docs/platforms.md)");
   };
   static constexpr checking_traits traits = [] {
     checking_traits all;

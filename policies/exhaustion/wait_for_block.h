@@ -14,6 +14,7 @@
 #include "tarn/policies/exhaustion/detail/semaphore.h"
 #include "tarn/policies/exhaustion/traits.h"
 #include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/system.h"
 #include "tarn/policies/platform/waiting.h"
 
 namespace tarn {
@@ -22,6 +23,14 @@ namespace tarn {
 template <std::size_t Milliseconds = 1000>
 struct wait_for_block {
   using axis = tarn::axis::exhaustion;
+  static constexpr bool arguments_hold =  // judged where it is named: sizeof depends on the parameter
+      sizeof(wait_for_block*) != 0 && platform::system::has_threads && platform::system::has_clock;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [Y6] wait_for_block was named, but this target has no threads, of which another could free a block, "
+                  "or no clock; write report_exhaustion or retry_with<Handler>, or bring a platform header "
+                  "(docs/platforms.md)");
+  };
   static constexpr exhaustion_traits traits{.keeps_attempt = true, .hears_frees = true};
 
   template <class Traits>

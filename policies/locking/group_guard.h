@@ -2,15 +2,28 @@
 #ifndef TARN_POLICIES_LOCKING_GROUP_GUARD_H_
 #define TARN_POLICIES_LOCKING_GROUP_GUARD_H_
 
-#include <mutex>
-
 #include "tarn/policies/locking/grouped_locking.h"
+#include "tarn/policies/locking/mutex.h"
+#include "tarn/policies/platform/standard_threads.h"
+
+#if defined(TARN_STANDARD_THREADS)
+#include <mutex>
+#endif
 
 namespace tarn {
 
+namespace detail {
+#if defined(TARN_STANDARD_THREADS)
+using group_mutex = std::mutex;
+#else
+using group_mutex = mutex;
+#endif
+}  // namespace detail
+
 /// Holds both mutexes of a group, growth first, over many operations on many pools of the group. It can be nested. While it
 /// is held, stores and exhaustion handlers of those pools run under it too.
-template <class Group, class Mutex = std::mutex>
+/// \tparam Mutex  that of the group's pools; std::mutex, or tarn::mutex where the standard library has none
+template <class Group, class Mutex = detail::group_mutex>
 class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
   using mutexes = detail::group_mutexes<Group, Mutex>;
 

@@ -22,7 +22,8 @@ namespace tarn {
 struct lock_free {
   using axis = tarn::axis::locking;
   using implies = lifo_reuse<>;
-  static constexpr locking_traits traits{.may_return_chunks = false, .keeps_memory = true, .own_free_list = true};
+  static constexpr locking_traits traits{
+      .may_return_chunks = false, .keeps_memory = true, .own_free_list = true, .compares_and_swaps = true};
   template <class T>
   using cell = detail::shared_cell<T>;
   template <class Traits>

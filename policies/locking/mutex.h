@@ -18,6 +18,9 @@ namespace tarn {
 /// the target has no threads, it keeps nobody out: not an interrupt either.
 class mutex {
  public:
+  /// Says that it needs threads: where there are none, it would keep nothing apart.
+  static constexpr bool keeps_threads_apart = true;
+
   constexpr mutex() noexcept = default;
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;

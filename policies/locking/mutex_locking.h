@@ -16,6 +16,7 @@
 #include "tarn/policies/locking/traits.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn {
 
@@ -25,6 +26,13 @@ concept basic_lockable = std::default_initializable<M> && requires(M& m) {
   m.lock();
   m.unlock();
 };
+
+/// Whether the target has what the mutex keeps apart.
+template <class M>
+inline constexpr bool locks_here = platform::system::has_threads;
+template <class M>
+  requires(!requires { M::keeps_threads_apart; })
+inline constexpr bool locks_here<M> = true;
 
 /// Holds a mutex as long as it lives: the mutex's own guard, if it has one.
 template <class Mutex>
@@ -79,11 +87,15 @@ class mutex_pair : fork_member {
 template <class Mutex = mutex>
 struct mutex_locking {
   using axis = tarn::axis::locking;
-  static constexpr bool arguments_hold = detail::basic_lockable<Mutex>;
+  static constexpr bool arguments_hold = detail::basic_lockable<Mutex> && detail::locks_here<Mutex>;
   struct complaint {
-    static_assert(arguments_hold,
+    static_assert(detail::basic_lockable<Mutex>,
                   "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
                   "name a mutex, as tarn::mutex");
+    static_assert(!detail::basic_lockable<Mutex> || arguments_hold,
+                  "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
+                  "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
+                  "header (docs/platforms.md)");
   };
   static constexpr locking_traits traits{.can_wait = true, .can_try = detail::try_lockable<Mutex>};
   template <class T>

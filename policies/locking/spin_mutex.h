@@ -13,6 +13,9 @@ namespace tarn {
 /// between tries, so that a lower-priority holder can finish, too. It is not fair.
 class spin_mutex {
  public:
+  /// Says that it needs threads: where there are none, it would keep nothing apart.
+  static constexpr bool keeps_threads_apart = true;
+
   constexpr spin_mutex() noexcept = default;
   spin_mutex(const spin_mutex&) = delete;
   spin_mutex& operator=(const spin_mutex&) = delete;

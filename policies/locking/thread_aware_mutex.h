@@ -14,6 +14,9 @@ namespace tarn {
 /// Precondition: no store that runs under it starts the process's second thread.
 class thread_aware_mutex {
  public:
+  /// Says that it needs threads: where there are none, it would keep nothing apart.
+  static constexpr bool keeps_threads_apart = true;
+
   constexpr thread_aware_mutex() noexcept = default;
   thread_aware_mutex(const thread_aware_mutex&) = delete;
   thread_aware_mutex& operator=(const thread_aware_mutex&) = delete;

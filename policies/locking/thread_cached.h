@@ -15,6 +15,7 @@
 #include "tarn/policies/locking/detail/thread_tally.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/traits.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn {
 
@@ -35,12 +36,16 @@ struct thread_cached {
   }
 
  public:
-  static constexpr bool arguments_hold =
-      detail::tier_of(Threads) != detail::tiers && largest() != detail::magazine::sizes;
+  static constexpr bool numbers_hold = detail::tier_of(Threads) != detail::tiers && largest() != detail::magazine::sizes;
+  static constexpr bool arguments_hold = numbers_hold && platform::system::has_threads && platform::system::has_thread_locals;
   struct complaint {
-    static_assert(arguments_hold,
+    static_assert(numbers_hold,
                   "tarn: [L3] thread_cached was given numbers that it has no slots or magazines for; take 16, 64 or 256 "
                   "threads, and 14, 30, 62, 126, 254 or 510 blocks");
+    static_assert(!numbers_hold || arguments_hold,
+                  "tarn: [Y2] thread_cached was named, but this target has no threads, or a thread has no variables of its "
+                  "own, so that nobody could keep a magazine; write no_locking, interrupt_locking<> or "
+                  "mutex_locking<a_mutex_of_yours>, or bring a platform header (docs/platforms.md)");
   };
   static constexpr locking_traits traits{
       .keeps_memory = true, .can_forget = true, .keeps_blocks = true, .can_try = true, .has_tally = true};

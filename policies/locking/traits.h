@@ -20,6 +20,7 @@ struct locking_traits {
   bool can_wait = false;          // a freed block is visible to every thread at once, so a thread can wait for one
   bool can_try = false;           // try_growth_guard(): a growth guard that doesn't wait, and converts to bool
   bool has_tally = false;         // tally: how it counts blocks itself, instead of in a few cells
+  bool compares_and_swaps = false;  // it needs a processor that can
   bool ends_at_exit = false;      // it has a static object whose destructor runs at exit
 };
 

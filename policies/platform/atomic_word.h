@@ -27,8 +27,8 @@ inline constexpr memory_order memory_order_release = memory_order::release;
 inline constexpr memory_order memory_order_acq_rel = memory_order::acq_rel;
 inline constexpr memory_order memory_order_seq_cst = memory_order::seq_cst;
 
-/// The part of std::atomic that tarn uses, with the same members. The order is always explicit. Where there are no threads, and
-/// the processor can't change a word of that size at once, it is changed as an ordinary one: interrupts must be masked then.
+/// The part of std::atomic that tarn uses, with the same members. The order is always explicit. Where the processor
+/// can't change a word of that size at once, it is changed as an ordinary one, in an atomic_section of the system.
 template <class T>
 class atomic_word {
  public:
@@ -38,17 +38,20 @@ class atomic_word {
   atomic_word& operator=(const atomic_word&) = delete;
 
   TARN_STEP T load(memory_order order) const noexcept {
-    if constexpr (is_ordinary && sizeof(T) > sizeof(void*)) return value_;
+    if constexpr (is_ordinary && sizeof(T) > sizeof(void*)) {
+      [[maybe_unused]] const typename system::atomic_section alone{};
+      return value_;
+    }
     T value;
     __atomic_load(&value_, &value, static_cast<int>(order));
     return value;
   }
   TARN_STEP void store(T value, memory_order order) noexcept {
-    if constexpr (is_ordinary && sizeof(T) > sizeof(void*)) value_ = value;
+    if constexpr (is_ordinary && sizeof(T) > sizeof(void*)) changed([value](T) noexcept { return value; });
     else __atomic_store(&value_, &value, static_cast<int>(order));
   }
   TARN_STEP T exchange(T value, memory_order order) noexcept {
-    if constexpr (is_ordinary) return before_change(value);
+    if constexpr (is_ordinary) return changed([value](T) noexcept { return value; });
     T before;
     __atomic_exchange(&value_, &value, &before, static_cast<int>(order));
     return before;
@@ -69,19 +72,19 @@ class atomic_word {
     return compare_exchange_weak(expected, value, order, of_failure(order));
   }
   TARN_STEP T fetch_add(T more, memory_order order) noexcept {
-    if constexpr (is_ordinary) return before_change(static_cast<T>(value_ + more));
+    if constexpr (is_ordinary) return changed([more](T before) noexcept { return static_cast<T>(before + more); });
     return __atomic_fetch_add(&value_, more, static_cast<int>(order));
   }
   TARN_STEP T fetch_sub(T less, memory_order order) noexcept {
-    if constexpr (is_ordinary) return before_change(static_cast<T>(value_ - less));
+    if constexpr (is_ordinary) return changed([less](T before) noexcept { return static_cast<T>(before - less); });
     return __atomic_fetch_sub(&value_, less, static_cast<int>(order));
   }
   TARN_STEP T fetch_or(T bits, memory_order order) noexcept {
-    if constexpr (is_ordinary) return before_change(static_cast<T>(value_ | bits));
+    if constexpr (is_ordinary) return changed([bits](T before) noexcept { return static_cast<T>(before | bits); });
     return __atomic_fetch_or(&value_, bits, static_cast<int>(order));
   }
   TARN_STEP T fetch_and(T bits, memory_order order) noexcept {
-    if constexpr (is_ordinary) return before_change(static_cast<T>(value_ & bits));
+    if constexpr (is_ordinary) return changed([bits](T before) noexcept { return static_cast<T>(before & bits); });
     return __atomic_fetch_and(&value_, bits, static_cast<int>(order));
   }
 
@@ -89,14 +92,19 @@ class atomic_word {
   T* address() noexcept { return &value_; }
 
  private:
-  static constexpr bool is_ordinary = !platform::system::has_threads && !(sizeof(T) > sizeof(void*) ? platform::has_wide_atomics
-                                                                                                    : platform::has_atomics);
-  TARN_STEP T before_change(T value) noexcept {
+  using system = platform::system;
+  static constexpr bool is_ordinary = (!system::has_threads || system::has_atomic_section) &&
+                                      !(sizeof(T) > sizeof(void*) ? platform::has_wide_atomics : platform::has_atomics);
+  /// `change` computes the new value from the old one, which is returned.
+  template <class Change>
+  TARN_STEP T changed(Change change) noexcept {
+    [[maybe_unused]] const typename system::atomic_section alone{};
     const T before = value_;
-    value_ = value;
+    value_ = change(before);
     return before;
   }
   TARN_STEP bool change_if(T& expected, T value) noexcept {
+    [[maybe_unused]] const typename system::atomic_section alone{};
     const bool is_as_expected = value_ == expected;
     (is_as_expected ? value_ : expected) = is_as_expected ? value : value_;
     return is_as_expected;

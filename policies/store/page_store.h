@@ -1,6 +1,6 @@
 // decides    chunks are pages of the operating system, mapped for this pool and unmapped when given back
 // costs      a system call for each chunk; its size is rounded up to whole pages, which the pool uses as far as growth allows
-// conflicts  none (systems with mmap only)
+// conflicts  none (on systems with pages of memory)
 // use when   memory must go back to the system at once; many blocks justify huge pages; blocks must stay in memory
 //            (locked_pages), or be there before they are first used (prefilled); code that runs past a chunk's end must be
 //            stopped (guard_pages)
@@ -50,15 +50,19 @@ struct prefilled {};
 template <class... Options>
 struct page_store {
   using axis = tarn::axis::store;
-  static constexpr bool arguments_hold =
+  static constexpr bool options_hold =
       (detail::one_of<Options, huge_pages, guard_pages, locked_pages, prefilled> && ...) &&
       ([]<class Option>(std::type_identity<Option>) {
         return (std::size_t{std::same_as<Option, Options>} + ...) == 1;
       }(std::type_identity<Options>{}) && ...);
+  static constexpr bool arguments_hold = options_hold && platform::system::has_pages;
   struct complaint {
-    static_assert(arguments_hold,
+    static_assert(options_hold,
                   "tarn: [T2] page_store was given an option that it doesn't know, or one of them twice; its options are "
                   "huge_pages, guard_pages, locked_pages and prefilled");
+    static_assert(!options_hold || arguments_hold,
+                  "tarn: [Y5] page_store was named, but this target has no pages of memory to ask a system for; write "
+                  "heap_store, static_array_store<Blocks> or buffer_store, or bring a platform header (docs/platforms.md)");
   };
   static constexpr bool huge = detail::one_of<huge_pages, Options...>;
   static constexpr bool guarded = detail::one_of<guard_pages, Options...>;

@@ -83,7 +83,7 @@ class tagged_chunks {
   // the pool doesn't colour them.
   static constexpr std::size_t granule_alignment = one_region ? 2 * cache_line : Granule;
   using granules = pool<static_size<Granule, granule_alignment>,
-                        std::conditional_t<Locking::traits.one_thread, no_locking, mutex_locking<thread_aware_mutex>>, Growth,
+                        std::conditional_t<Locking::traits.one_thread, no_locking, shared_locking_of_bounded>, Growth,
                         granule_store, lifo_reuse<>, granule_exhaustion>;
 
   /// Whether the granules call a store that tells: one with an end, which is theirs.

@@ -63,7 +63,7 @@ concept bounded_store = store_policy<P> && P::traits.bounded;
 
 /// The default of products that any thread may use. Over a bounded store, no thread may keep free blocks to itself.
 template <class... Ps>
-using default_sharing = std::conditional_t<(bounded_store<Ps> || ...), mutex_locking<thread_aware_mutex>, shared_locking>;
+using default_sharing = std::conditional_t<(bounded_store<Ps> || ...), shared_locking_of_bounded, shared_locking>;
 
 /// Several policies as one argument. A product uses it to add its own defaults; policies that others imply take precedence.
 template <class... Ps>

@@ -43,6 +43,8 @@ composition chosen(choice c) {
   made.retention.returns_pages = c.next();
   made.store.can_discard = c.next();
   made.locking.can_wait = made.locking.keeps_blocks != made.reuse_is_implied;
+  made.locking.compares_and_swaps = made.locking.own_free_list;
+  made.has_atomics = made.store.can_discard != made.locking.may_return_chunks;
   made.first_chunk = made.size.at_run_time ? 0 : made.bytes == 0 ? size_max : 4096;
   return made;
 }
@@ -66,13 +68,14 @@ bool breaks(rule r, const composition& c) {
     case rule::r13: return c.exhaustion.reclaims && c.store.bounded;
     case rule::r14: return c.checking.checks_leaving && !c.reuse.sees_empty_chunks;
     case rule::r15: return c.retention.returns_pages && !c.store.can_discard;
+    case rule::y4: return c.locking.compares_and_swaps && !c.has_atomics;
   }
   return false;
 }
 
 constexpr rule all[] = {rule::r1, rule::r2, rule::r3,  rule::r4,  rule::r5,  rule::r6,  rule::r7,
                         rule::r8, rule::r9, rule::r10, rule::r11, rule::r12, rule::r13, rule::r14,
-                        rule::r15};
+                        rule::r15, rule::y4};
 
 BOOST_AUTO_TEST_CASE(what_is_refused_breaks_the_rule_that_is_named_and_what_breaks_none_is_accepted) {
   std::map<rule, std::size_t> named;

@@ -1,0 +1,63 @@
+// Y: what the target lacks. Here it is one that has nothing, whatever this machine is; test/platforms/ has the same on targets
+// that lack it. Y1, Y4 and Y8 are about processors and standard libraries: there only.
+#define TARN_PLATFORM_HEADER "tarn/test/platforms/systems/none.h"
+#include "tarn/allocator/pool.h"
+
+// expect: tarn: [Y2] thread_cached was named, but this target has no threads
+namespace y2_thread_cached {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::no_locking> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::thread_cached<>> wrong;
+#endif
+}  // namespace y2_thread_cached
+
+// expect: tarn: [Y3] one of tarn's mutexes was named, but this target has no threads
+namespace y3_mutex {
+struct mutex_of_user {
+  void lock() {}
+  void unlock() {}
+};
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<mutex_of_user>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> wrong;
+#endif
+}  // namespace y3_mutex
+
+// expect: tarn: [Y3] one of tarn's mutexes was named, but this target has no threads
+namespace y3_mutex_of_group {
+struct audio;
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, tarn::spin_mutex>> wrong;
+#endif
+}  // namespace y3_mutex_of_group
+
+// expect: tarn: [Y5] page_store was named, but this target has no pages of memory
+namespace y5_page_store {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::heap_store> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::page_store<>> wrong;
+#endif
+}  // namespace y5_page_store
+
+// expect: tarn: [Y6] wait_for_block was named, but this target has no threads
+namespace y6_wait_for_block {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::report_exhaustion> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::wait_for_block<>> wrong;
+#endif
+}  // namespace y6_wait_for_block
+
+// expect: tarn: [Y7] sampled_guard_pages was named, but this target has no pages of memory
+namespace y7_sampled_guard_pages {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::hardened> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<>> wrong;
+#endif
+}  // namespace y7_sampled_guard_pages
