@@ -52,7 +52,9 @@ template <class... Ps>
 using mallocs = xallocator<tag<Ps...>, Ps...>;
 
 // Calls: what is a template, and what bases have, isn't made with the class.
-void use(auto& pool) requires requires { pool.try_construct_n({}); } {
+void use(auto& pool)
+  requires requires { pool.try_construct_n({}); }
+{
   auto* const one = pool.try_construct(1);
   if (one == nullptr) return;
   item<40>* some[2];
@@ -61,11 +63,15 @@ void use(auto& pool) requires requires { pool.try_construct_n({}); } {
   pool.for_each([](item<40>& each) { each.reset(); });
   pool.destroy(one);
 }
-void use(auto& pools) requires requires { pools.template try_construct<item<120>>(); } {
+void use(auto& pools)
+  requires requires { pools.template try_construct<item<120>>(); }
+{
   auto* const one = pools.template try_construct<item<120>>(1);
   if (one != nullptr) pools.destroy(one);
 }
-void use(auto& pool) requires requires { pool.acquire(); } {
+void use(auto& pool)
+  requires requires { pool.acquire(); }
+{
   auto* const one = pool.acquire();
   if (one != nullptr) pool.release(one);
 }
@@ -78,7 +84,9 @@ void use(stl_allocator<T, Ps...>& allocator) {
   allocator.deallocate(allocator.allocate(1), 1);
   allocator.deallocate(allocator.allocate(7), 7);
 }
-void use(auto& blocks) requires requires { blocks.try_allocate(std::size_t(1), std::size_t(1)); } {
+void use(auto& blocks)
+  requires requires { blocks.try_allocate(std::size_t(1), std::size_t(1)); }
+{
   void* const block = blocks.try_allocate(100, 8);
   if (block != nullptr) blocks.deallocate(block, 100, 8);
 }
@@ -110,7 +118,7 @@ void use_one(Product& product) {
 #define MAKE_resource(...) MAKE(pool_resource<__VA_ARGS__>)
 #define MAKE_mallocs(...)  // its statistics() is for those that count
 
-#define ROW(product, ...)                                       \
+#define ROW(product, ...)                                   \
   template void test::use_one(test::product<__VA_ARGS__>&); \
   MAKE_##product(__VA_ARGS__)
 
