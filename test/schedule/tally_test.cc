@@ -1,5 +1,5 @@
-// thread_tally, under every order that few preemptions make, with loads of what was overwritten: never more blocks are counted in
-// use than there were at once.
+// thread_tally, under every order that few preemptions make, with loads of what was overwritten: never more blocks are
+// counted in use than there were at once.
 #include <boost/test/unit_test.hpp>
 
 #include <array>
