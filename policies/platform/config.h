@@ -15,11 +15,13 @@
 #define TARN_UNREACHABLE() __assume(false)
 #define TARN_NOINLINE __declspec(noinline)
 #define TARN_COLD __declspec(noinline)
+#define TARN_RETURNS_NONNULL
 #else
 #define TARN_NO_UNIQUE_ADDRESS [[no_unique_address]]
 #define TARN_UNREACHABLE() __builtin_unreachable()
 #define TARN_NOINLINE [[gnu::noinline]]     // slow, but run for every 64th block: optimised for speed
 #define TARN_COLD [[gnu::noinline, gnu::cold]]  // once for each chunk, or never
+#define TARN_RETURNS_NONNULL [[gnu::returns_nonnull]]
 #endif
 
 // A step of the hot path: inlined in debug builds, too, and never stopped in by a debugger. At -O0 a pair of calls takes 7
@@ -83,6 +85,10 @@
 #else
 #define TARN_SHARED_
 #endif
+
+/// As default arguments: where the function was called. <source_location> is missing in clang 14.
+#define TARN_CALLER_FILE __builtin_FILE()
+#define TARN_CALLER_LINE __builtin_LINE()
 
 namespace tarn::platform {
 
