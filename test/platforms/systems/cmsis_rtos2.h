@@ -1,6 +1,6 @@
 // CMSIS-RTOS2: its threads, tick and mutex, for processors with compare-and-swap. On a Cortex-M0+ add an atomic_section, as
-// freertos.h has, over __disable_irq() and __set_PRIMASK(). An example of a platform header; compiled against stubs that declare what it calls,
-// and run over an imitation of them.
+// freertos.h has, over __disable_irq() and __set_PRIMASK(). An example of a platform header; compiled against stubs that
+// declare what it calls, and run over an imitation of them.
 #ifndef CMSIS_RTOS2_H_OF_MINE_
 #define CMSIS_RTOS2_H_OF_MINE_
 
