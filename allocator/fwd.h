@@ -65,6 +65,9 @@ template <class Group, class Mutex>
 class group_guard;
 template <class Group, class Mutex>
 struct grouped_locking;
+struct interrupt_mask;
+template <class Mask>
+struct interrupt_locking;
 struct lock_free;
 class mutex;
 template <class Mutex>

@@ -10,6 +10,7 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/grouped_locking.h"
+#include "tarn/policies/locking/interrupt_locking.h"
 #include "tarn/policies/locking/lock_free.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/no_locking.h"
