@@ -67,7 +67,11 @@
 #define TARN_ONE_IN_LIBRARY
 #define TARN_NEAR_TLS
 #define TARN_FIRST_AT_LOAD [[maybe_unused]]
+#if defined(__GNUC__)
+#define TARN_AT_UNLOAD [[gnu::destructor]]
+#else
 #define TARN_AT_UNLOAD [[maybe_unused]]
+#endif
 #endif
 
 /// The name of the function that it stands in, with its template arguments.
@@ -79,11 +83,20 @@
 #define TARN_FUNCTION_NAME ""
 #endif
 
-/// In the declaration of a template that libraries share; the definition finds it there. Not [[...]]: clang takes none there.
-#if defined(__GNUC__) && !defined(_WIN32)
-#define TARN_SHARED_ __attribute__((visibility("default")))
+/// In the declaration of a template that libraries share, and in its definition. Not [[...]]: clang takes none there.
+#if !defined(_WIN32)
+#define TARN_SHARED_ __attribute__((visibility("default")))  // the definition finds it there
+#define TARN_SHARED_HERE_
+#elif defined(__GNUC__) && !defined(__clang__)
+#define TARN_SHARED_ __declspec(dllexport)  // of whoever defines it; the linker finds it for the others (auto-import)
+#define TARN_SHARED_HERE_
 #else
+#if defined(__GNUC__) || defined(TARN_DEFINES_SHARED_POOLS)
 #define TARN_SHARED_
+#else
+#define TARN_SHARED_ __declspec(dllimport)
+#endif
+#define TARN_SHARED_HERE_ __declspec(dllexport)
 #endif
 
 /// As default arguments: where the function was called. <source_location> is missing in clang 14.

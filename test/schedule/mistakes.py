@@ -27,6 +27,7 @@ SCHEDULED = [
     (1, "process_ids_at_fork.is_apart()", "false"),
     (1, "ends_of_threads.tell(resign_at_end, &me)", "test::thread_key::tell(resign_at_end, &me)"),
     (1, "TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;", ""),
+    (1, "return enrol_by_key(me, ends_of_threads);", "return false;"),
     (1, "  ends_of_threads.close();\n", ""),
     (1, "if (step == fork_step::renew) process_ids.keep_only(this_thread.id);", "static_cast<void>(step);"),
     (1, "Atomic<exchange_step> changing", "atomic_word<exchange_step> changing"),

@@ -44,7 +44,7 @@ class block_checks {
   // ---- under the core guard ----------------------------------------------------------------------------------------------
 
   status on_deallocate(chunks_type& chunks, void* block) noexcept {
-    const place at = place::near(chunks, block);
+    const place at = place::close_to(chunks, block);
     if (!at.in_use()) [[unlikely]] return status::refused;
     if constexpr (Spec::guards) {
       if (!words_around(chunks, block).stand(kept())) [[unlikely]] return status::refused;
@@ -60,7 +60,7 @@ class block_checks {
   }
 
   status on_allocate(chunks_type& chunks, void* block) noexcept {
-    const place at = place::near(chunks, block);
+    const place at = place::close_to(chunks, block);
     if (at.c == nullptr || at.slot >= at.c->carved) [[unlikely]] return status::refused;
     record& known = at.records().get(at.slot);
     if (known.in_use()) [[unlikely]] return status::refused;

@@ -29,7 +29,7 @@ class thread_tally {
   /// of which the block came.
   TARN_STEP bool try_add() noexcept {
     const thread_record& me = Process::self();
-    line& mine = near(me);
+    line& mine = line_for(me);
     if (mine.domain.load(memory_order_relaxed) != me.domain) [[unlikely]] return false;
     const std::size_t handed_out = read(mine.allocations) + 1;
     const std::size_t now = handed_out - read(mine.frees);
@@ -42,14 +42,14 @@ class thread_tally {
   }
   TARN_STEP bool try_subtract() noexcept {
     const thread_record& me = Process::self();
-    line& mine = near(me);
+    line& mine = line_for(me);
     if (!mine.is_of(me)) [[unlikely]] return false;
     write(mine.frees, read(mine.frees) + 1);
     return true;
   }
   TARN_NOINLINE void add(std::size_t blocks) noexcept {
     const thread_record& me = Process::self();
-    line& mine = near(me);
+    line& mine = line_for(me);
     if (!mine.is_of(me)) {
       note_peak();
       if (claim(me)) return add(blocks);
@@ -68,7 +68,7 @@ class thread_tally {
   }
   TARN_NOINLINE void subtract(std::size_t blocks) noexcept {
     const thread_record& me = Process::self();
-    line& mine = near(me);
+    line& mine = line_for(me);
     if (mine.is_of(me)) return write(mine.frees, read(mine.frees) + blocks);
     note_peak();
     if (claim(me)) return subtract(blocks);  // a thread that only frees, as a consumer, counts on its own, too
@@ -126,13 +126,13 @@ class thread_tally {
   }
   TARN_STEP static std::ptrdiff_t as_signed(std::size_t difference) noexcept { return static_cast<std::ptrdiff_t>(difference); }
 
-  TARN_STEP line& near(const thread_record& me) noexcept {
+  TARN_STEP line& line_for(const thread_record& me) noexcept {
     return *launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]));
   }
 
   /// Takes the line of the thread's number, unless it is another domain's.
   bool claim(const thread_record& me) noexcept {
-    line& mine = near(me);
+    line& mine = line_for(me);
     const void* nobody = nullptr;
     return &mine != lines_ && mine.domain.compare_exchange_strong(nobody, me.domain, memory_order_relaxed);
   }
