@@ -1,0 +1,7 @@
+#include "tarn/test/platforms/core/parts.h"
+
+int main(int count, char** arguments) {
+  using namespace tarn::test;
+  const part parts[] = {compositions_part};
+  return run_parts(parts, sizeof parts / sizeof *parts, count > 1 ? arguments[1] : "");
+}
