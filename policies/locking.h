@@ -105,7 +105,8 @@ using shared_locking = std::conditional_t<
                                 std::type_identity<mutex_locking<>>>::type>;
 
 namespace detail {
-using shared_locking_of_bounded = std::conditional_t<platform::system::has_threads, mutex_locking<thread_aware_mutex>, no_locking>;
+using shared_locking_of_bounded =
+    std::conditional_t<platform::system::has_threads, mutex_locking<thread_aware_mutex>, no_locking>;
 }  // namespace detail
 
 }  // namespace tarn

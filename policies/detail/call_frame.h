@@ -16,12 +16,12 @@ namespace tarn::detail {
 class call_frame {
  public:
   TARN_STEP explicit call_frame(const void* pool) noexcept : pool_(pool), outer_(innermost().load(memory_order_relaxed)) {
-    innermost().store(this, memory_order_relaxed);
+    if constexpr (knows_thread) innermost().store(this, memory_order_relaxed);
     signal_fence();
   }
   TARN_STEP ~call_frame() {
     signal_fence();
-    innermost().store(outer_, memory_order_relaxed);
+    if constexpr (knows_thread) innermost().store(outer_, memory_order_relaxed);
   }
   call_frame(const call_frame&) = delete;
   call_frame& operator=(const call_frame&) = delete;
@@ -38,6 +38,8 @@ class call_frame {
   bool is_news() noexcept { return !replace(told_, true); }
 
  private:
+  // Else nothing is noticed.
+  static constexpr bool knows_thread = platform::system::has_thread_locals || !platform::system::has_threads;
   TARN_STEP static atomic_word<call_frame*>& innermost() noexcept {
     static constinit TARN_THREAD_LOCAL atomic_word<call_frame*> frame = nullptr;
     return frame;

@@ -18,6 +18,7 @@
 #include "tarn/policies/locking/traits.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn {
 
@@ -25,6 +26,10 @@ namespace detail {
 
 template <class Group>
 TARN_ONE_IN_PROCESS inline constinit atomic_word<thread_number> group_owner = 0;
+
+/// Whether group_mutexes::held can be a thread's own.
+template <class>
+inline constexpr bool counts_holds = platform::system::has_thread_locals || !platform::system::has_threads;
 
 /// The two mutexes of a group, how often the calling thread holds both through a group_guard, and whether any thread does.
 template <class Group, class Mutex>
@@ -97,12 +102,16 @@ template <class Group, class Mutex = void>
 struct grouped_locking {
   using axis = tarn::axis::locking;
   static constexpr bool arguments_hold =
-      std::is_void_v<Mutex> || (detail::basic_lockable<Mutex> && detail::locks_here<Mutex>);
+      std::is_void_v<Mutex> || (detail::basic_lockable<Mutex> && detail::locks_here<Mutex> && detail::counts_holds<Mutex>);
   struct complaint {
     static_assert(std::is_void_v<Mutex> || detail::basic_lockable<Mutex>,
                   "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; name a mutex, as "
                   "tarn::mutex, or none");
-    static_assert(arguments_hold || !detail::basic_lockable<Mutex>,
+    static_assert(std::is_void_v<Mutex> || detail::counts_holds<Mutex> || !detail::locks_here<Mutex>,
+                  "tarn: [Y9] grouped_locking was given a mutex, but on this target a thread has no variables of its own, in "
+                  "which a group_guard counts how often it holds it; write mutex_locking<>, or grouped_locking<Group> for one "
+                  "thread");
+    static_assert(arguments_hold || !detail::basic_lockable<Mutex> || detail::locks_here<Mutex>,
                   "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
                   "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
                   "header (docs/platforms.md)");

@@ -43,8 +43,8 @@ struct thread_cached {
                   "tarn: [L3] thread_cached was given numbers that it has no slots or magazines for; take 16, 64 or 256 "
                   "threads, and 14, 30, 62, 126, 254 or 510 blocks");
     static_assert(!numbers_hold || arguments_hold,
-                  "tarn: [Y2] thread_cached was named, but this target has no threads, or a thread has no variables of its own, "
-                  "so that nobody could keep a magazine; write no_locking, interrupt_locking<> or "
+                  "tarn: [Y2] thread_cached was named, but this target has no threads, or a thread has no variables of its "
+                  "own, so that nobody could keep a magazine; write no_locking, interrupt_locking<> or "
                   "mutex_locking<a_mutex_of_yours>, or bring a platform header (docs/platforms.md)");
   };
   static constexpr locking_traits traits{

@@ -79,7 +79,7 @@
 
 namespace tarn::platform {
 
-// What the processor can do at once. Where it can't, the compiler calls functions that lock, of a library that bare metal lacks.
+// What the processor can do at once. Where it can't, the compiler calls functions of a library, which lock.
 #if defined(__GCC_ATOMIC_POINTER_LOCK_FREE) && defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
 inline constexpr bool has_atomics = __GCC_ATOMIC_POINTER_LOCK_FREE == 2;     // compare-and-swap of a pointer: not on ARMv6-M
 inline constexpr bool has_wide_atomics = __GCC_ATOMIC_LLONG_LOCK_FREE == 2;  // of 64 bits

@@ -87,7 +87,7 @@ struct linux_system : posix_system {
 
   /// The 16 random bytes that Linux gives every program at its start (AT_RANDOM): every library of the process has the same.
   static bool random_words(std::uint64_t* words) noexcept {
-    const auto* const random = reinterpret_cast<const char*>(auxiliary_value(25));
+    const auto* const random = reinterpret_cast<const char*>(auxiliary_value(random_bytes));
     if (random != nullptr) std::memcpy(words, random, 2 * sizeof *words);
     return random != nullptr;
   }
@@ -95,6 +95,7 @@ struct linux_system : posix_system {
  private:
   /// getauxval(). <sys/auxv.h>, which has it, brings <elf.h>: 370 lines for every file with a pool.
   static unsigned long auxiliary_value(unsigned long) noexcept __asm__("getauxval");
+  static constexpr unsigned long random_bytes = 25;
 
   // The kernel's, whatever the C library's time_t is: 32-bit musl has 64 bits there, and SYS_futex takes long.
   using kernel_word = long;

@@ -8,10 +8,6 @@
 
 #include "tarn/policies/platform/config.h"
 
-#if __STDC_HOSTED__
-#include <cstdio>
-#endif
-
 namespace tarn::platform {
 
 /// The services of a system. A constant says whether there is one; its functions, which stand below it, are used if there is.
@@ -29,8 +25,8 @@ struct no_system {
   /// A number of the calling thread, never 0, that no other has as long as it runs. Used where there is no thread_local.
   static std::uintptr_t this_thread() noexcept { return 1; }
 
-  // ---- changes of a word that the processor can't make at once, such as on a Cortex-M0+: made while a section lives, which masks
-  // interrupts. Without threads they need none, but where an interrupt and what it interrupts use the same pool
+  // ---- changes of a word that the processor can't make at once, such as on a Cortex-M0+: made while a section lives, which
+  // masks interrupts
   static constexpr bool has_atomic_section = false;
   struct atomic_section {};
 
@@ -75,7 +71,7 @@ struct no_system {
 
   // ---- copies of the process. A system with them defines TARN_HAS_FORK
   static constexpr bool has_fork = false;
-  /// Returns whether the functions will be called.
+  /// Returns whether the functions will be called, until the library is unloaded.
   static bool at_fork(void (*)(), void (*)(), void (*)()) noexcept { return false; }  // before, in the parent, in the child
 
   // ---- what a thread must not be taken away by while it is inside a pool
@@ -88,14 +84,8 @@ struct no_system {
   // ---- the rest
   /// Two words that nobody can guess, the same at each call. Returns whether there are.
   static bool random_words(std::uint64_t*) noexcept { return false; }
-  /// Writes a report where the program's errors go.
-  static void write_error(const char* text, std::size_t bytes) noexcept {
-#if __STDC_HOSTED__
-    std::fwrite(text, 1, bytes, stderr);
-#else
-    static_cast<void>(text), static_cast<void>(bytes);
-#endif
-  }
+  /// Writes a report where the program's errors go: nowhere.
+  static void write_error(const char*, std::size_t) noexcept {}
 };
 
 }  // namespace tarn::platform

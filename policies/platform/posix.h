@@ -113,7 +113,8 @@ struct posix_system : no_system {
   }
   static int lock_pages(void* start, std::size_t bytes) noexcept { return ::mlock(start, bytes) == 0 ? 0 : errno; }
 
-  static bool at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
+  /// The library's own: the C library drops what was registered from a library when that goes.
+  TARN_ONE_IN_LIBRARY static bool at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
     return ::pthread_atfork(before, in_parent, in_child) == 0;
   }
   static void write_error(const char* text, std::size_t bytes) noexcept {

@@ -43,7 +43,7 @@ enum class coded : std::uintptr_t { link, guard, canary, order };
 
 /// Both halves of a product, in one word.
 TARN_STEP std::uintptr_t folded_product(std::uintptr_t a, std::uintptr_t b) noexcept {
-#if defined(__SIZEOF_INT128__)
+#if defined(__SIZEOF_INT128__) && UINTPTR_MAX > UINT32_MAX
   __extension__ using wide = unsigned __int128;
 #else
   using wide = std::uint64_t;

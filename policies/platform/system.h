@@ -1,5 +1,5 @@
-// Which system this is: the one place that asks. TARN_PLATFORM_HEADER, defined in every file of the program, names a header that
-// brings another (docs/platforms.md).
+// Which system this is: the one place that asks. TARN_PLATFORM_HEADER, defined in every file of the program, names a header
+// that brings another (docs/platforms.md).
 #ifndef TARN_POLICIES_PLATFORM_SYSTEM_H_
 #define TARN_POLICIES_PLATFORM_SYSTEM_H_
 
@@ -19,6 +19,9 @@
 #elif defined(__unix__) && !defined(__wasi__) && __has_include(<sys/mman.h>)
 #include "tarn/policies/platform/posix.h"
 #define TARN_SYSTEM_ posix_system
+#elif __STDC_HOSTED__
+#include "tarn/policies/platform/hosted.h"
+#define TARN_SYSTEM_ hosted_system
 #else
 #include "tarn/policies/platform/none.h"
 #define TARN_SYSTEM_ no_system
@@ -36,8 +39,8 @@ using system = TARN_SYSTEM_;
 #endif
 
 static_assert(!system::has_threads || has_atomics || system::has_atomic_section,
-              "tarn: [Y1] the platform header says that there are threads, but this processor has no compare-and-swap; bring an "
-              "atomic_section that masks interrupts (docs/platforms.md)");
+              "tarn: [Y1] the platform header says that there are threads, but this processor has no compare-and-swap; bring "
+              "an atomic_section that masks interrupts (docs/platforms.md)");
 
 }  // namespace tarn::platform
 

@@ -20,7 +20,9 @@ struct system_pages {
   static std::size_t page_bytes() noexcept { return system::page_bytes(); }
 
   /// Returns addresses that can't be accessed; null: refused.
-  static std::byte* reserve(std::size_t bytes) noexcept { return static_cast<std::byte*>(system::map_pages(bytes, 1, 0, false)); }
+  static std::byte* reserve(std::size_t bytes) noexcept {
+    return static_cast<std::byte*>(system::map_pages(bytes, 1, 0, false));
+  }
   static bool allow(std::byte* start, std::size_t bytes) noexcept { return system::open_pages(start, bytes); }
   static void forbid(std::byte* start, std::size_t bytes) noexcept { system::close_pages(start, bytes); }
   /// Gives back the memory of pages that can't be accessed; the addresses stay.

@@ -92,7 +92,7 @@ FORKS = [
     (None, "this_thread_number()", "test::number_of_thread()"),
     (None, "steady_nanoseconds()", "test::clock_of_steps()"),
     (1, "patience = 50'000'000;", "patience = 1;"),
-    (1, "  static constinit thread_local fork_position position;\n  return position;",
+    (1, "  static constinit TARN_THREAD_LOCAL fork_position position;\n  return position;",
      "  return fork_positions[test::the_scheduler.current()];"),
     (1, "TARN_ONE_IN_LIBRARY inline fork_position& position_of_thread()",
      "inline test::for_each_thread<fork_position> fork_positions;\ninline fork_position& position_of_thread()"),

@@ -15,6 +15,9 @@ import compilers
 # The comments directly above a namespace, and the namespace, whose closing line says its name again.
 CASE = re.compile(r"^(?://.*\n)*namespace (\w+) \{\n(?:.*\n)*?\}  // namespace \1$", re.MULTILINE)
 
+# What such a file includes is for another target than what was precompiled.
+OTHER_TARGET = "#define TARN_PLATFORM_HEADER"
+
 
 def cases_in(path, text):
     """[(name, text)] of a file's cases; a file without such namespaces is one case."""
@@ -73,16 +76,19 @@ def main():
             texts[path] = file.read()
     # Precompiled is what several files include: g++ works for each case through all that was precompiled. Not what one of them
     # includes behind a macro that it reads.
-    named = collections.Counter(header for text in texts.values() for header in set(included(text)))
-    behind_macros = {header for text in texts.values() for header in included(text.partition("#define")[2])}
+    own = {path for path, text in texts.items() if OTHER_TARGET in text}
+    others = [text for path, text in texts.items() if path not in own]
+    named = collections.Counter(header for text in others for header in set(included(text)))
+    behind_macros = {header for text in others for header in included(text.partition("#define")[2])}
     headers = sorted(header for header, files in named.items() if files > 1 and header not in behind_macros)
     root = compilers.include_root()
     wanted = compilers.present()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         flags = list(workers.map(lambda compiler: compilers.precompiled(compiler, root, headers), wanted))
     cases = []
-    for compiler, first in zip(wanted, flags):
+    for compiler, precompiled in zip(wanted, flags):
         for path, text in texts.items():
+            first = [] if path in own else precompiled
             for name, said_in in cases_in(path, text):
                 cases.append((f"{name} ({compiler})",
                               functools.partial(wrong_code, compiler, root, path, text, name, said_in, first)))

@@ -88,13 +88,15 @@ concept counts_uses = requires(const Record& one) { one.generation(); };
 
 /// So many chunks of the process, of any pool, have counted uses. Where a library has a variable of its own, it numbers its
 /// chunks from elsewhere on.
-TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uint64_t> chunks_that_count = 0;
+TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> chunks_that_count = 0;
 
 /// A number for each chunk that no other had, in the upper half of each generation: counts of uses begin anew in a chunk that
 /// comes again at the same address, and in another pool's.
 struct chunk_number {
   void draw() noexcept {
-    upper_half = (chunks_that_count.fetch_add(1, memory_order_relaxed) + scatter(address_of(&chunks_that_count))) << 32;
+    upper_half = (std::uint64_t{chunks_that_count.fetch_add(1, memory_order_relaxed)} +
+                  scatter(address_of(&chunks_that_count)))
+                 << 32;
   }
   std::uint64_t upper_half = 0;
 };

@@ -171,7 +171,7 @@ class block_numbers {
 
  private:
   static constexpr std::size_t run = 4096;  // numbers
-  static constexpr std::size_t most_runs = (std::size_t{1} << 32) / run;
+  static constexpr std::size_t most_runs = static_cast<std::size_t>((std::uint64_t{1} << 32) / run);
   using entry = Atomic<const Chunk*>;
 
   struct table {
