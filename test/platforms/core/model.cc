@@ -256,7 +256,7 @@ void try_all(tried& pool) noexcept {
 template <class Pool>
 void try_row() {
   with_pool(try_all, std::type_identity<Pool>{});
-  CHECK(kinds_budget.in_use() == 0);
+  CHECK(kinds_budget.used() == 0);
   CHECK(provided().upstream.outstanding == 0);
 }
 

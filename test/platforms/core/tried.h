@@ -69,7 +69,7 @@ struct provisions {
     kinds_budget.set_limit(on ? 0 : unlimited);
   }
 };
-inline constinit alignas(64) unsigned char pool_place[120 * 1024] = {};
+alignas(64) inline constinit unsigned char pool_place[160 * 1024] = {};
 provisions& provided() noexcept;
 
 template <class Pool>
