@@ -2,6 +2,6 @@
 
 int main(int count, char** arguments) {
   using namespace tarn::test;
-  const part parts[] = {compositions_part};
+  const part parts[] = {compositions_part, products_part, threads_part};
   return run_parts(parts, sizeof parts / sizeof *parts, count > 1 ? arguments[1] : "");
 }

@@ -6,7 +6,7 @@
 
 namespace tarn::test {
 
-extern const part compositions_part, policies_part, products_part, threads_part;
+extern const part compositions_part, products_part, threads_part;
 
 }  // namespace tarn::test
 

@@ -8,10 +8,17 @@
 #include <type_traits>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/platforms/core/check.h"
 #include "tarn/test/platforms/core/services.h"
 #include "tarn/test/support/kind_parts.h"
+
+#if TARN_TEST_LIBRARY
+#include "tarn/policies/store/resource_store.h"
+#else
+namespace tarn {
+class resource_store;  // a memory_resource has functions in the library
+}
+#endif
 
 namespace tarn::test {
 
@@ -42,6 +49,9 @@ template <class Group> struct here<grouped_locking<Group, standard_mutex>> {
 template <> struct here<mutex_locking<mutex>> { using type = if_there<threads, mutex_locking<mutex>, mutex_locking<own_mutex>>; };
 template <> struct here<lock_free> { using type = if_there<cas, lock_free, no_locking>; };
 template <class... Options> struct here<page_store<Options...>> { using type = if_there<pages, page_store<Options...>, heap_store>; };
+template <> struct here<resource_store> {
+  using type = std::conditional_t<TARN_TEST_LIBRARY != 0, resource_store, heap_store>;
+};
 template <std::size_t P, std::size_t B, page_advice A> struct here<return_empty_pages<P, B, A>> {
   using type = if_there<pages, return_empty_pages<P, B, A>, return_empty_chunks<>>;
 };

@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory_resource>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include "tarn/test/platforms/core/rows.h"
+
+#if TARN_TEST_LIBRARY
+#include <memory_resource>
+#endif
 
 namespace tarn::test {
 
@@ -38,6 +41,7 @@ struct tried {
   ~tried() = default;
 };
 
+#if TARN_TEST_LIBRARY
 /// Memory that a row's resource_store takes, and that refuses as kinds_budget does.
 class refusing_resource final : public std::pmr::memory_resource {
  public:
@@ -59,6 +63,12 @@ class refusing_resource final : public std::pmr::memory_resource {
   }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 };
+#else
+struct refusing_resource {
+  bool refuses = false;
+  std::size_t outstanding = 0;
+};
+#endif
 
 /// What a row's pool may be made of; of one row at a time.
 struct provisions {
@@ -125,14 +135,13 @@ Pool* make_pool(void* place) noexcept {
   [[maybe_unused]] const dynamic_size size{48, 16};
   // Not at its start, so that a store that forgets to align is found.
   [[maybe_unused]] const buffer_store in_buffer{span<std::byte>(reinterpret_cast<std::byte*>(provided().buffer) + 5, 64 * 1024)};
-  [[maybe_unused]] const resource_store over{&provided().upstream};
   constexpr bool sized = std::is_same_v<Size, dynamic_size>;
   if constexpr (std::is_same_v<Store, buffer_store>) {
     if constexpr (sized) return ::new (place) Pool(in_buffer, size);
     else return ::new (place) Pool(in_buffer);
   } else if constexpr (std::is_same_v<Store, resource_store>) {
-    if constexpr (sized) return ::new (place) Pool(size, over);
-    else return ::new (place) Pool(over);
+    if constexpr (sized) return ::new (place) Pool(size, Store(&provided().upstream));
+    else return ::new (place) Pool(Store(&provided().upstream));
   } else {
     if constexpr (sized) return ::new (place) Pool(size);
     else return ::new (place) Pool();
