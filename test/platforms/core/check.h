@@ -1,10 +1,11 @@
 // Cases and checks without a test framework: for targets that have none, no exceptions, no RTTI, and perhaps no heap.
 //
 //   static void it_holds() { CHECK(1 + 1 == 2); }
-//   const part arithmetic{"arithmetic", table(cases)};   // constexpr entry cases[] = {CASE(it_holds)};
+//   constexpr entry cases[] = {CASE(it_holds)};
+//   const part arithmetic_part = make_part("arithmetic", cases);
 //
-// Tables instead of objects that enrol themselves, so that nothing depends on constructors before main. A function that no table
-// names is unused, and a warning.
+// Tables instead of objects that enrol themselves, so that nothing depends on constructors before main. A function that no
+// table names is unused, and a warning.
 #ifndef TARN_TEST_PLATFORMS_CORE_CHECK_H_
 #define TARN_TEST_PLATFORMS_CORE_CHECK_H_
 
@@ -26,10 +27,11 @@ template <std::size_t N>
 constexpr part make_part(const char* name, const entry (&entries)[N]) noexcept {
   return {name, entries, N};
 }
-#define CASE(function) ::tarn::test::entry{#function, function}
+#define CASE(function) \
+  ::tarn::test::entry { #function, function }
 
-/// Runs the cases of all parts, prints those that fail and `N passed, N failed`, and returns what main() returns. With a filter,
-/// only the cases whose name contains it.
+/// Runs the cases of all parts whose name contains `filter`, prints those that fail and `N passed, N failed`, and returns what
+/// main() returns.
 int run_parts(const part* parts, std::size_t count, const char* filter) noexcept;
 
 /// Fails the case, which goes on. Any thread may call it. Returns whether it holds.

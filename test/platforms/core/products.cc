@@ -255,8 +255,8 @@ void containers_over_a_pool() {
 void resources() {
   pool_resource<no_locking> alone;
   pmr::synchronized_pool_resource shared;
-  for (std::pmr::memory_resource* const one : {static_cast<std::pmr::memory_resource*>(&alone),
-                                               static_cast<std::pmr::memory_resource*>(&shared)}) {
+  for (std::pmr::memory_resource* const one :
+       {static_cast<std::pmr::memory_resource*>(&alone), static_cast<std::pmr::memory_resource*>(&shared)}) {
     std::pmr::vector<std::pmr::string> words(one);
     std::pmr::map<int, int> numbers(one);
     for (int i = 0; i < 200; ++i) {
@@ -288,7 +288,9 @@ void what_throws() {
   CHECK(thrown);
   one.deallocate(block);
   struct fails {
-    explicit fails(int n) { if (n == 2) throw n; }
+    explicit fails(int n) {
+      if (n == 2) throw n;
+    }
     char bytes[20] = {};
   };
   object_pool<fails, static_array_store<2>> two;

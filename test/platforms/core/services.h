@@ -1,5 +1,5 @@
-// Which services the target's row in targets.txt says it has: -DTARN_TEST_THREADS=1 and so on, from the runner. What the library
-// believes must be the same: a service that it overlooks is one that is never tested.
+// Which services the target's row in targets.txt says it has: -DTARN_TEST_THREADS=1 and so on, from the runner. What the
+// library believes must be the same: a service that it overlooks is one that is never tested.
 #ifndef TARN_TEST_PLATFORMS_CORE_SERVICES_H_
 #define TARN_TEST_PLATFORMS_CORE_SERVICES_H_
 

@@ -28,14 +28,14 @@ struct tried {
   virtual std::size_t block_size() const noexcept = 0;
   virtual std::size_t block_alignment() const noexcept = 0;
   virtual std::size_t capacity() const noexcept = 0;
-  virtual std::size_t trim() noexcept = 0;         // unknown: the pool can't
-  virtual bool release() noexcept = 0;             // false: the pool can't
+  virtual std::size_t trim() noexcept = 0;  // unknown: the pool can't
+  virtual bool release() noexcept = 0;  // false: the pool can't
   virtual std::size_t in_use() const noexcept = 0;  // unknown: the pool doesn't count
 
-  bool ends = false;        // there is a number of blocks after which it has no more
+  bool ends = false;  // there is a number of blocks after which it has no more
   bool can_refuse = false;  // refuse() makes its store give nothing
   bool finds_misuse = false;
-  std::size_t beside = 0;   // blocks that it has on pages of their own
+  std::size_t beside = 0;  // blocks that it has on pages of their own
 
  protected:
   ~tried() = default;
@@ -134,7 +134,8 @@ template <class Pool, class Size, class Store>
 Pool* make_pool(void* place) noexcept {
   [[maybe_unused]] const dynamic_size size{48, 16};
   // Not at its start, so that a store that forgets to align is found.
-  [[maybe_unused]] const buffer_store in_buffer{span<std::byte>(reinterpret_cast<std::byte*>(provided().buffer) + 5, 64 * 1024)};
+  auto* const buffer = reinterpret_cast<std::byte*>(provided().buffer);
+  [[maybe_unused]] const buffer_store in_buffer{span<std::byte>(buffer + 5, 64 * 1024)};
   constexpr bool sized = std::is_same_v<Size, dynamic_size>;
   if constexpr (std::is_same_v<Store, buffer_store>) {
     if constexpr (sized) return ::new (place) Pool(in_buffer, size);
@@ -159,8 +160,8 @@ void with_pool(
   pool_type* const made = make_pool<pool_type, Size, Store>(pool_place);
   {
     tried_as<pool_type> view(*made);
-    view.ends = Store::traits.bounded || Growth::traits.max_chunks == 1 ||
-                std::is_same_v<Growth, geometric_growth<8, 64, 3, 600>>;
+    view.ends =
+        Store::traits.bounded || Growth::traits.max_chunks == 1 || std::is_same_v<Growth, geometric_growth<8, 64, 3, 600>>;
     view.can_refuse = can_refuse<Store>;
     view.finds_misuse = finds_misuse<Checking>;
     view.beside = slots_of<Checking>;
