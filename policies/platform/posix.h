@@ -43,8 +43,10 @@ struct posix_system : no_system {
     uncancelled(const uncancelled&) = delete;
     uncancelled& operator=(const uncancelled&) = delete;
 
+#if defined(PTHREAD_CANCEL_DISABLE)
    private:
-    [[maybe_unused]] int before_ = 0;
+    int before_ = 0;
+#endif
   };
 
   static void yield() noexcept { ::sched_yield(); }

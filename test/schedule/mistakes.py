@@ -155,6 +155,26 @@ TABLES = {
             "each_growth_above_is_told": [(1, "before <= soft && now > soft", "now > soft")],
         },
     },
+    "tally": {
+        "common": [(1, "*launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]))",
+                    "lines_[me.id]"),
+                   (1, "  static constexpr std::size_t tier = tier_of(Threads);\n", "")],
+        "types": "template <class Process> using tally = thread_tally<Process, 4>;",
+        "variants": {
+            "added_relaxed": [
+                (1, "mine.allocations.store(handed_out, memory_order_release)",
+                 "mine.allocations.store(handed_out, memory_order_relaxed)"),
+                (1, "mine.allocations.store(read(mine.allocations) + blocks, memory_order_release)",
+                 "mine.allocations.store(read(mine.allocations) + blocks, memory_order_relaxed)")],
+            "added_by_others_relaxed": [relaxed("others_.allocations.fetch_add(blocks, memory_order_release)", "release")],
+            "summed_relaxed": [relaxed("l.allocations.load(memory_order_acquire)")],
+            "frees_read_first": [
+                (1, "    const std::size_t handed_out = allocations();\n    std::size_t freed = read(others_.frees);\n"
+                    "    for (const line& l : lines_) freed += read(l.frees);\n",
+                 "    std::size_t freed = read(others_.frees);\n    for (const line& l : lines_) freed += read(l.frees);\n"
+                 "    const std::size_t handed_out = allocations();\n")],
+        },
+    },
     "forks": {
         "common": FORKS + OPEN,
         "types": "using list = fork_list; using library = fork_library; using member = fork_member; using step = fork_step;\n"

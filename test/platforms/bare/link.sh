@@ -1,0 +1,21 @@
+#!/bin/bash
+# Compiles and links a bare-metal program: link.sh TARGET OUT.elf SOURCES... -- FLAGS...
+# Its main() returns the exit status. It prints with printf, or with
+# extern "C" void tarn_test_write(const char* text, size_t bytes). The flags come after the rig's own (-std=c++20, -Os).
+set -eu -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../../.." && pwd)
+# shellcheck source=/dev/null
+. "$here/targets.sh"
+
+target "$1"
+out=$2
+shift 2
+sources=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do sources+=("$1"); shift; done
+[ $# -gt 0 ] && shift
+for file in "$start" program.cc "${runtime[@]}"; do sources+=("$here/$file"); done
+exec "$compiler" "${options[@]}" -std=c++20 -Os -ffunction-sections -fdata-sections -fno-threadsafe-statics "$@" -I "$root" \
+  "${sources[@]}" -nostartfiles -T "$here/bare.ld" -Wl,--gc-sections -Wl,--no-warn-rwx-segments -Wl,-z,max-page-size=4096 \
+  -Wl,--defsym=code_start="$code",--defsym=code_bytes="$code_bytes" \
+  -Wl,--defsym=data_start="$data",--defsym=data_bytes="$data_bytes",--defsym=stack_bytes="$stack" -o "$out"
