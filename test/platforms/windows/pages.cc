@@ -41,8 +41,8 @@ void addresses_are_aligned_and_go_back() {
         auto* const start = static_cast<char*>(system::map_pages(5 * page, alignment, offset, open));
         CHECK(start != nullptr);
         CHECK((reinterpret_cast<std::uintptr_t>(start) + offset) % alignment == 0);
-        CHECK(about(start).State == DWORD{open ? MEM_COMMIT : MEM_RESERVE});
-        CHECK(about(start + 4 * page).State == DWORD{open ? MEM_COMMIT : MEM_RESERVE});
+        CHECK(about(start).State == static_cast<DWORD>(open ? MEM_COMMIT : MEM_RESERVE));
+        CHECK(about(start + 4 * page).State == static_cast<DWORD>(open ? MEM_COMMIT : MEM_RESERVE));
         CHECK(!open || about(start).RegionSize == 5 * page);
         if (open) std::memset(start, 1, 5 * page);
         void* const whole = about(start).AllocationBase;
