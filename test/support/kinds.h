@@ -24,6 +24,13 @@ struct gives_up {
 
 inline constinit memory_budget kinds_budget{unlimited};
 
+/// In the place of interrupts, threads are what it keeps out, of all pools that have it.
+struct kinds_mask {
+  static inline std::recursive_mutex others;
+  static int save_and_mask() noexcept { return others.lock(), 0; }
+  static void restore(int) noexcept { others.unlock(); }
+};
+
 /// A policy, as it is spelled in a pool.
 template <class P>
 struct kind {
@@ -125,6 +132,10 @@ inline constexpr std::tuple also_tested{
     COMPOSITION(static_size<64>, static_array_store<3000>),
     COMPOSITION(static_size<8>, mutex_locking<>, static_array_store<3000>, lifo_reuse<prefetch::on_allocate>,
                 retry_with<gives_up>),
+    // An interrupt may come before and after each call.
+    COMPOSITION(static_size<64>, interrupt_locking<kinds_mask>, static_array_store<3000>),
+    COMPOSITION(size_of<trio>, interrupt_locking<kinds_mask>, geometric_growth<>, page_local_reuse<>, return_empty_chunks<0, 0>,
+                reclaim_and_retry<>, hardened, counting_statistics),
 };
 #undef COMPOSITION
 
