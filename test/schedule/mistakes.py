@@ -262,7 +262,8 @@ TABLES = {
     },
     "stack": {
         "common": [],
-        "types": "template <template <class> class Atomic> using stack = tagged_stack<Atomic>;",
+        "types": "template <template <class> class Atomic> using stack = tagged_stack<Atomic>;\n"
+                 "template <template <class> class Atomic> using narrow_stack = tagged_stack<Atomic, std::uint32_t>;",
         "variants": {
             "push_relaxed": PUSH_RELAXED,
             "pop_relaxed": [LOADED_RELAXED, relaxed(EXCHANGED)],
@@ -298,7 +299,8 @@ TABLES = {
     },
     "stack_calls": {
         "common": WATCHED_CHUNKS + OPEN,
-        "types": "template <class Traits, class Guards> using calls = stack_calls<Traits, Guards, test::scheduled_atomic>;",
+        "types": "template <class Traits, class Guards>\n"
+                 "using calls = stack_calls<Traits, Guards, test::scheduled_atomic, typename Traits::head>;",
         "variants": {
             "small": SMALL_TABLES,
             "untagged": SMALL_TABLES + [AFTER_POP],
