@@ -1,6 +1,6 @@
-// decides    interrupts are masked during every operation, and before it continues what they were is restored
-// costs      three instructions, and interrupts wait for as long as an allocation or a free takes; while the pool grows, for the
-//            store, too
+// decides    interrupts are masked during every operation; after it they are as they were before
+// costs      three instructions, and interrupts wait for as long as an allocation or a free takes; while the pool grows, for
+//            the store, too
 // conflicts  wait_for_block; threads on other cores
 // use when   an interrupt handler allocates or frees blocks of a pool that the program, or another handler, uses as well
 #ifndef TARN_POLICIES_LOCKING_INTERRUPT_LOCKING_H_
@@ -22,8 +22,8 @@ struct interrupt_locking {
   static constexpr bool arguments_hold = detail::masks_interrupts<Mask>;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [L4] interrupt_locking was given no mask, or one without save_and_mask() and restore(), both noexcept, "
-                  "and tarn knows none for this target; name a type with these two static functions");
+                  "tarn: [L4] interrupt_locking was given no mask, or one without save_and_mask() and restore(), both "
+                  "noexcept, and tarn knows none for this target; name a type with these two static functions");
   };
   static constexpr locking_traits traits{};
   template <class T>

@@ -1,4 +1,5 @@
-// lock_free as it is where no more than 32 bits can be exchanged at once; a file of its own, since those of y.cc have no threads.
+// lock_free as it is where no more than 32 bits can be exchanged at once; a file of its own, since in y.cc there are no
+// threads.
 // expect: tarn: [Y10] lock_free was named, but this target has threads
 #include "tarn/allocator/pool.h"
 

@@ -9,10 +9,10 @@
 // on top: a chance of less than 2^-32 each time. The links are atomics outside the blocks: a pop may read the link of a block
 // that another thread took meanwhile and writes to.
 //
-// So 16 bits don't do for threads (rule Y10), but for interrupts of one core: what interrupts a pop ends before the pop goes on.
-// An exchange is wrong only if its head is what was read and the link below is not. The number on top is pushed again only
-// after a pop took it, and each pop adds 1 to the tag; so meanwhile there were pops, as many as a multiple of 65,536, all within
-// one interruption of some instructions.
+// So 16 bits don't do for threads (rule Y10), but for interrupts of one core: what interrupts a pop ends before the pop goes
+// on. An exchange is wrong only if its head is what was read and the link below is not. The number on top is pushed again only
+// after a pop took it, and each pop adds 1 to the tag; so meanwhile there were pops, as many as a multiple of 65,536, all
+// within one interruption of some instructions.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 #define TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 
