@@ -149,6 +149,8 @@ using hardened = hardened_with<>;
 struct misuse;
 enum class misuse_kind : unsigned char;
 struct no_checking;
+template <void (*Handler)(const misuse&) noexcept>
+struct reported_to;
 struct shuffled;
 struct sites;
 template <std::uint32_t N, class Then, std::uint32_t Slots>

@@ -113,7 +113,8 @@ using shared_locking_of_bounded =
 }  // namespace tarn
 
 // A program that has included <mutex> has paid for it.
-#if defined(_GLIBCXX_MUTEX) || defined(_LIBCPP_MUTEX)
+#include "tarn/policies/platform/included.h"
+#if defined(TARN_MUTEX_IS_INCLUDED)
 #include "tarn/policies/locking/group_guard.h"
 #endif
 

@@ -27,6 +27,7 @@ SCHEDULED = [
     (1, "process_ids_at_fork.is_apart()", "false"),
     (1, "ends_of_threads.tell(resign_at_end, &me)", "test::thread_key::tell(resign_at_end, &me)"),
     (1, "TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;", ""),
+    (1, "return enrol_by_key(me, ends_of_threads);", "return false;"),
     (1, "  ends_of_threads.close();\n", ""),
     (1, "if (step == fork_step::renew) process_ids.keep_only(this_thread.id);", "static_cast<void>(step);"),
     (1, "Atomic<exchange_step> changing", "atomic_word<exchange_step> changing"),
@@ -152,6 +153,26 @@ TABLES = {
                 (1, "before <= soft && now > soft", "before <= soft && used_.load() > soft && used_.load() - bytes <= soft")],
             "told_twice": [(1, "!rose_.exchange(false, detail::memory_order_acq_rel)", "(rose_.store(false), false)")],
             "each_growth_above_is_told": [(1, "before <= soft && now > soft", "now > soft")],
+        },
+    },
+    "tally": {
+        "common": [(1, "*launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]))",
+                    "lines_[me.id]"),
+                   (1, "  static constexpr std::size_t tier = tier_of(Threads);\n", "")],
+        "types": "template <class Process> using tally = thread_tally<Process, 4>;",
+        "variants": {
+            "added_relaxed": [
+                (1, "mine.allocations.store(handed_out, memory_order_release)",
+                 "mine.allocations.store(handed_out, memory_order_relaxed)"),
+                (1, "mine.allocations.store(read(mine.allocations) + blocks, memory_order_release)",
+                 "mine.allocations.store(read(mine.allocations) + blocks, memory_order_relaxed)")],
+            "added_by_others_relaxed": [relaxed("others_.allocations.fetch_add(blocks, memory_order_release)", "release")],
+            "summed_relaxed": [relaxed("l.allocations.load(memory_order_acquire)")],
+            "frees_read_first": [
+                (1, "    const std::size_t handed_out = allocations();\n    std::size_t freed = read(others_.frees);\n"
+                    "    for (const line& l : lines_) freed += read(l.frees);\n",
+                 "    std::size_t freed = read(others_.frees);\n    for (const line& l : lines_) freed += read(l.frees);\n"
+                 "    const std::size_t handed_out = allocations();\n")],
         },
     },
     "forks": {

@@ -4,32 +4,13 @@
 #define TARN_TEST_SUPPORT_KINDS_H_
 
 #include <cstddef>
-#include <mutex>
 #include <tuple>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/store/resource_store.h"
+#include "tarn/test/support/kind_parts.h"
 
 namespace tarn::test {
-
-struct trio {
-  void* a;
-  long b;
-  char c;
-};
-struct crew;  // a group
-struct gives_up {
-  bool operator()(std::size_t) const noexcept { return false; }
-};
-
-inline constinit memory_budget kinds_budget{unlimited};
-
-/// In the place of interrupts, threads are what it keeps out, of all pools that have it.
-struct kinds_mask {
-  static inline std::recursive_mutex others;
-  static int save_and_mask() noexcept { return others.lock(), 0; }
-  static void restore(int) noexcept { others.unlock(); }
-};
 
 /// A policy, as it is spelled in a pool.
 template <class P>
@@ -60,7 +41,7 @@ inline constexpr std::tuple kinds{
     KIND(thread_cached<>),
     KIND(lock_free),
     KIND(grouped_locking<crew>),
-    KIND(grouped_locking<crew, std::mutex>),
+    KIND(grouped_locking<crew, standard_mutex>),
 
     KIND(fixed_growth<100>),
     KIND(geometric_growth<>),
@@ -121,7 +102,7 @@ struct composition_by_hand {
 
 inline constexpr std::tuple also_tested{
     // A closed page on each side of a chunk.
-    COMPOSITION(static_size<8>, grouped_locking<crew, std::mutex>, fixed_growth<100>, page_store<guard_pages>,
+    COMPOSITION(static_size<8>, grouped_locking<crew, standard_mutex>, fixed_growth<100>, page_store<guard_pages>,
                 wait_for_block<1>),
     COMPOSITION(static_size<256, 64>, thread_cached<>, page_store<huge_pages, guard_pages>, return_empty_chunks<>,
                 retry_with<gives_up>, checked_with<shuffled>),

@@ -54,6 +54,7 @@ FULL = {
     "benchmarks": None,
     "cmake_list": None,
     "consumer": None,
+    "platforms": None,
 }
 NIGHTLY = {
     "gcc": Configuration(("--config=opt", "--config=gcc")),
@@ -67,6 +68,7 @@ NIGHTLY = {
     "benchmarks": None,
     "cmake_list": None,
     "consumer": None,
+    "platforms": None,
     "fresh": None,
 }
 TIERS = {"quick": QUICK, "full": FULL, "nightly": NIGHTLY}
@@ -77,8 +79,11 @@ COMMANDS = {
     "cmake_list": ["bash", "-c", "bazel query --noshow_progress 'tests(//...)' | test/support/cmake_tests.py agree ."],
     "benchmarks": ["bench/run", "--smoke", "--out"],  # and a folder
     "consumer": ["test/consumer/run"],
+    "platforms": ["test/platforms/run"],
     "fresh": ["test/fresh/run"],
 }
+
+AT_NIGHT = {"platforms": ["--all"]}  # what a command is told more in the last tier
 
 NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.
 FLOOR = "test/floor"
@@ -159,10 +164,11 @@ def run_bazel(name, configuration, options):
         return count_cases.count(events, status)
 
 
-def run_command(name):
+def run_command(name, tier):
     """The counts of a command that ends with a count of its own."""
     with tempfile.TemporaryDirectory(prefix="tarn-test-") as folder:
         command = COMMANDS[name] + ([folder] if COMMANDS[name][-1] == "--out" else [])
+        command += AT_NIGHT.get(name, []) if tier == "nightly" else []
         print("+ " + " ".join(command), flush=True)
         said = []
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -207,7 +213,8 @@ def main():
     for config in configs:
         print(f"\n===== {config} =====", flush=True)
         start = time.monotonic()
-        counts = run_bazel(config, configurations[config], options) if configurations[config] else run_command(config)
+        how = configurations[config]
+        counts = run_bazel(config, how, options) if how else run_command(config, options.tier)
         if not options.filter and not options.raise_floor:
             counts = check_floor(options.tier, config, counts, floor)
         for one in counts:

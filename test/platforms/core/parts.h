@@ -1,0 +1,13 @@
+// The parts of the core; main.cc runs them.
+#ifndef TARN_TEST_PLATFORMS_CORE_PARTS_H_
+#define TARN_TEST_PLATFORMS_CORE_PARTS_H_
+
+#include "tarn/test/platforms/core/check.h"
+
+namespace tarn::test {
+
+extern const part compositions_part, products_part, threads_part;
+
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_PLATFORMS_CORE_PARTS_H_
