@@ -11,9 +11,10 @@ namespace tarn {
 
 /// Masks all interrupts that can be masked: PRIMASK of a Cortex-M, mstatus.MIE of a RISC-V in machine mode. Elsewhere there is
 /// no such type to be had: see interrupt_locking.
-struct interrupt_mask
+struct interrupt_mask;
+
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__linux__)
-{
+struct interrupt_mask {
   using state = std::uint32_t;
 
   TARN_STEP static state save_and_mask() noexcept {
@@ -22,9 +23,9 @@ struct interrupt_mask
     return before;
   }
   TARN_STEP static void restore(state before) noexcept { asm volatile("msr primask, %0" : : "r"(before) : "memory"); }
-}
+};
 #elif defined(__riscv) && !defined(__linux__)
-{
+struct interrupt_mask {
   using state = std::uintptr_t;
 
   TARN_STEP static state save_and_mask() noexcept {
@@ -33,9 +34,8 @@ struct interrupt_mask
     return before;
   }
   TARN_STEP static void restore(state before) noexcept { asm volatile("csrs mstatus, %0" : : "r"(before & 8) : "memory"); }
-}
+};
 #endif
-;
 
 namespace detail {
 /// Has save_and_mask(), which returns what restore() takes.

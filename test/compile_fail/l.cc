@@ -62,3 +62,33 @@ tarn::pool<tarn::static_size<64>, tarn::thread_cached<64>> right;
 tarn::pool<tarn::static_size<64>, tarn::thread_cached<20>> wrong;
 #endif
 }  // namespace l3_slots_for_20_threads
+
+// expect: tarn: [L4] interrupt_locking was given no mask
+namespace l4_nobody_knows_this_system {
+struct mask {
+  static int save_and_mask() noexcept { return 0; }
+  static void restore(int) noexcept {}
+};
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<>> wrong;
+#endif
+}  // namespace l4_nobody_knows_this_system
+
+// expect: tarn: [L4] interrupt_locking was given no mask, or one without save_and_mask() and restore(), both noexcept
+namespace l4_mask_that_throws {
+struct mask {
+  static int save_and_mask() noexcept { return 0; }
+#ifdef TARN_TWIN
+  static void restore(int) noexcept {}
+#else
+  static void restore(int) {}
+#endif
+};
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> wrong;
+#endif
+}  // namespace l4_mask_that_throws

@@ -1,5 +1,6 @@
 // R: policies that don't go together.
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "tarn/allocator/pool.h"
@@ -366,3 +367,30 @@ tarn::recycling_pool<grid, tarn::page_store<>, tarn::return_empty_pages<>> wrong
 void use() { wrong.release(wrong.acquire()); }
 #endif
 }  // namespace r8_pages_of_idle_objects
+
+// lock_free as it is on a Cortex-M4, among interrupts.
+// expect: tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks
+namespace r16_growth_without_end {
+struct lock_free : tarn::detail::stack_locking<std::uint32_t> {
+  static constexpr tarn::locking_traits traits{
+      .may_return_chunks = false, .keeps_memory = true, .own_free_list = true, .most_blocks = 65'535};
+};
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, lock_free, tarn::fixed_growth<100, 65'535>> right;
+#else
+tarn::pool<tarn::static_size<64>, lock_free> wrong;
+#endif
+}  // namespace r16_growth_without_end
+
+// expect: tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks
+namespace r16_array_of_65536 {
+struct lock_free : tarn::detail::stack_locking<std::uint32_t> {
+  static constexpr tarn::locking_traits traits{
+      .may_return_chunks = false, .keeps_memory = true, .own_free_list = true, .most_blocks = 65'535};
+};
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'535>> right;
+#else
+tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'536>> wrong;
+#endif
+}  // namespace r16_array_of_65536

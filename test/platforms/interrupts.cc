@@ -40,7 +40,7 @@ struct open_mask {
 constexpr std::uint32_t blocks = 48;
 constexpr std::size_t words = 12;  // of a block
 
-// ---- the timer: the next interrupt comes so many ticks after this one's end, 25 (Cortex-M) or 10 (RISC-V) million a second -----
+// ---- the timer: the next interrupt comes so many ticks after this one's end -------------------------------------------------
 
 template <class T>
 volatile T& device(std::uintptr_t address) noexcept {
@@ -65,9 +65,7 @@ void start_timer(std::uint32_t ticks) noexcept {
   device<std::uint32_t>(0x2004004) = 0;
 }
 void stop_timer() noexcept { device<std::uint32_t>(0x2004004) = 0xffffffff; }
-void let_interrupts_in() noexcept {
-  asm volatile("csrs mie, %0\n\tcsrs mstatus, %1" : : "r"(1u << 7), "r"(1u << 3));
-}
+void let_interrupts_in() noexcept { asm volatile("csrs mie, %0\n\tcsrs mstatus, %1" : : "r"(1u << 7), "r"(1u << 3)); }
 #endif
 
 // ---- the two sides ---------------------------------------------------------------------------------------------------------

@@ -54,10 +54,11 @@ BOOST_AUTO_TEST_CASE(blocks_are_found_while_tables_grow) {
 }
 
 BOOST_AUTO_TEST_CASE(a_narrow_stack_is_as_good) {
-  for (const scenario& s : scenarios)
-    if (s.threads == 2) expect_right<narrow>(std::string(s.name) + ", narrow", s.threads, {s.preemptions}, s.at_least, s.script);
-  for (const scenario& s : growing)
-    if (s.threads == 2) expect_right<narrow>(std::string(s.name) + ", narrow", s.threads, {s.preemptions}, s.at_least, s.script);
+  const auto expect = [](const scenario& s) {
+    if (s.threads == 2) expect_right<narrow>(std::string(s.name) + ", narrow", 2, {s.preemptions}, s.at_least, s.script);
+  };
+  for (const scenario& s : scenarios) expect(s);
+  for (const scenario& s : growing) expect(s);
   expect_wrong<stack_world<variants::untagged::types, false, std::uint32_t>>(
       "untagged, narrow", 2, {2}, stack_script{{"aao", "aa"}, 1, 3, 3, 1, "an"});
 }

@@ -152,9 +152,9 @@ struct rule_complaint {
       "(heap_store, buffer_store, static_array_store, resource_store, page_store with huge_pages or locked_pages); use "
       "page_store<>, or return_empty_chunks");
   static_assert(Broken != rule::r16,
-                "tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks, but on this target its stack is a "
-                "word of 32 bits, which numbers no more; give a cap, as in geometric_growth<64, 1024, 2, 65535>, or use "
-                "interrupt_locking<>");
+                "tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks, but on this target its stack "
+                "is a word of 32 bits, which numbers no more; give a cap, as in geometric_growth<64, 1024, 2, 65535>, or "
+                "use interrupt_locking<>");
   static_assert(Broken != rule::y4,
                 "tarn: [Y4] lock_free was named, but this processor has no compare-and-swap; write interrupt_locking<>, which "
                 "masks interrupts");

@@ -35,8 +35,9 @@ void tarn_test_write(const char* text, size_t bytes) {
 
 void tarn_test_exit(int status) {
   const uint32_t arguments[] = {0x20026, static_cast<uint32_t>(status)};  // ADP_Stopped_ApplicationExit
-  ask_host(0x20, arguments);                                               // SYS_EXIT_EXTENDED
-  for (;;) {}
+  ask_host(0x20, arguments);  // SYS_EXIT_EXTENDED
+  for (;;) {
+  }
 }
 
 void start() {
@@ -50,7 +51,21 @@ void start() {
 [[gnu::weak]] void tarn_test_tick() {}  // SysTick's interrupt, once a program has started it
 
 [[gnu::section(".vectors"), gnu::used]] void (*const vectors[16])() = {
-    reinterpret_cast<void (*)()>(stack_top), start, fault, fault, fault, fault, fault, nullptr, nullptr, nullptr, nullptr, fault,
-    fault,                                   nullptr, fault, tarn_test_tick,
+    reinterpret_cast<void (*)()>(stack_top),
+    start,
+    fault,
+    fault,
+    fault,
+    fault,
+    fault,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+    fault,
+    fault,
+    nullptr,
+    fault,
+    tarn_test_tick,
 };
 }

@@ -9,7 +9,8 @@ const std::nothrow_t std::nothrow{};
 
 namespace {
 void* allocate(size_t bytes, size_t alignment = alignof(max_align_t)) noexcept {
-  return alignment <= alignof(max_align_t) ? malloc(bytes) : aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  return alignment <= alignof(max_align_t) ? malloc(bytes)
+                                           : aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 void* must_allocate(size_t bytes, size_t alignment = alignof(max_align_t)) {
   void* const memory = allocate(bytes, alignment);
@@ -24,7 +25,9 @@ void* operator new(size_t bytes, std::align_val_t a) { return must_allocate(byte
 void* operator new[](size_t bytes, std::align_val_t a) { return must_allocate(bytes, static_cast<size_t>(a)); }
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes); }
 void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes); }
-void* operator new(size_t bytes, std::align_val_t a, const std::nothrow_t&) noexcept { return allocate(bytes, static_cast<size_t>(a)); }
+void* operator new(size_t bytes, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return allocate(bytes, static_cast<size_t>(a));
+}
 void operator delete(void* p) noexcept { free(p); }
 void operator delete[](void* p) noexcept { free(p); }
 void operator delete(void* p, size_t) noexcept { free(p); }

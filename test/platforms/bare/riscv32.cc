@@ -13,7 +13,8 @@ void tarn_test_write(const char* text, size_t bytes) {
 void tarn_test_exit(int status) {
   // The low half says how it ends, the high half is the exit status.
   *reinterpret_cast<volatile uint32_t*>(0x100000) = status == 0 ? 0x5555 : static_cast<uint32_t>(status) << 16 | 0x3333;
-  for (;;) {}
+  for (;;) {
+  }
 }
 
 [[gnu::weak]] void tarn_test_tick() { tarn_test_exit(139); }  // the timer's interrupt, once a program has started it

@@ -9,7 +9,7 @@ tarn::pool<sixty_four, tarn::thread_cached<>> wrong;
 #elif CASE == 3  // expect: [Y3]
 tarn::pool<sixty_four, tarn::mutex_locking<>> wrong;
 #elif CASE == 4  // expect: [Y4]
-tarn::pool<sixty_four, tarn::lock_free> wrong;
+tarn::pool<sixty_four, tarn::lock_free, tarn::no_growth<4>> wrong;
 #elif CASE == 5  // expect: [Y5]
 tarn::pool<sixty_four, tarn::page_store<>> wrong;
 #elif CASE == 6  // expect: [Y6]
@@ -18,6 +18,8 @@ tarn::pool<sixty_four, tarn::no_growth<4>, tarn::wait_for_block<>> wrong;
 tarn::pool<sixty_four, tarn::sampled_guard_pages<>> wrong;
 #elif CASE == 8  // expect: [Y8]
 tarn::maintenance_thread wrong;
+#elif !defined(__ARM_ARCH_6M__) && CASE == 16  // expect: [R16]
+tarn::pool<sixty_four, tarn::lock_free> wrong;
 #else
 tarn::pool<sixty_four> right;
 void* use() { return right.try_allocate(); }
