@@ -65,6 +65,9 @@ template <class Group, class Mutex>
 class group_guard;
 template <class Group, class Mutex>
 struct grouped_locking;
+struct interrupt_mask;
+template <class Mask>
+struct interrupt_locking;
 struct lock_free;
 class mutex;
 template <class Mutex>
@@ -146,6 +149,8 @@ using hardened = hardened_with<>;
 struct misuse;
 enum class misuse_kind : unsigned char;
 struct no_checking;
+template <void (*Handler)(const misuse&) noexcept>
+struct reported_to;
 struct shuffled;
 struct sites;
 template <std::uint32_t N, class Then, std::uint32_t Slots>

@@ -9,7 +9,8 @@
 //   DEFINE_SHARED_MEMORY_POOL(Order);
 //
 // Write all four at global scope, with a semicolon. If the definition can't be found, linking or loading fails; a second copy
-// is never made (except with -Bsymbolic, see shared-pools.md).
+// is never made (except with -Bsymbolic, see shared-pools.md). With MSVC, whose compiler must know, define
+// TARN_DEFINES_SHARED_POOLS in all files of the library that defines the pools.
 #ifndef TARN_ALLOCATOR_SHARED_POOL_H_
 #define TARN_ALLOCATOR_SHARED_POOL_H_
 
@@ -41,7 +42,7 @@ using pool_of_class = typename Class::memory_pool_operators::static_pool_type;
 
 /// \param ...  a type: a static_pool
 #define TARN_DECLARE_SHARED_POOL(...) extern template struct TARN_SHARED_ TARN_SHARED_BODY_(__VA_ARGS__)
-#define TARN_DEFINE_SHARED_POOL(...) template struct TARN_SHARED_BODY_(__VA_ARGS__)
+#define TARN_DEFINE_SHARED_POOL(...) template struct TARN_SHARED_HERE_ TARN_SHARED_BODY_(__VA_ARGS__)
 
 /// \param ...  a class
 #define DECLARE_SHARED_MEMORY_POOL(...) TARN_DECLARE_SHARED_POOL(::tarn::detail::pool_of_class<__VA_ARGS__>)

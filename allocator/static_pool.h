@@ -75,10 +75,28 @@ using static_body_of = typename decltype(choose_static<Tag>(std::type_identity<P
 template <class P>
 concept has_name = checking_policy<P> && P::traits.has_name;
 
+template <class Tag, class Pool>
+struct static_body;
+
+/// The blocks of a static pool that are an array beside it.
+template <class Tag, class Array>
+struct static_array {
+  static constinit Array its;
+};
+template <class Tag, class Array>
+constinit Array static_array<Tag, Array>::its{};
+
 /// The policies' default values. One that reports misuse names the tag.
-template <class Tag>
+template <class Tag, class Pool = void>
 struct values_of_tag {
   static constexpr bool nothrow = true;
+
+  template <class Array>
+  static constexpr Array* array_of() noexcept
+    requires(!std::is_void_v<Pool>)
+  {
+    return &static_array<static_body<Tag, Pool>, Array>::its;
+  }
 
   template <class P>
   constexpr P get() const noexcept {
@@ -94,7 +112,7 @@ struct static_body {
   static constinit static_body_of<Tag, Pool> body;
 };
 template <class Tag, class Pool>
-constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{values_of_tag<Tag>{}};
+constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{values_of_tag<Tag, Pool>{}};
 
 template <class Body>
 inline constexpr bool is_in_place = false;
@@ -114,7 +132,7 @@ class static_pool {
   static_pool() = delete;
 
   /// Returns the one pool of the tag. It costs an instruction: the address is hidden from the compiler once, so that the
-  /// pool is reached through a register like any object. Not where its free list lies behind an array: there that is longer.
+  /// pool is reached through a register like any object. Not where its blocks are an array in it: firmware counts that one.
   static body& instance() noexcept {
     if constexpr (detail::is_in_place<body>) return detail::static_body<Tag, pool<Policies...>>::body;
     else return *detail::launder_address(&detail::static_body<Tag, pool<Policies...>>::body);

@@ -10,6 +10,7 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/grouped_locking.h"
+#include "tarn/policies/locking/interrupt_locking.h"
 #include "tarn/policies/locking/lock_free.h"
 #include "tarn/policies/locking/mutex_locking.h"
 #include "tarn/policies/locking/no_locking.h"
@@ -112,7 +113,8 @@ using shared_locking_of_bounded =
 }  // namespace tarn
 
 // A program that has included <mutex> has paid for it.
-#if defined(_GLIBCXX_MUTEX) || defined(_LIBCPP_MUTEX)
+#include "tarn/policies/platform/included.h"
+#if defined(TARN_MUTEX_IS_INCLUDED)
 #include "tarn/policies/locking/group_guard.h"
 #endif
 

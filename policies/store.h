@@ -99,7 +99,8 @@ concept serving_store = store_policy<P> && store_members<P, Traits>;
 }  // namespace tarn
 
 // A program that has included <memory_resource> has paid for it.
-#if defined(_GLIBCXX_MEMORY_RESOURCE) || defined(_LIBCPP_MEMORY_RESOURCE)
+#include "tarn/policies/platform/included.h"
+#if defined(TARN_MEMORY_RESOURCE_IS_INCLUDED)
 #include "tarn/policies/store/resource_store.h"
 #endif
 

@@ -34,6 +34,10 @@ class asked_in_use {
   atomic_word<bool> listed_ = false;
 };
 
+struct never_asked_in_use {
+  static void leave(const void*) noexcept {}
+};
+
 }  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_CHECKING_ASKED_IN_USE_H_

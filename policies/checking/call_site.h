@@ -2,7 +2,7 @@
 #ifndef TARN_POLICIES_CHECKING_CALL_SITE_H_
 #define TARN_POLICIES_CHECKING_CALL_SITE_H_
 
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -21,7 +21,7 @@ struct call_site {
   constexpr call_site(const Location& where) noexcept : file(where.file_name()), line(static_cast<unsigned>(where.line())) {}
 
   /// The line that calls this; as a default argument, the line that calls the function.
-  static constexpr call_site current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) noexcept {
+  static constexpr call_site current(const char* file = TARN_CALLER_FILE, unsigned line = TARN_CALLER_LINE) noexcept {
     return {file, line};
   }
 };

@@ -27,15 +27,17 @@ namespace tarn {
 /// block.
 struct sites {};
 
-/// \tparam Options  shuffled, sites
+/// \tparam Options  shuffled, sites, reported_to<handler>
 template <class... Options>
 struct checked_with {
   using axis = tarn::axis::checking;
-  static constexpr bool arguments_hold = (detail::one_of<Options, shuffled, sites> && ...);
+  static constexpr bool arguments_hold =
+      ((detail::one_of<Options, shuffled, sites> || detail::handlers_in<Options> == 1) && ...) &&
+      detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [H2] checked_with was given something that is none of its options; they are shuffled and "
-                  "sites");
+                  "tarn: [H2] checked_with was given something that is none of its options; they are shuffled, "
+                  "sites and one reported_to<handler>");
   };
 
   static constexpr checking_traits traits{
@@ -60,6 +62,7 @@ struct checked_with {
   static constexpr bool guards = true;
   static constexpr bool lists_leaks = true;
   using record = std::conditional_t<traits.has_sites, detail::sited_record, detail::life_record>;
+  using reporter = detail::reporter_among<Options...>;
 
   template <class Traits>
   using per_chunk = detail::block_records<record>;

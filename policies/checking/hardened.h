@@ -29,15 +29,17 @@ struct guard_bytes {};
 /// one.
 struct generations {};
 
-/// \tparam Options  shuffled, guard_bytes, generations
+/// \tparam Options  shuffled, guard_bytes, generations, reported_to<handler>
 template <class... Options>
 struct hardened_with {
   using axis = tarn::axis::checking;
-  static constexpr bool arguments_hold = (detail::one_of<Options, shuffled, guard_bytes, generations> && ...);
+  static constexpr bool arguments_hold =
+      ((detail::one_of<Options, shuffled, guard_bytes, generations> || detail::handlers_in<Options> == 1) && ...) &&
+      detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [H1] hardened_with was given something that is none of its options; they are shuffled, "
-                  "guard_bytes and generations");
+                  "guard_bytes, generations and one reported_to<handler>");
   };
 
   static constexpr bool guards = detail::one_of<guard_bytes, Options...>;
@@ -55,6 +57,7 @@ struct hardened_with {
   };
   static constexpr bool lists_leaks = false;
   using record = std::conditional_t<traits.has_generations, detail::generation_mark, detail::live_mark>;
+  using reporter = detail::reporter_among<Options...>;
 
   template <class Traits>
   using per_chunk = detail::block_records<record>;

@@ -4,7 +4,7 @@
 //   seq 9 thread 2
 //
 // The default handler writes that line to standard error and aborts, except for a leak. A handler may return: then the call was
-// a no-op, and the pool is unchanged.
+// a no-op, and the pool is unchanged. A policy may name a handler of its own, reported_to<handler>.
 #ifndef TARN_POLICIES_CHECKING_MISUSE_H_
 #define TARN_POLICIES_CHECKING_MISUSE_H_
 
@@ -125,6 +125,39 @@ class pending_report {
 };
 
 TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now().load(memory_order_acquire)(what); }
+}  // namespace detail
+
+/// For hardened_with and checked_with: misuse of the pool is reported to this function, and not to the handler of the process.
+/// The program then links no text of the default handler, which is most of the code of a small one.
+template <misuse_handler Handler>
+struct reported_to {};
+
+namespace detail {
+template <class Option>
+inline constexpr std::size_t handlers_in = 0;
+template <misuse_handler Handler>
+inline constexpr std::size_t handlers_in<reported_to<Handler>> = 1;
+template <class... Options>
+inline constexpr std::size_t handlers_among = (std::size_t{0} + ... + handlers_in<Options>);
+
+/// To whom a policy with such options reports.
+template <class... Options>
+struct reporter_among {
+  static void report(const misuse& what) noexcept { report_misuse(what); }
+};
+template <class First, class... Others>
+struct reporter_among<First, Others...> : reporter_among<Others...> {};
+template <misuse_handler Handler, class... Others>
+struct reporter_among<reported_to<Handler>, Others...> {
+  TARN_STEP static void report(const misuse& what) noexcept { Handler(what); }
+};
+
+/// To whom a checking policy reports: that of the process if it doesn't say.
+template <class Checking>
+struct reporter_of : reporter_among<> {};
+template <class Checking>
+  requires requires { typename Checking::reporter; }
+struct reporter_of<Checking> : Checking::reporter {};
 }  // namespace detail
 
 /// Sets the handler of the process; null: the default. Returns the previous one.

@@ -126,7 +126,7 @@ struct sampled_guard_pages : Then {
 
     void report_sampled(misuse& what) noexcept {
       what.pool_name = name_;
-      detail::report_misuse(what);
+      detail::reporter_of<Then>::report(what);
     }
 
    private:

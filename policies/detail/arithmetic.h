@@ -2,6 +2,7 @@
 #ifndef TARN_POLICIES_DETAIL_ARITHMETIC_H_
 #define TARN_POLICIES_DETAIL_ARITHMETIC_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -48,6 +49,28 @@ TARN_STEP constexpr bool exceeds(std::size_t n, std::size_t unit, std::size_t li
 
 /// a + b, or size_max if the sum doesn't fit.
 TARN_STEP constexpr std::size_t add(std::size_t a, std::size_t b) noexcept { return a > size_max - b ? size_max : a + b; }
+
+/// n / Divisor, or size_max if that leaves a remainder, without a division: the inverse of the odd part undoes a
+/// multiplication; what is larger than any quotient was no product.
+template <std::size_t Divisor>
+constexpr std::size_t exact_quotient(std::size_t n) noexcept {
+  constexpr auto zeros = std::countr_zero(Divisor);
+  constexpr std::size_t inverse = [](std::size_t odd) {
+    std::size_t found = odd;  // three bits of it are right
+    for (std::size_t bits = 3; bits < 8 * sizeof odd; bits *= 2) found *= 2 - odd * found;
+    return found;
+  }(Divisor >> zeros);
+  const std::size_t quotient = std::rotr(n * inverse, zeros);
+  return quotient <= size_max / Divisor ? quotient : size_max;
+}
+
+/// a / b. Slow, for reports, where the processor can't divide.
+constexpr std::size_t quotient(std::size_t a, std::size_t b) noexcept {
+  if constexpr (platform::has_division) return a / b;
+  std::size_t n = 0;
+  for (; a >= b; a -= b) ++n;
+  return n;
+}
 
 TARN_STEP std::uintptr_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 

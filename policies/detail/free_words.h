@@ -36,7 +36,7 @@ class free_words {
     std::byte* const place = at(block, i);
     if constexpr (memory_tools::active) memory_tools::unpoison(place, sizeof(void*));
     std::uintptr_t word;
-    std::memcpy(&word, place, sizeof word);
+    std::memcpy(&word, word_aligned(place), sizeof word);
     if constexpr (memory_tools::active) memory_tools::poison(place, sizeof(void*));
     if constexpr (hidden) word ^= mask(place);
     return reinterpret_cast<void*>(word);
@@ -46,7 +46,7 @@ class free_words {
     auto word = reinterpret_cast<std::uintptr_t>(value);
     if constexpr (hidden) word ^= mask(place);
     if constexpr (memory_tools::active) memory_tools::unpoison(place, sizeof(void*));
-    std::memcpy(place, &word, sizeof word);
+    std::memcpy(word_aligned(place), &word, sizeof word);
     if constexpr (memory_tools::active) memory_tools::poison(place, sizeof(void*));
   }
 

@@ -205,8 +205,8 @@ class geometry : public layout_of<Size, Shape> {
       most = std::size_t{1} << run_shift();
       distance %= run;
     }
-    const std::size_t slot = distance / stride();
-    return slot * stride() == distance && slot < most ? slots + slot : size_max;
+    const std::size_t slot = exact_slots(distance);
+    return slot < most ? slots + slot : size_max;
   }
 
   /// The slot that contains a byte, `distance` bytes behind the start of the first slot.
@@ -217,7 +217,7 @@ class geometry : public layout_of<Size, Shape> {
       slots = distance / run << run_shift();
       distance = smaller(distance % run, (stride() << run_shift()) - 1);
     }
-    return slots + distance / stride();
+    return slots + quotient(distance, stride());
   }
 
   /// As extent(), for slots that exist: at least 1.
@@ -232,6 +232,13 @@ class geometry : public layout_of<Size, Shape> {
 
  private:
   using layout::run_shift;
+
+  /// How many strides a distance is, or size_max if it isn't a multiple.
+  TARN_STEP constexpr std::size_t exact_slots(std::size_t distance) const noexcept {
+    if constexpr (!Size::traits.at_run_time && !platform::has_division) return exact_quotient<layout::stride()>(distance);
+    const std::size_t slots = distance / stride();
+    return slots * stride() == distance ? slots : size_max;
+  }
 };
 
 }  // namespace tarn::detail

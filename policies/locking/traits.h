@@ -3,6 +3,8 @@
 #ifndef TARN_POLICIES_LOCKING_TRAITS_H_
 #define TARN_POLICIES_LOCKING_TRAITS_H_
 
+#include <cstddef>
+
 #include "tarn/policies/axis.h"
 
 namespace tarn {
@@ -21,6 +23,8 @@ struct locking_traits {
   bool can_try = false;           // try_growth_guard(): a growth guard that doesn't wait, and converts to bool
   bool has_tally = false;         // tally: how it counts blocks itself, instead of in a few cells
   bool compares_and_swaps = false;  // it needs a processor that can
+  bool tag_comes_round = false;   // and is right only for interrupts of one core, which end before what they interrupt goes on
+  std::size_t most_blocks = unlimited;  // that it can tell apart
   bool ends_at_exit = false;      // it has a static object whose destructor runs at exit
 };
 

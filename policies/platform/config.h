@@ -15,11 +15,13 @@
 #define TARN_UNREACHABLE() __assume(false)
 #define TARN_NOINLINE __declspec(noinline)
 #define TARN_COLD __declspec(noinline)
+#define TARN_RETURNS_NONNULL
 #else
 #define TARN_NO_UNIQUE_ADDRESS [[no_unique_address]]
 #define TARN_UNREACHABLE() __builtin_unreachable()
 #define TARN_NOINLINE [[gnu::noinline]]     // slow, but run for every 64th block: optimised for speed
 #define TARN_COLD [[gnu::noinline, gnu::cold]]  // once for each chunk, or never
+#define TARN_RETURNS_NONNULL [[gnu::returns_nonnull]]
 #endif
 
 // A step of the hot path: inlined in debug builds, too, and never stopped in by a debugger. At -O0 a pair of calls takes 7
@@ -28,6 +30,13 @@
 #define TARN_STEP [[gnu::always_inline, gnu::artificial]] inline
 #else
 #define TARN_STEP inline
+#endif
+
+// Whether the file is compiled for size: then two ways that do the same may be one. Files that aren't may use the same pool.
+#if defined(__OPTIMIZE_SIZE__)
+#define TARN_FOR_SIZE true
+#else
+#define TARN_FOR_SIZE false
 #endif
 
 // A deleted function, and what to tell who calls it. Before C++26 the sentence reaches them by the note that shows this line.
@@ -58,7 +67,11 @@
 #define TARN_ONE_IN_LIBRARY
 #define TARN_NEAR_TLS
 #define TARN_FIRST_AT_LOAD [[maybe_unused]]
+#if defined(__GNUC__)
+#define TARN_AT_UNLOAD [[gnu::destructor]]
+#else
 #define TARN_AT_UNLOAD [[maybe_unused]]
+#endif
 #endif
 
 /// The name of the function that it stands in, with its template arguments.
@@ -70,12 +83,25 @@
 #define TARN_FUNCTION_NAME ""
 #endif
 
-/// In the declaration of a template that libraries share; the definition finds it there. Not [[...]]: clang takes none there.
-#if defined(__GNUC__) && !defined(_WIN32)
-#define TARN_SHARED_ __attribute__((visibility("default")))
+/// In the declaration of a template that libraries share, and in its definition. Not [[...]]: clang takes none there.
+#if !defined(_WIN32)
+#define TARN_SHARED_ __attribute__((visibility("default")))  // the definition finds it there
+#define TARN_SHARED_HERE_
+#elif defined(__GNUC__)
+#define TARN_SHARED_ __declspec(dllexport)  // of whoever defines it; the linker finds it for the others (auto-import)
+#define TARN_SHARED_HERE_
 #else
+#if defined(TARN_DEFINES_SHARED_POOLS)
 #define TARN_SHARED_
+#else
+#define TARN_SHARED_ __declspec(dllimport)
 #endif
+#define TARN_SHARED_HERE_ __declspec(dllexport)
+#endif
+
+/// As default arguments: where the function was called. <source_location> is missing in clang 14.
+#define TARN_CALLER_FILE __builtin_FILE()
+#define TARN_CALLER_LINE __builtin_LINE()
 
 namespace tarn::platform {
 
@@ -88,6 +114,15 @@ inline constexpr bool has_atomics = true;
 inline constexpr bool has_wide_atomics = sizeof(void*) == 8;
 #endif
 
+
+/// Whether the processor divides. Where it can't (ARMv6-M, RISC-V without M), the compiler calls 280 bytes of a library.
+#if (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__ARM_FEATURE_IDIV)) || \
+    (defined(__riscv) && !defined(__riscv_div))
+inline constexpr bool has_division = false;
+#else
+inline constexpr bool has_division = true;
+#endif
+
 }  // namespace tarn::platform
 
 namespace tarn::detail {
@@ -96,6 +131,17 @@ namespace tarn::detail {
 TARN_STEP void prefetch_for_write([[maybe_unused]] const void* block) noexcept {
 #if defined(__GNUC__)
   __builtin_prefetch(block, 1);
+#endif
+}
+
+/// The same address, known to be aligned to a pointer: a processor that reads words at such addresses only (ARMv6-M, RISC-V)
+/// otherwise gets a call of memcpy for each word that is copied.
+template <class T>
+[[nodiscard]] TARN_STEP T* word_aligned(T* place) noexcept {
+#if defined(__GNUC__)
+  return static_cast<T*>(__builtin_assume_aligned(place, alignof(void*)));
+#else
+  return place;
 #endif
 }
 

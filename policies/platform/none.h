@@ -22,7 +22,7 @@ struct no_system {
   static void wake(const unsigned*, int) noexcept {}  // so many threads that wait for the word
   /// Whether the process has had one thread only. False: not known.
   static bool is_single_threaded() noexcept { return true; }
-  /// A number of the calling thread, never 0, that no other has as long as it runs. Used where there is no thread_local.
+  /// A number of the calling thread, never 0, that no other has as long as it runs.
   static std::uintptr_t this_thread() noexcept { return 1; }
 
   // ---- changes of a word that the processor can't make at once, such as on a Cortex-M0+: made while a section lives, which
@@ -37,7 +37,10 @@ struct no_system {
   static constexpr unsigned thread_keys = 0;
   static unsigned make_thread_key(void (*)(void*)) noexcept { return no_key; }
   static bool set_thread_value(unsigned, void*) noexcept { return false; }
+  static void* thread_value(unsigned) noexcept { return nullptr; }  // the calling thread's; null: it set none
   static void drop_thread_key(unsigned) noexcept {}
+  /// Whether that may come after the thread's variables are gone, and destructors of variables aren't to be relied on.
+  static constexpr bool keys_run_last = false;
   static constexpr unsigned no_key = ~0u;
 
   // ---- a clock that is never set

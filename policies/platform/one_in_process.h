@@ -1,6 +1,8 @@
 // Objects of which the process has one, whatever its libraries are: linked or loaded, with symbols that others see or not. Each
 // library has one of its own, and an ELF note, loaded with it, that says where it is. All use that of the first library with
-// such a note, in the loader's order. That is the program, if it has one; any other library then stays loaded.
+// such a note, in the loader's order. That is the program, if it has one; any other library then stays loaded. On Windows a
+// small piece of named memory (a file mapping without a file) says where it is: that of the first module that asked, which
+// stays loaded.
 #ifndef TARN_POLICIES_PLATFORM_ONE_IN_PROCESS_H_
 #define TARN_POLICIES_PLATFORM_ONE_IN_PROCESS_H_
 
@@ -22,7 +24,12 @@
 #endif
 #endif
 
-#if defined(TARN_HAS_NOTES)
+#if defined(_WIN32) && !defined(TARN_PLATFORM_HEADER)
+#define TARN_HAS_NAMED_MEMORY 1
+#endif
+
+#if defined(TARN_HAS_NOTES) || defined(TARN_HAS_NAMED_MEMORY)
+#define TARN_IS_FOUND 1
 #define TARN_FOUND_IN_PROCESS TARN_ONE_IN_LIBRARY
 #else
 #define TARN_FOUND_IN_PROCESS TARN_ONE_IN_PROCESS  // one if libraries share their variables
@@ -96,6 +103,15 @@ TARN_COLD inline void* find_in_process(std::uint32_t kind, void* mine, atomic_wo
 }
 #endif
 
+#if defined(TARN_HAS_NAMED_MEMORY)
+TARN_COLD inline void* find_in_process(std::uint32_t kind, void* mine, atomic_word<void*>& found) noexcept {
+  const platform::windows::same_last_error same;
+  void* const object = platform::windows::first_in_process(kind, mine);
+  found.store(object, memory_order_release);
+  return object;
+}
+#endif
+
 /// \tparam Mine  this library's object
 /// \tparam Kind  tells its type and layout: libraries with other numbers have another object
 template <auto& Mine, std::uint32_t Kind>
@@ -104,7 +120,7 @@ class TARN_ONE_IN_LIBRARY one_in_process {
 
  public:
   static type& get() noexcept {
-#if defined(TARN_HAS_NOTES)
+#if defined(TARN_IS_FOUND)
     void* known = found_.load(memory_order_acquire);
     if (known == nullptr) [[unlikely]]
       known = find();
@@ -114,14 +130,16 @@ class TARN_ONE_IN_LIBRARY one_in_process {
 #endif
   }
 
-#if defined(TARN_HAS_NOTES)
+#if defined(TARN_IS_FOUND)
  private:
   TARN_COLD static void* find() noexcept {
+#if defined(TARN_HAS_NOTES)
     asm volatile(
         ".pushsection .note.tarn, \"aGR\", %%note, tarn_note_%c1, comdat\n"
         ".balign 4\n.long 5, 8, %c1\n.asciz \"tarn\"\n.balign 4\n.quad %c0 - .\n.popsection"
         :
         : TARN_SYMBOL(&Mine), "i"(Kind));
+#endif
     return find_in_process(Kind, &Mine, found_);
   }
   static inline constinit atomic_word<void*> found_ = nullptr;
@@ -131,6 +149,8 @@ class TARN_ONE_IN_LIBRARY one_in_process {
 }  // namespace tarn::detail
 
 #undef TARN_HAS_NOTES
+#undef TARN_HAS_NAMED_MEMORY
+#undef TARN_IS_FOUND
 #undef TARN_SYMBOL
 
 #endif  // TARN_POLICIES_PLATFORM_ONE_IN_PROCESS_H_

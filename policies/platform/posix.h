@@ -43,8 +43,10 @@ struct posix_system : no_system {
     uncancelled(const uncancelled&) = delete;
     uncancelled& operator=(const uncancelled&) = delete;
 
+#if defined(PTHREAD_CANCEL_DISABLE)
    private:
-    [[maybe_unused]] int before_ = 0;
+    int before_ = 0;
+#endif
   };
 
   static void yield() noexcept { ::sched_yield(); }
@@ -74,6 +76,7 @@ struct posix_system : no_system {
   static bool set_thread_value(unsigned key, void* value) noexcept {
     return ::pthread_setspecific(static_cast<::pthread_key_t>(key), value) == 0;
   }
+  static void* thread_value(unsigned key) noexcept { return ::pthread_getspecific(static_cast<::pthread_key_t>(key)); }
   static void drop_thread_key(unsigned key) noexcept { ::pthread_key_delete(static_cast<::pthread_key_t>(key)); }
 
   static std::size_t page_bytes() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }

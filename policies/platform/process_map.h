@@ -98,8 +98,8 @@ class process_map_reader {
 template <class Visit>
 bool each_process_mapping(Visit visit) noexcept {
   process_map_reader<Visit> reader(visit);
-  const bool is_whole = platform::system::read_memory_map([&reader](const char* text, std::size_t n) noexcept {
-    for (std::size_t i = 0; i != n; ++i) reader.take(text[i]);
+  const bool is_whole = platform::system::read_memory_map([&reader](const char* text, std::size_t bytes) noexcept {
+    for (const char* const end = text + bytes; text != end; ++text) reader.take(*text);
   });
   if (is_whole) reader.end();
   return is_whole;

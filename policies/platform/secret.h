@@ -13,21 +13,34 @@ namespace tarn::detail {
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> secret_of_process = 0;
 TARN_ONE_IN_PROCESS inline constinit atomic_word<std::uintptr_t> factor_of_process = 0;  // set before the other one
 
-/// MurmurHash3's finaliser (Appleby, 2011): a bijection that leaves no pattern.
+/// MurmurHash3's finalisers (Appleby, 2011): bijections that leave no pattern.
 constexpr std::uint64_t scatter(std::uint64_t n) noexcept {
   n = (n ^ n >> 33) * 0xFF51AFD7ED558CCDu;
   n = (n ^ n >> 33) * 0xC4CEB9FE1A85EC53u;
   return n ^ n >> 33;
 }
+constexpr std::uint32_t scatter_short(std::uint32_t n) noexcept {
+  n = (n ^ n >> 16) * 0x85EBCA6Bu;
+  n = (n ^ n >> 13) * 0xC2B2AE35u;
+  return n ^ n >> 16;
+}
 
 /// From the 16 random bytes that Linux gives every program at its start (AT_RANDOM), and from nothing else: then every copy of
-/// this code in the process, a library's too, has the same secret. Elsewhere from an address. Every call returns the same, so
-/// that threads that ask first at the same time agree. Not the bytes themselves: the C library uses them, too.
+/// this code in the process, a library's too, has the same secret. Elsewhere from an address; of firmware, whoever has the
+/// program knows it anyway. Every call returns the same, so that threads that ask first at the same time agree. Not the bytes
+/// themselves: the C library uses them, too.
 TARN_COLD inline std::uintptr_t make_secret() noexcept {
-  std::uint64_t words[2] = {reinterpret_cast<std::uintptr_t>(&secret_of_process), 0};
-  platform::system::random_words(words);
-  const auto made = static_cast<std::uintptr_t>(scatter(words[0] ^ scatter(words[1]))) | 1;
-  factor_of_process.store(static_cast<std::uintptr_t>(scatter(words[1] ^ scatter(words[0] + 1))) | 1, memory_order_relaxed);
+  const auto place = reinterpret_cast<std::uintptr_t>(&secret_of_process);
+  std::uint64_t words[2] = {place, 0};
+  std::uintptr_t made, factor;
+  if (platform::system::random_words(words) || sizeof place > sizeof(std::uint32_t)) {
+    made = static_cast<std::uintptr_t>(scatter(words[0] ^ scatter(words[1]))) | 1;
+    factor = static_cast<std::uintptr_t>(scatter(words[1] ^ scatter(words[0] + 1))) | 1;
+  } else {
+    made = scatter_short(static_cast<std::uint32_t>(place)) | 1;
+    factor = scatter_short(static_cast<std::uint32_t>(made)) | 1;
+  }
+  factor_of_process.store(factor, memory_order_relaxed);
   secret_of_process.store(made, memory_order_release);
   return made;
 }
@@ -43,7 +56,14 @@ enum class coded : std::uintptr_t { link, guard, canary, order };
 
 /// Both halves of a product, in one word.
 TARN_STEP std::uintptr_t folded_product(std::uintptr_t a, std::uintptr_t b) noexcept {
-#if defined(__SIZEOF_INT128__) && UINTPTR_MAX > UINT32_MAX
+#if UINTPTR_MAX > UINT32_MAX && !defined(__SIZEOF_INT128__)
+  // By halves of the words, as MSVC has no larger number.
+  const std::uint64_t low_a = a & UINT32_MAX, high_a = a >> 32, low_b = b & UINT32_MAX, high_b = b >> 32;
+  const std::uint64_t middle = low_a * high_b + (low_a * low_b >> 32);
+  const std::uint64_t other = high_a * low_b + (middle & UINT32_MAX);
+  return (a * b) ^ (high_a * high_b + (middle >> 32) + (other >> 32));
+#else
+#if UINTPTR_MAX > UINT32_MAX
   __extension__ using wide = unsigned __int128;
 #else
   using wide = std::uint64_t;
@@ -51,6 +71,7 @@ TARN_STEP std::uintptr_t folded_product(std::uintptr_t a, std::uintptr_t b) noex
   static_assert(sizeof(wide) == 2 * sizeof a);
   const wide product = static_cast<wide>(a) * b;
   return static_cast<std::uintptr_t>(product) ^ static_cast<std::uintptr_t>(product >> 8 * sizeof a);
+#endif
 }
 
 /// A number for an address. It isn't linear: whoever learns it has one equation with two unknown words, and knows neither the

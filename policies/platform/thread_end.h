@@ -25,6 +25,11 @@ class thread_end {
       return false;
     }
   }
+  /// The calling thread's argument; null: it told none.
+  void* told() noexcept {
+    const unsigned place = place_.load(memory_order_acquire);
+    return place < unmade ? system::thread_value(place) : nullptr;
+  }
   /// Called before the library is unloaded: nobody is told any more.
   void close() noexcept {
     const unsigned place = place_.exchange(refused, memory_order_acq_rel);

@@ -33,9 +33,9 @@ struct heap_store {
       void* const start = is_plain(alignment) ? ::operator new(bytes, std::nothrow)
                                               : ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
       if (start == nullptr) return {};
-      const std::size_t small = held_ < in_small_pages ? in_small_pages - held_ : 0;
+      const std::size_t in_small = held_ < in_small_pages ? in_small_pages - held_ : 0;
       held_ += bytes;
-      if (bytes > small) huge::ask(static_cast<std::byte*>(start) + small, bytes - small);
+      if (bytes > in_small) huge::ask(static_cast<std::byte*>(start) + in_small, bytes - in_small);
       return {start, bytes};
     }
     // The unsized form of delete, because clang before 19 has no sized aligned one by default.

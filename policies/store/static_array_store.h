@@ -1,5 +1,5 @@
 // decides    the pool's one chunk of Blocks blocks lies inside the pool object: no heap at all
-// costs      the pool object is as large as its blocks and two words; 115 bytes of code if no other policy is named (x86-64,
+// costs      the pool object is as large as its blocks and two words; 105 bytes of code if no other policy is named (x86-64,
 //            -Os)
 // conflicts  dynamic_size; growth policies of several chunks
 // use when   there is no heap, or none may be used: firmware, audio, a pool on the stack
@@ -33,19 +33,23 @@ struct static_array_store {
   class array {
     static constexpr typename Traits::geometry geometry{};
     static constexpr std::size_t wanted = Traits::layout::bytes(Blocks, geometry);
+    static constexpr std::size_t in_front = Traits::bytes_in_front_of_array();
+    static constexpr std::size_t alignment = geometry.chunk_alignment();
+    static constexpr std::size_t gap = detail::round_up(in_front, alignment) - in_front;
 
    public:
     static constexpr std::size_t size = wanted <= detail::size_limit ? wanted : 1;  // bytes; rule R7 refuses such an array
 
-    std::byte* start() noexcept { return storage_.bytes; }
-    const std::byte* start() const noexcept { return storage_.bytes; }
+    std::byte* start() noexcept { return storage_.bytes + gap; }
+    const std::byte* start() const noexcept { return storage_.bytes + gap; }
     void end() noexcept { detail::memory_tools::unpoison(start(), size); }
 
    private:
-    // Starts as `none`: a constant that takes no space in the executable.
+    // Starts as `none`: a constant that takes no space in the executable. What aligns it behind the pool's own words is part of
+    // it: were it aligned as a whole, they would be padded twice.
     union storage {
       std::byte none;
-      alignas(geometry.chunk_alignment()) std::byte bytes[size];
+      alignas(in_front == 0 ? alignment : alignof(void*)) std::byte bytes[gap + size];
     };
     storage storage_{.none = {}};
   };

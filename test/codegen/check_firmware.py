@@ -17,7 +17,7 @@ import compilers
 FLAGS = ["-std=c++20", "-Os", "-I.", "-fcf-protection=none", "-fno-exceptions", "-fno-rtti", "-fno-asynchronous-unwind-tables",
          "-fno-unwind-tables", *compilers.WARNINGS]
 BLOCKS = 32 * 48  # bytes
-TEXT = 120  # bytes of code, for x86-64; by hand 79
+TEXT = 112  # bytes of code, for x86-64; by hand 79
 BESIDE = 16  # bytes of memory beside the blocks
 
 

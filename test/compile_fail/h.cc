@@ -2,7 +2,7 @@
 #include "tarn/allocator/pool.h"
 
 // expect: tarn: [H1] hardened_with was given something that is none of its options;
-// expect: they are shuffled, guard_bytes and generations
+// expect: they are shuffled, guard_bytes, generations and one reported_to<handler>
 namespace h1_hardened_with_an_int {
 #ifdef TARN_TWIN
 tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, tarn::guard_bytes>> right;
@@ -11,7 +11,8 @@ tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, int>> wron
 #endif
 }  // namespace h1_hardened_with_an_int
 
-// expect: tarn: [H2] checked_with was given something that is none of its options; they are shuffled and sites
+// expect: tarn: [H2] checked_with was given something that is none of its options;
+// expect: they are shuffled, sites and one reported_to<handler>
 // It has guard bytes anyhow.
 namespace h2_checked_with_guard_bytes {
 #ifdef TARN_TWIN
@@ -20,6 +21,17 @@ tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::shuffled>> right;
 tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::guard_bytes>> wrong;
 #endif
 }  // namespace h2_checked_with_guard_bytes
+
+// expect: tarn: [H1] hardened_with was given something that is none of its options;
+namespace h1_hardened_with_two_handlers {
+[[maybe_unused]] void one(const tarn::misuse&) noexcept {}
+[[maybe_unused]] void other(const tarn::misuse&) noexcept {}
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, tarn::shuffled>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, tarn::reported_to<other>>> wrong;
+#endif
+}  // namespace h1_hardened_with_two_handlers
 
 // expect: tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy
 namespace h3_sampled_one_in_0 {

@@ -8,6 +8,7 @@ RIGHT = {
     "README.md": "# A\n\nSee [docs](docs/README.md#two-words) and ![picture](docs/p.png).\n\n"
                  "```cpp run\nint main() {}\n```\n",
     "docs/README.md": "# Reading\n\n## Two words\n\n[choosing](choosing.md), [misuse](misuse.md), [rules](rules.md)" +
+                      ", [orders](memory-order.md)" +
                       "".join(f", [{axis}](axes/{axis}.md)" for axis in check_docs.AXES) + ".\n\n"
                       "## Products\n\n| header | page |\n|---|---|\n| `presets.h` | [choosing](choosing.md) |\n"
                       "| `containers.h`, names | [names](products/names.md) |\n"
@@ -27,6 +28,9 @@ RIGHT = {
                               "const case_for_each some(\"many\", f);\n",
     "test/all/check_all.py": "",
     "test/refused/of_all_kinds.cc": "// expect: no\nnamespace three_of_them {\nint f();\n}  // namespace three_of_them\n",
+    "docs/memory-order.md": "# Orders\n\n| file | words |\n|---|---|\n| `policies/detail/y.h` | `at_`, `rest_` |\n",
+    "policies/detail/y.h": "  atomic_word<int> at_ = 0;  // x\n  Atomic<const A*> rest_[8] = {};\n"
+                           "  void f(atomic_word<int>& g);\n",
     "docs/rules.md": "# Rules\n\n### R1: one\n\n```text\ntarn: [R1] what, why\n```\n",
     "allocator/presets.h": "template <class T>\nusing local = T;\n",
     "allocator/containers.h": "using row = int;\ntemplate <class T>\nusing line = T;\n",
@@ -99,6 +103,12 @@ BROKEN = [
     ("a rejected case that was renamed", "test/refused/of_all_kinds.cc", "}  // namespace three_of_them",
      "}  // namespace two_of_them", "no such test: refused/three_*"),
     ("too few tests of bad input", "docs/misuse.md", "`each_one`, ", "", "the floor is 6"),
+    ("an atomic without its order", "policies/detail/y.h", "rest_[8]", "other_[8]",
+     "docs/memory-order.md says ['at_', 'rest_']"),
+    ("a header with an atomic that has no row", "policies/detail/x.h", "static_assert(X,",
+     "shared_cell<T> n_ = 0;\nstatic_assert(X,", "docs/memory-order.md says None"),
+    ("an order of an atomic that isn't there", "docs/memory-order.md", "`at_`, `rest_`", "`at_`, `rest_`, `gone_`",
+     "policies/detail/y.h has ['at_', 'rest_']"),
     ("a container header without names", "allocator/containers.h", "using row = int;\ntemplate <class T>\nusing line = T;\n",
      "#include <map>\n", "no names were found"),
 ]

@@ -391,6 +391,20 @@ def check_products(tree):
     return cases
 
 
+ATOMIC = re.compile(r"^[^/\n(]*?\b(?:atomic_word|shared_cell|Atomic|atomic|cell)<[^;()&]*>\s+(\w+?)(?:\[[^\]]*\])?\s*"
+                    r"(?:=[^;\n]*|\{[^\n]*\})?;", re.MULTILINE)
+
+
+def check_atomics(tree):
+    """A case for each header with atomics, and for each row of docs/memory-order.md: both name the same."""
+    there = {path: sorted(set(ATOMIC.findall(text))) for path, text in tree.items() if path.endswith(".h")}
+    rows = {file: sorted(re.findall(r"`(\w+)`", words))
+            for file, words in re.findall(r"^\| `([\w/]+\.h)` \| (.*?) \|", tree["docs/memory-order.md"], re.MULTILINE)}
+    files = sorted({path for path, names in there.items() if names} | set(rows))
+    return [case(f"{path}: its atomics have their orders", None if there.get(path) == rows.get(path) else
+                 f"{path} has {there.get(path)}, and docs/memory-order.md says {rows.get(path)}") for path in files]
+
+
 def check_bad_input(tree):
     """Every row of bad input names the tests that show it, and these exist; so do the files that the page names."""
     page, known = "docs/misuse.md", tests_in(tree)
@@ -407,7 +421,7 @@ def check_bad_input(tree):
 def all_checks(tree, present, headers, wanted, floor):
     return (check_fences(tree) + check_floor(tree, floor) + check_links(tree, present) + check_reading_order(tree) +
             check_policies(tree) + check_requirements(tree) + check_rules(tree) + check_presets(tree) + check_products(tree) +
-            check_bad_input(tree) + check_blocks(tree, headers, wanted))
+            check_atomics(tree) + check_bad_input(tree) + check_blocks(tree, headers, wanted))
 
 
 def main():

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(__aarch64__)
 #include <ucontext.h>
 #endif
 
@@ -42,6 +42,44 @@ class context {
         "ret");
   }
 
+  void* top_ = nullptr;
+};
+
+#elif defined(__aarch64__)
+
+/// The same. g++ has no naked functions there: it is told that all registers change, and so keeps what it needs.
+class context {
+ public:
+  void start(stack_memory& stack, void (*entry)()) noexcept {
+    auto const end = (reinterpret_cast<std::uintptr_t>(stack.data()) + stack.size()) & ~std::uintptr_t{15};
+    auto* const words = reinterpret_cast<std::uintptr_t*>(end) - 2;
+    words[0] = reinterpret_cast<std::uintptr_t>(entry);
+    words[1] = 0;
+    top_ = words;
+  }
+  [[gnu::noinline]] static void change(context& from, const context& to) noexcept {
+    register void** kept asm("x0") = &from.top_;
+    register void* next asm("x1") = to.top_;
+    asm volatile(
+        "stp x29, x30, [sp, #-16]!\n\t"
+        "adr x9, 1f\n\t"
+        "str x9, [sp, #-16]!\n\t"
+        "mov x9, sp\n\t"
+        "str x9, [x0]\n\t"
+        "mov sp, x1\n\t"
+        "ldr x9, [sp], #16\n\t"
+        "br x9\n"
+        "1:\n\t"
+        "ldp x29, x30, [sp], #16"
+        : "+r"(kept), "+r"(next)
+        :
+        : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x19", "x20",
+          "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8",
+          "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
+          "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");
+  }
+
+ private:
   void* top_ = nullptr;
 };
 

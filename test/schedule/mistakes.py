@@ -27,6 +27,7 @@ SCHEDULED = [
     (1, "process_ids_at_fork.is_apart()", "false"),
     (1, "ends_of_threads.tell(resign_at_end, &me)", "test::thread_key::tell(resign_at_end, &me)"),
     (1, "TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;", ""),
+    (1, "return enrol_by_key(me, ends_of_threads);", "return false;"),
     (1, "  ends_of_threads.close();\n", ""),
     (1, "if (step == fork_step::renew) process_ids.keep_only(this_thread.id);", "static_cast<void>(step);"),
     (1, "Atomic<exchange_step> changing", "atomic_word<exchange_step> changing"),
@@ -154,6 +155,26 @@ TABLES = {
             "each_growth_above_is_told": [(1, "before <= soft && now > soft", "now > soft")],
         },
     },
+    "tally": {
+        "common": [(1, "*launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]))",
+                    "lines_[me.id]"),
+                   (1, "  static constexpr std::size_t tier = tier_of(Threads);\n", "")],
+        "types": "template <class Process> using tally = thread_tally<Process, 4>;",
+        "variants": {
+            "added_relaxed": [
+                (1, "mine.allocations.store(handed_out, memory_order_release)",
+                 "mine.allocations.store(handed_out, memory_order_relaxed)"),
+                (1, "mine.allocations.store(read(mine.allocations) + blocks, memory_order_release)",
+                 "mine.allocations.store(read(mine.allocations) + blocks, memory_order_relaxed)")],
+            "added_by_others_relaxed": [relaxed("others_.allocations.fetch_add(blocks, memory_order_release)", "release")],
+            "summed_relaxed": [relaxed("l.allocations.load(memory_order_acquire)")],
+            "frees_read_first": [
+                (1, "    const std::size_t handed_out = allocations();\n    std::size_t freed = read(others_.frees);\n"
+                    "    for (const line& l : lines_) freed += read(l.frees);\n",
+                 "    std::size_t freed = read(others_.frees);\n    for (const line& l : lines_) freed += read(l.frees);\n"
+                 "    const std::size_t handed_out = allocations();\n")],
+        },
+    },
     "forks": {
         "common": FORKS + OPEN,
         "types": "using list = fork_list; using library = fork_library; using member = fork_member; using step = fork_step;\n"
@@ -241,7 +262,8 @@ TABLES = {
     },
     "stack": {
         "common": [],
-        "types": "template <template <class> class Atomic> using stack = tagged_stack<Atomic>;",
+        "types": "template <template <class> class Atomic> using stack = tagged_stack<Atomic>;\n"
+                 "template <template <class> class Atomic> using narrow_stack = tagged_stack<Atomic, std::uint32_t>;",
         "variants": {
             "push_relaxed": PUSH_RELAXED,
             "pop_relaxed": [LOADED_RELAXED, relaxed(EXCHANGED)],
@@ -277,7 +299,8 @@ TABLES = {
     },
     "stack_calls": {
         "common": WATCHED_CHUNKS + OPEN,
-        "types": "template <class Traits, class Guards> using calls = stack_calls<Traits, Guards, test::scheduled_atomic>;",
+        "types": "template <class Traits, class Guards>\n"
+                 "using calls = stack_calls<Traits, Guards, test::scheduled_atomic, typename Traits::head>;",
         "variants": {
             "small": SMALL_TABLES,
             "untagged": SMALL_TABLES + [AFTER_POP],

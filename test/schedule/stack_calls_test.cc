@@ -17,6 +17,7 @@ namespace variants = tarn::detail::variants;
 using small = stack_world<variants::small::types>;
 using as_it_is = stack_world<variants::as_it_is::types>;
 using one_chunk = stack_world<variants::as_it_is::types, true>;
+using narrow = stack_world<variants::small::types, false, std::uint32_t>;
 
 struct scenario {
   const char* name;
@@ -50,6 +51,15 @@ BOOST_AUTO_TEST_CASE(blocks_are_carved_once) {
 BOOST_AUTO_TEST_CASE(blocks_are_found_while_tables_grow) {
   for (const scenario& s : growing)
     expect_right<small>(s.name, s.threads, {s.preemptions + (nightly() ? 1 : 0)}, s.at_least, s.script);
+}
+
+BOOST_AUTO_TEST_CASE(a_narrow_stack_is_as_good) {
+  for (const scenario& s : scenarios)
+    if (s.threads == 2) expect_right<narrow>(std::string(s.name) + ", narrow", s.threads, {s.preemptions}, s.at_least, s.script);
+  for (const scenario& s : growing)
+    if (s.threads == 2) expect_right<narrow>(std::string(s.name) + ", narrow", s.threads, {s.preemptions}, s.at_least, s.script);
+  expect_wrong<stack_world<variants::untagged::types, false, std::uint32_t>>(
+      "untagged, narrow", 2, {2}, stack_script{{"aao", "aa"}, 1, 3, 3, 1, "an"});
 }
 
 BOOST_AUTO_TEST_CASE(the_header_as_it_is) {

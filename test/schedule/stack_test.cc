@@ -32,7 +32,7 @@ class world {
  public:
   world(const script& words, unsigned numbers) : script_(words), numbers_(numbers) {
     owners_.fill(nobody);
-    for (unsigned n = numbers; n != 0; --n) stack_.push(n, links_[n]);
+    for (unsigned n = numbers; n != 0; --n) stack_.push(number(n), links_[n]);
   }
 
   void run(unsigned thread) {
@@ -66,6 +66,7 @@ class world {
     std::size_t size = 0;
   };
 
+  static typename Stack::number number(unsigned n) { return static_cast<typename Stack::number>(n); }
   auto& link_of(unsigned n) {
     if (n > numbers_) the_scheduler.fail("a number that never was");
     return links_[n];
@@ -82,7 +83,7 @@ class world {
     for (--mine.size; i != mine.size; ++i) mine.numbers[i] = mine.numbers[i + 1];
     the_memory.written(&owners_[n]);
     owners_[n] = nobody;
-    stack_.push(n, links_[n]);
+    stack_.push(number(n), links_[n]);
   }
   void give_chain(hand& mine) {
     const std::size_t size = mine.size;
@@ -90,9 +91,9 @@ class world {
       the_memory.written(&owners_[mine.numbers[i]]);
       owners_[mine.numbers[i]] = nobody;
     }
-    for (std::size_t i = 1; i != size; ++i) links_[mine.numbers[i - 1]].store(mine.numbers[i]);
+    for (std::size_t i = 1; i != size; ++i) links_[mine.numbers[i - 1]].store(number(mine.numbers[i]));
     mine.size = 0;
-    stack_.push_chain(mine.numbers[0], links_[mine.numbers[size - 1]]);
+    stack_.push_chain(number(mine.numbers[0]), links_[mine.numbers[size - 1]]);
   }
 
   Stack stack_;
@@ -105,6 +106,7 @@ class world {
 };
 
 using right = world<tarn::detail::tagged_stack<scheduled_atomic>>;
+using narrow = world<tarn::detail::tagged_stack<scheduled_atomic, std::uint32_t>>;
 template <class Types>
 using variant = world<typename Types::template stack<scheduled_atomic>>;
 
@@ -156,6 +158,13 @@ BOOST_AUTO_TEST_CASE(a_tagged_stack_keeps_every_number) {
       expect_right<right>(s.name(), s.threads, {s.preemptions}, s.at_least, s.words, s.numbers);
 }
 
+/// Where a tag of 16 bits comes round: tagged_stack_test.cc.
+BOOST_AUTO_TEST_CASE(a_narrow_stack_keeps_every_number) {
+  for (const scenario& s : few)
+    if (s.threads == 2)
+      expect_right<narrow>("narrow " + s.name(), s.threads, {s.preemptions}, s.at_least, s.words, s.numbers);
+}
+
 BOOST_AUTO_TEST_CASE(a_load_may_be_stale) {
   const struct {
     script words;
@@ -190,6 +199,12 @@ BOOST_AUTO_TEST_CASE(stacks_with_a_tag_that_comes_round_are_found) {
   expect_found<variants::tag_of_1_bit::types>("tag of 1 bit", reused);
   expect_found<variants::tag_of_2_bits::types>("tag of 2 bits", {"ananaao", "aa"});
   expect_found<variants::tag_of_4_bits::types>("tag of 4 bits", {"anananananan" "anananananananan" "aao", "aa"}, 3, {1});
+}
+
+BOOST_AUTO_TEST_CASE(narrow_stacks_without_a_tag_are_found) {
+  expect_wrong<world<variants::untagged::types::narrow_stack<scheduled_atomic>>>("untagged, narrow", 2, {2}, reused, 3u);
+  expect_wrong<world<variants::tag_of_2_bits::types::narrow_stack<scheduled_atomic>>>(
+      "tag of 2 bits, narrow", 2, {2}, script{"ananaao", "aa"}, 3u);
 }
 
 BOOST_AUTO_TEST_CASE(what_only_frees_the_newest_finds_nothing) {

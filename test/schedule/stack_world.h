@@ -6,22 +6,26 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/size/static_size.h"
 #include "tarn/policies/locking/detail/block_numbers.h"
+#include "tarn/policies/locking/detail/tagged_stack.h"
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/scheduled.h"
 #include "tarn/test/schedule/scheduler.h"
 
 namespace tarn::test {
 
-template <bool OneChunk>
+/// \tparam Head  the word of the stack
+template <bool OneChunk, class Head = std::uint64_t>
 struct stack_traits {
+  using head = Head;
   using geometry = detail::geometry<static_size<64>, detail::block_shape{16, 8}>;
-  struct chunk : detail::numbered_column<scheduled_atomic> {
+  struct chunk : detail::numbered_column<scheduled_atomic, detail::half_of<Head>> {
     watched<std::byte*> first = nullptr;
     watched<std::size_t> blocks = 0;
     std::size_t carved = 0;
@@ -82,9 +86,9 @@ struct stack_script {
   const char* before = "";  // what the first thread does before
 };
 
-template <class Types, bool OneChunk = false>
+template <class Types, bool OneChunk = false, class Head = std::uint64_t>
 class stack_world {
-  using traits = stack_traits<OneChunk>;
+  using traits = stack_traits<OneChunk, Head>;
   using chunk = typename traits::chunk;
   using link = typename chunk::link;
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every header lies in a room, that rooms include only what the table allows, and that test/ mirrors the rooms. A
-case is a room, or all tests.
+"""Checks that every header lies in a room, that rooms include only what the table allows, that only policies/platform knows
+compilers and systems, and that test/ mirrors the rooms. A case is a room and one of these, or all tests.
 
 docs/design.md says what happens in each room; here stands who may look into which.
 """
@@ -29,6 +29,25 @@ ROOMS = {
     "products": (r"allocator/\w+\.h",
                  ("product parts", "classes", "pool", "compose", "policies", "policies/detail", "policies/platform")),
 }
+
+# What only this room may do: ask for a compiler's or a system's name, use what compilers add to the language, and include what
+# isn't the standard library's.
+KNOWS_SYSTEMS = "policies/platform"
+
+# Names that begin with two underscores, or with one and a capital, belong to compilers and systems. These are the standard's.
+STANDARD_NAME = re.compile(r"__(cpp_\w+|STDCPP_\w+|cplusplus|has_include|has_cpp_attribute|VA_ARGS__|VA_OPT__|FILE__|LINE__|"
+                           r"func__)")
+FOREIGN_WORD = re.compile(r"\b(_[_A-Z]\w*|asm|typeof|linux|unix|WIN32)\b|#\s*pragma\b.*|"
+                          r"\[\[\s*(using\s+)?(gnu|clang|msvc)\s*:.*?\]\]")
+STANDARD_HEADERS = set("""
+    algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits clocale
+    cmath codecvt compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib
+    cstring ctime cuchar cwchar cwctype deque exception execution expected filesystem flat_map flat_set format forward_list
+    fstream functional future generator initializer_list iomanip ios iosfwd iostream istream iterator latch limits list locale
+    map mdspan memory memory_resource mutex new numbers numeric optional ostream print queue random ranges ratio regex
+    scoped_allocator semaphore set shared_mutex source_location span spanstream sstream stack stacktrace stdexcept stdfloat
+    stop_token streambuf string string_view strstream syncstream system_error thread tuple type_traits typeindex typeinfo
+    unordered_map unordered_set utility valarray variant vector version""".split())
 
 
 def room_of(header):
@@ -65,21 +84,35 @@ def complaints(header, text):
     return said
 
 
+def dialect(header, text):
+    """What it says that the C++ standard doesn't know, a line each."""
+    said = []
+    for number, line in enumerate(check_lengths.stripped(text).split("\n"), 1):
+        included = re.match(r"\s*#\s*include\s*<(.*?)>", line)
+        if included and included[1] not in STANDARD_HEADERS:
+            said.append(f"{header}:{number} includes <{included[1]}>, which is no header of the standard library")
+        words = [] if included else [found[0] for found in FOREIGN_WORD.finditer(line)]
+        said += [f"{header}:{number} says {word}, which is a compiler's or a system's: that belongs into {KNOWS_SYSTEMS}"
+                 for word in words if not STANDARD_NAME.fullmatch(word)]
+    return said
+
+
 def cases(headers, read):
-    """A case for each room: its headers, and the arrows that leave it."""
+    """Cases for each room: its headers, and the arrows that leave it; and that it knows no compiler or system."""
     by_room = {}
     for header in headers:
         by_room.setdefault(room_of(header)[0], []).append(header)
 
-    def case(room, its_headers):
+    def case(what, room, wrong):
         def run():
-            said = [line for header in its_headers for line in complaints(header, read(header))]
+            said = [line for header in by_room[room] for line in wrong(header, read(header))]
             return "\n".join(said) or None
 
-        return f"{room or 'no room'}: {len(its_headers)} headers", run
+        return f"{room or 'no room'}: {what.format(len(by_room[room]))}", run
 
-    named = [case(room, by_room[room]) for room in ROOMS if room in by_room]
-    return named + ([case(None, by_room[None])] if None in by_room else [])
+    rooms = [room for room in (*ROOMS, None) if room in by_room]
+    return [case("{} headers", room, complaints) for room in rooms] + \
+        [case("standard C++ in {} headers", room, dialect) for room in rooms if room != KNOWS_SYSTEMS]
 
 
 def tests(paths):

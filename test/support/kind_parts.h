@@ -27,13 +27,22 @@ inline constinit memory_budget kinds_budget{unlimited};
 
 #if defined(TARN_STANDARD_THREADS)
 using standard_mutex = std::mutex;
+using standard_recursive_mutex = std::recursive_mutex;
 #else
 /// What a user brings where the standard library has none.
 struct standard_mutex {
   void lock() noexcept {}
   void unlock() noexcept {}
 };
+using standard_recursive_mutex = standard_mutex;
 #endif
+
+/// In the place of interrupts, threads are what it keeps out, of all pools that have it.
+struct kinds_mask {
+  static inline standard_recursive_mutex others;
+  static int save_and_mask() noexcept { return others.lock(), 0; }
+  static void restore(int) noexcept { others.unlock(); }
+};
 
 }  // namespace tarn::test
 

@@ -113,6 +113,10 @@ inline constexpr std::tuple also_tested{
     COMPOSITION(static_size<64>, static_array_store<3000>),
     COMPOSITION(static_size<8>, mutex_locking<>, static_array_store<3000>, lifo_reuse<prefetch::on_allocate>,
                 retry_with<gives_up>),
+    // An interrupt may come before and after each call.
+    COMPOSITION(static_size<64>, interrupt_locking<kinds_mask>, static_array_store<3000>),
+    COMPOSITION(size_of<trio>, interrupt_locking<kinds_mask>, geometric_growth<>, page_local_reuse<>, return_empty_chunks<0, 0>,
+                reclaim_and_retry<>, hardened, counting_statistics),
 };
 #undef COMPOSITION
 

@@ -332,6 +332,17 @@ def rooms():
 
         return f"rooms: {name}", run
 
+    def says(name, header, text, wanted):
+        """What it says of a header with this text."""
+        def run():
+            said = [wrong() for _, wrong in check_rooms.cases([header], {header: text}.get)]
+            return expect(wanted, "".join(line for line in said if line))
+
+        return f"rooms: {name}", run
+
+    a_policy = "policies/reuse/a.h"
+    foreign = a_policy + ":1 says {}, which is a compiler's or a system's: that belongs into policies/platform"
+
     def mirror(name, tests, wanted):
         """What it says of these tests beside a product, a policy and a room inside."""
         library = ["allocator/pool.h", "policies/reuse/a.h", "policies/reuse/detail/b.h", "policies/detail/BUILD",
@@ -354,6 +365,20 @@ def rooms():
             "policies/reuse/a.h includes policies/locking/detail/b.h, which belongs to another axis"),
         one("detail uses another axis' detail", "policies/reuse/detail/a.h", ["policies/locking/detail/b.h"],
             "policies/reuse/detail/a.h (policies/<axis>/detail) includes policies/locking/detail/b.h (policies/<axis>/detail)"),
+        says("a policy of standard C++", a_policy,
+             "#include <bit>\n#if defined(__cpp_exceptions) && __cplusplus > 202002L  // not __linux__\n[[nodiscard]] int a(); "
+             'const char* b = "asm";', ""),
+        *(says(f"a policy says {word}", a_policy, text, foreign.format(word)) for word, text in (
+            ("__linux__", "#ifdef __linux__"), ("_WIN32", "#if defined(_WIN32)"), ("__GNUC__", "#if __GNUC__ > 12"),
+            ("_MSC_VER", "#if !defined(_MSC_VER)"), ("_GLIBCXX_MUTEX", "#ifdef _GLIBCXX_MUTEX"), ("__SANITIZE_THREAD__",
+             "#if defined(__SANITIZE_THREAD__)"), ("__builtin_expect", "return __builtin_expect(a, 1);"),
+            ("__atomic_load_n", "return __atomic_load_n(&a, 0);"), ("__int128", "unsigned __int128 a;"),
+            ("asm", 'asm volatile("nop");'), ("[[gnu::cold]]", "[[gnu::cold]] void a();"),
+            ("__attribute__", "__attribute__((noinline)) void a();"), ("#pragma once", "#pragma once"))),
+        says("the platform may", "policies/platform/a.h", "#include <unistd.h>\n#ifdef __linux__", ""),
+        *(says(f"a policy includes <{header}>", a_policy, f"#include <{header}>",
+               f"{a_policy}:1 includes <{header}>, which is no header of the standard library")
+          for header in ("unistd.h", "sys/mman.h", "bits/functexcept.h", "pthread.h", "string.h")),
         mirror("tests of a product, of an axis, and of a room inside",
                ["test/allocator/a_test.cc", "test/policies/reuse/a_test.cc", "test/allocator/detail/core/a_test.cc"], None),
         mirror("tests that are of no room", ["test/stress/a_test.cc", "test/allocator/a_test.cc"], None),

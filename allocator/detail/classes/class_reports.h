@@ -21,6 +21,7 @@ struct refused_free {
 struct class_owner {
   const void* pools = nullptr;
   const char* name = "";
+  void (*report)(const misuse&) noexcept = report_misuse;
   bool has_ended = false;
 };
 
@@ -40,7 +41,7 @@ TARN_COLD void report_refused(const class_owner& owner, const refused_free& call
               : what.block_size == 0                              ? misuse_kind::foreign_pointer
               : what.block != nullptr && what.block != call.block ? misuse_kind::interior_pointer
                                                                   : misuse_kind::wrong_size;
-  report_misuse(what);
+  owner.report(what);
 }
 
 inline void report_leak(const class_owner& owner, memory large) noexcept {
@@ -52,7 +53,7 @@ inline void report_leak(const class_owner& owner, memory large) noexcept {
   what.block_size = large.bytes;
   what.leaked = 1;
   what.leaks = {&block, 1};
-  report_misuse(what);
+  owner.report(what);
 }
 /// Reports the large blocks in use, each by itself, since they differ in size. Returns how many. The classes report theirs.
 template <class Large>

@@ -4,6 +4,7 @@
 #define TARN_ALLOCATOR_DETAIL_CLASSES_KEPT_POLICIES_H_
 
 #include "tarn/allocator/detail/classes/class_exhaustion.h"
+#include "tarn/policies/checking/misuse.h"
 
 namespace tarn::detail {
 
@@ -24,6 +25,7 @@ class kept_policies : kept_policy<Exhaustion>, kept_policy<Checking>, kept_polic
  public:
   static constexpr bool for_malloc = ForMalloc;
   static constexpr bool tells_in_use = Checking::traits.tells_in_use;
+  static constexpr void (*report)(const misuse&) noexcept = &reporter_of<Checking>::report;
   using exhaustion = std::conditional_t<ForMalloc, tells_errno<of_chunks>, of_chunks>;
 
   template <class Values>

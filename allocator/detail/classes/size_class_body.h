@@ -40,7 +40,7 @@ class size_class_body {
 
   template <class Values>
   constexpr explicit size_class_body(const Values& values) noexcept
-      : chunks_(values), kept_(values), large_(class_owner{this, kept_.name()}) {}
+      : chunks_(values), kept_(values), large_(class_owner{this, kept_.name(), kept_.report}) {}
   size_class_body(const size_class_body&) = delete;
 
 #if TARN_EXCEPTIONS
@@ -135,7 +135,7 @@ class size_class_body {
   /// The same at the owner's end, of which checking policies are told, and of blocks that are still in use.
   void end() noexcept {
     chunks_.be_left_alone();
-    if constexpr (checks) large_.tell_end(class_owner{this, kept_.name()});
+    if constexpr (checks) large_.tell_end(class_owner{this, kept_.name(), kept_.report});
     drop_all();
     ended_ = true;
     if constexpr (checks) keep_stores(this);  // so that a later call finds that it has ended
@@ -222,7 +222,7 @@ class size_class_body {
       std::size_t size = 0;
       if (call.block == nullptr) return;
       each_pool([&](std::size_t i, Pool& p) { size = p.owns(call.block) ? Classes::size(i) : size; });
-      report_refused(class_owner{this, kept_.name(), ended_}, call, large_, size);
+      report_refused(class_owner{this, kept_.name(), kept_.report, ended_}, call, large_, size);
     }
   }
 #if TARN_EXCEPTIONS

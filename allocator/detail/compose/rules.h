@@ -11,6 +11,7 @@
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
 
@@ -28,10 +29,12 @@ struct composition {
   exhaustion_traits exhaustion;
   checking_traits checking;
   bool has_atomics = platform::has_atomics;
+  bool has_threads = platform::system::has_threads;
+  bool outgrows_locking = false;  // growth is known to allow more blocks than the locking policy can tell apart
   std::size_t first_chunk = 0;  // bytes, if known when the pool is compiled; size_max: more than there can be
 };
 
-enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, y4 };
+enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, y4, y10 };
 
 /// The first rule that is broken. A cause comes before its consequences.
 constexpr rule first_broken(const composition& c) noexcept {
@@ -41,6 +44,7 @@ constexpr rule first_broken(const composition& c) noexcept {
   if (is_static && (c.bytes > size_limit || c.alignment > size_limit)) return rule::r7;
   if (is_static && c.bytes < c.reuse.min_block && c.reuse.min_block > sizeof(void*)) return rule::r6;
   if (c.locking.compares_and_swaps && !c.has_atomics) return rule::y4;
+  if (c.locking.tag_comes_round && c.has_threads) return rule::y10;
   if (c.store.bounded && c.growth.max_chunks != 1) return rule::r3;
   if (c.exhaustion.store_is_bounded && c.exhaustion.extra_chunks != 1) return rule::r3;
   if (!is_static && (c.store.sized_by_geometry || c.exhaustion.store_is_sized_by_geometry)) return rule::r4;
@@ -54,12 +58,21 @@ constexpr rule first_broken(const composition& c) noexcept {
   if (c.exhaustion.hears_frees && !c.locking.can_wait) return rule::r12;
   if (c.exhaustion.reclaims && c.store.bounded) return rule::r13;
   if (c.first_chunk > size_limit) return rule::r7;
+  if (c.outgrows_locking) return rule::r16;
   return rule::none;
 }
 
 /// Whether the first chunk is known at compile time. It need not be: its size is checked again when the chunk is made.
 template <class Growth, std::size_t Stride>
 concept foreseeable = requires { typename std::integral_constant<std::size_t, Growth{}.next_chunk(0, 0, Stride).wanted>; };
+
+/// Whether growth has more than so many blocks, as far as it is known when the pool is compiled.
+template <class Growth, std::size_t Stride, std::size_t Most>
+constexpr bool outgrows() noexcept {
+  if constexpr (Most != unlimited && foreseeable<Growth, Stride>)
+    return Growth{}.next_chunk(0, 0, Stride).wanted > Most || Growth{}.next_chunk(Most, Most, Stride).at_most != 0;
+  else return false;
+}
 
 template <class Locking, class Reuse>
 constexpr bool implies_reuse() noexcept {
@@ -78,6 +91,7 @@ constexpr composition composition_of() noexcept {
     c.alignment = Size::alignment();
     constexpr geometry<Size, shape_for<Reuse, Checking>()> g;
     if constexpr (foreseeable<Growth, g.stride()>) c.first_chunk = g.extent(Growth{}.next_chunk(0, 0, g.stride()).wanted);
+    c.outgrows_locking = outgrows<Growth, g.stride(), Locking::traits.most_blocks>();
   }
   return c;
 }
@@ -137,9 +151,16 @@ struct rule_complaint {
       "tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one "
       "(heap_store, buffer_store, static_array_store, resource_store, page_store with huge_pages or locked_pages); use "
       "page_store<>, or return_empty_chunks");
+  static_assert(Broken != rule::r16,
+                "tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks, but on this target its stack is a "
+                "word of 32 bits, which numbers no more; give a cap, as in geometric_growth<64, 1024, 2, 65535>, or use "
+                "interrupt_locking<>");
   static_assert(Broken != rule::y4,
                 "tarn: [Y4] lock_free was named, but this processor has no compare-and-swap; write interrupt_locking<>, which "
                 "masks interrupts");
+  static_assert(Broken != rule::y10,
+                "tarn: [Y10] lock_free was named, but this target has threads, and exchanges no more than 32 bits at once: the "
+                "16 bits of tag that are left come round while a thread is stopped; write mutex_locking<>");
 };
 
 }  // namespace tarn::detail

@@ -63,8 +63,8 @@ class array_chunk {
   void end() noexcept { array_.end(); }
 
  private:
-  typename Traits::store::template array<Traits> array_;
   std::size_t carved_ = 0;
+  typename Traits::store::template array<Traits> array_;
 };
 
 }  // namespace tarn::detail

@@ -27,6 +27,7 @@ struct checked_path : admission<State> {
   using notes = pending_report;
 
   static void* take(State& s) noexcept {
+    if constexpr (State::traits::has_one_way) return take_slow(s);
     void* block;
     {
       [[maybe_unused]] const auto guard = hit_guard(s);
@@ -51,7 +52,8 @@ struct checked_path : admission<State> {
       [[maybe_unused]] const auto guard = hit_guard(s);
       if (may_go(s, block)) [[likely]] return take_back(s, block);
     }
-    return refuse(s, block);
+    const status answer = refuse(s, block);
+    return State::traits::has_chunk_table ? answer : status::refused;
   }
   /// As put(), but the block goes nowhere. Returns whether it may.
   static bool retire(State& s, void* block) noexcept {

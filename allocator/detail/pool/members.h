@@ -62,7 +62,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (Traits::samples)
       if (void* const block = sampled::take(state_)) [[unlikely]] return block;
     void* const block = path::take(state_);
-    if (block != nullptr) [[likely]] return block;
+    if ((Traits::has_one_way && Traits::ends_empty) || block != nullptr) [[likely]] return block;
     return slow::try_allocate(state_);
   }
 
@@ -78,7 +78,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     const status answer = path::put(state_, block);
     if constexpr (Traits::hears_frees) state_.supply.freed(1);
     if (answer == status::crowded) [[unlikely]] return slow::make_room(Traits::is_static ? block : &state_, state_);
-    if (answer != status::done) [[unlikely]] slow::settle(state_, block, answer);
+    if (answer != status::done && (!refuses || answer != status::refused)) [[unlikely]] slow::settle(state_, block, answer);
   }
 
   /// The same, for a caller that knows the size, and perhaps the alignment, that it requested. Precondition: they are at most

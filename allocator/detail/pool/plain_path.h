@@ -89,7 +89,7 @@ struct plain_path {
   static constexpr bool tries = State::traits::statistics::traits.can_try;
 
   /// A call at the end: a hit has no frame for it.
-  [[gnu::returns_nonnull]] TARN_NOINLINE static void* count(State& s, void* block) noexcept { return handed_out(s, block); }
+  TARN_RETURNS_NONNULL TARN_NOINLINE static void* count(State& s, void* block) noexcept { return handed_out(s, block); }
   TARN_STEP static void* handed_out(State& s, void* block, bool counts = true) noexcept {
     if (block != nullptr) [[likely]] {
       if constexpr (memory_tools::active) open_block(s, block);

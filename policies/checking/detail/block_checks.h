@@ -36,13 +36,15 @@ class block_checks {
   using place = block_place<Traits, record>;
 
  public:
-  constexpr explicit block_checks(const Spec& spec) noexcept : name_(spec.name) {}
-  constexpr void belongs_to(const void* pool) noexcept { pool_ = pool; }
+  constexpr explicit block_checks(const Spec& spec) noexcept : name_(*spec.name != '\0' ? spec.name : nullptr) {}
+  constexpr void belongs_to(const void* pool) noexcept {
+    if constexpr (Spec::guards) pool_ = pool;
+  }
 
   // ---- under the core guard ----------------------------------------------------------------------------------------------
 
   status on_deallocate(chunks_type& chunks, void* block) noexcept {
-    const place at = place::near(chunks, block);
+    const place at = place::close_to(chunks, block);
     if (!at.in_use()) [[unlikely]] return status::refused;
     if constexpr (Spec::guards) {
       if (!words_around(chunks, block).stand(kept())) [[unlikely]] return status::refused;
@@ -58,7 +60,7 @@ class block_checks {
   }
 
   status on_allocate(chunks_type& chunks, void* block) noexcept {
-    const place at = place::near(chunks, block);
+    const place at = place::close_to(chunks, block);
     if (at.c == nullptr || at.slot >= at.c->carved) [[unlikely]] return status::refused;
     record& known = at.records().get(at.slot);
     if (known.in_use()) [[unlikely]] return status::refused;
@@ -70,6 +72,7 @@ class block_checks {
     return status::done;
   }
   void describe_allocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
+    if constexpr (!Spec::guards && !Traits::has_chunk_table) return on_astray(chunks, block, one);  // all there is to be wrong
     const place at = place::of(chunks, block);
     if (at.c == nullptr || at.slot >= at.c->carved || at.in_use()) return on_astray(chunks, block, one);
     if constexpr (Spec::guards) {
@@ -121,18 +124,18 @@ class block_checks {
   }
 
   void report(misuse& what) noexcept {
-    what.pool_name = name_;
+    what.pool_name = name();
     if constexpr (Spec::guards) {
       if (what.kind == misuse_kind::foreign_pointer) find_other(what);
     }
-    report_misuse(what);
+    reporter_of<Spec>::report(what);
   }
 
   /// The pool can be asked what is in use, until it ends.
   void be_listed(void* pool, in_use_teller tell) noexcept
     requires(Spec::traits.tells_in_use)
   {
-    asked_.enter(pool, name_, tell);
+    asked_.enter(pool, name(), tell);
   }
   /// The pool ends. \param leaks  the first blocks that are still in use
   void on_end(chunks_type& chunks, pending_report& one, span<const void*> leaks) noexcept {
@@ -186,6 +189,8 @@ class block_checks {
   }
 
  private:
+  const char* name() const noexcept { return name_ != nullptr ? name_ : ""; }
+
   TARN_COLD void note_no_block(chunks_type& chunks, place at, void* address, pending_report& one) noexcept {
     if (at.c == nullptr) {
       one.note(ended_ ? misuse_kind::ended_pool : misuse_kind::foreign_pointer, address);
@@ -228,11 +233,12 @@ class block_checks {
     else return owner_;
   }
 
-  const char* name_;
-  const void* pool_ = nullptr;
+  // All zero in a pool that has no name and no guard bytes: it takes no space in the executable.
+  const char* name_;            // null: none
+  const void* pool_ = nullptr;  // if there are guard bytes
   std::uint64_t sequence_ = 0;
   atomic_word<thread_number> owner_ = 0;
-  asked_in_use asked_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Spec::traits.tells_in_use, asked_in_use, never_asked_in_use> asked_;
   bool ended_ = false;
 };
 

@@ -22,7 +22,7 @@ struct block_place {
 
   static block_place of(chunks_type& chunks, const void* address) noexcept { return in(chunks, chunks.find(address), address); }
   /// For hits: it may miss a chunk, and the call then comes again.
-  TARN_STEP static block_place near(chunks_type& chunks, const void* address) noexcept {
+  TARN_STEP static block_place close_to(chunks_type& chunks, const void* address) noexcept {
     return in(chunks, chunks.find_near(address), address);
   }
   TARN_STEP static block_place in(chunks_type& chunks, chunk* found, const void* address) noexcept {

@@ -2,6 +2,7 @@
 // removed, except everything at once.
 //
 //   number - 1   | run: 20 bits | slot: 12 bits |      a chunk has as many runs as it needs, one after the other
+//   number - 1   | run: 10 bits | slot: 6 bits |       of numbers of 16 bits
 //   runs         run -> chunk
 //   places       address / granule -> chunk, hashed; a chunk has one entry for each granule that it touches
 //   apart        the chunks of bounded stores, which stand in no table: what such a store has is the users', and is served when
@@ -24,9 +25,11 @@
 namespace tarn::detail {
 
 /// What a chunk keeps: a link for each block, and the number before that of its first block.
-template <template <class> class Atomic>
+/// \tparam Number  of 32 bits, or of 16
+template <template <class> class Atomic, class Number = std::uint32_t>
 struct numbered_column {
-  using link = Atomic<std::uint32_t>;
+  static constexpr std::uint32_t last_number = static_cast<Number>(-1);
+  using link = Atomic<Number>;
 
   template <class Geometry>
   static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
@@ -70,7 +73,7 @@ class chunks_apart {
   std::size_t blocks() const noexcept { return blocks_; }
   void add(Chunk& c) noexcept {
     blocks_ += c.blocks;
-    c.base = static_cast<std::uint32_t>(UINT32_MAX - blocks_);
+    c.base = static_cast<std::uint32_t>(Chunk::last_number - blocks_);
     chunks_[First && c.from_second ? 1 : 0].store(&c, memory_order_release);
   }
   void forget() noexcept {
@@ -170,8 +173,8 @@ class block_numbers {
   }
 
  private:
-  static constexpr std::size_t run = 4096;  // numbers
-  static constexpr std::size_t most_runs = static_cast<std::size_t>((std::uint64_t{1} << 32) / run);
+  static constexpr std::size_t run = Chunk::last_number > 0xFFFF ? 4096 : 64;  // numbers
+  static constexpr std::size_t most_runs = Chunk::last_number / run + 1;
   using entry = Atomic<const Chunk*>;
 
   struct table {
@@ -217,7 +220,7 @@ class one_chunk_numbers {
   const Chunk& chunk_at(const void*, const Geometry&) const noexcept { return *chunk_.load(memory_order_acquire); }
 
   static std::size_t shortage(const Chunk* fresh, const Geometry&) noexcept {
-    return fresh != nullptr && fresh->blocks >= UINT32_MAX ? size_max : 0;
+    return fresh != nullptr && fresh->blocks - 1 >= Chunk::last_number ? size_max : 0;
   }
   static void supply(memory, const Geometry&) noexcept {}
   void add(Chunk& c, const Geometry&) noexcept { chunk_.store(&c, memory_order_release); }

@@ -29,7 +29,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   template <class Pool>
   TARN_STEP void* pop(Pool&) noexcept {
     const thread_record& me = Process::self();
-    slot& s = slots_.near(me);
+    slot& s = slots_.slot_for(me);
     if (!s.is_of(me) || s.top == s.bottom) [[unlikely]] return nullptr;
     void* const block = *--s.top;
     if (block == nullptr) TARN_UNREACHABLE();  // so that this is also the caller's test for null
@@ -38,7 +38,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   template <class Pool>
   TARN_STEP status push(Pool&, void* block) noexcept {
     const thread_record& me = Process::self();
-    slot& s = slots_.near(me);
+    slot& s = slots_.slot_for(me);
     if (!s.is_of(me) || s.top == s.limit) [[unlikely]] return status::full;
     s.put(block);
     return status::done;

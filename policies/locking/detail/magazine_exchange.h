@@ -72,9 +72,9 @@ class magazine_exchange {
   template <class Pool>
   slot* flush(Pool& pool, slot& s, const thread_record& me) noexcept {
     empty(pool, s);
-    if (magazine* const small = depot_.take_empty(0)) {  // so that this call doesn't take as many again
+    if (magazine* const least = depot_.take_empty(0)) {  // so that this call doesn't take as many again
       depot_.give_empty(s.current);
-      s.use(small, false);
+      s.use(least, false);
       s.wanted = 0;
     }
     s.domain.store(me.domain, memory_order_relaxed);

@@ -15,7 +15,8 @@
 namespace tarn::detail {
 
 /// \tparam Guards  hot(), growth() and end(), as for direct_calls: for carving and for growth
-template <class Traits, class Guards, template <class> class Atomic>
+/// \tparam Head    the word of the stack: std::uint64_t, or std::uint32_t
+template <class Traits, class Guards, template <class> class Atomic, class Head = std::uint64_t>
 class stack_calls {
   using chunk = typename Traits::chunk;
   using geometry = typename Traits::geometry;
@@ -24,7 +25,7 @@ class stack_calls {
                                    no_chunks_apart<chunk>>;
   using numbers = std::conditional_t<Traits::one_chunk, one_chunk_numbers<chunk, geometry, Atomic>,
                                      block_numbers<chunk, geometry, Atomic, apart>>;
-  using stack = tagged_stack<Atomic>;
+  using stack = tagged_stack<Atomic, Head>;
   using number = typename stack::number;
   using link = typename stack::link;
 
@@ -49,7 +50,7 @@ class stack_calls {
     const auto& g = pool.chunks.geometry();
     const chunk& c = numbers_.chunk_at(block, g);
     const number slot = slot_in(c, g, block);
-    stack_.push(c.base + slot + 1, c.links[slot]);
+    stack_.push(static_cast<number>(c.base + slot + 1), c.links[slot]);
     return status::done;
   }
 
@@ -132,7 +133,7 @@ class stack_calls {
   }
   number number_of(const geometry& g, const void* block) const noexcept {
     const chunk& c = numbers_.chunk_at(block, g);
-    return c.base + slot_in(c, g, block) + 1;
+    return static_cast<number>(c.base + slot_in(c, g, block) + 1);
   }
   link& link_of(number n) const noexcept {
     const chunk& c = numbers_.chunk_of(n);

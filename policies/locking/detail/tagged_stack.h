@@ -2,26 +2,38 @@
 // which left and came back in between isn't taken for one that stayed (the ABA problem).
 //
 //   head   | tag: 32 bits | number: 32 bits |      number 0: empty
+//   head   | tag: 16 bits | number: 16 bits |      where a processor exchanges no more than 32 bits at once
 //
 // At 50 million pops a second, a tag of 16 bits wraps in 1.3 ms, less than a time slice; one of 32 bits in 86 s. A thread that
 // is stopped for longer, within a pop, goes wrong only if it goes on after an exact multiple of 2^32 pops, with the same number
 // on top: a chance of less than 2^-32 each time. The links are atomics outside the blocks: a pop may read the link of a block
 // that another thread took meanwhile and writes to.
+//
+// So 16 bits don't do for threads (rule Y10), but for interrupts of one core: what interrupts a pop ends before the pop goes on.
+// An exchange is wrong only if its head is what was read and the link below is not. The number on top is pushed again only
+// after a pop took it, and each pop adds 1 to the tag; so meanwhile there were pops, as many as a multiple of 65,536, all within
+// one interruption of some instructions.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 #define TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tarn/policies/platform/atomic_word.h"
 
 namespace tarn::detail {
 
+/// An unsigned number of half as many bits.
+template <class Word>
+using half_of = std::conditional_t<sizeof(Word) == 8, std::uint32_t, std::uint16_t>;
+
 /// \tparam Atomic  std::atomic; a test passes another
-template <template <class> class Atomic>
+/// \tparam Head    std::uint64_t or std::uint32_t: a number and a tag, each half of it
+template <template <class> class Atomic, class Head = std::uint64_t>
 class tagged_stack {
  public:
-  using number = std::uint32_t;
+  using number = half_of<Head>;
   using link = Atomic<number>;
   static constexpr number none = 0;
 
@@ -53,14 +65,12 @@ class tagged_stack {
   void clear() noexcept { head_.store(0, memory_order_relaxed); }
 
  private:
-  using head = std::uint64_t;
-  using tag = std::uint32_t;
-  static_assert(sizeof(tag) >= 4, "a tag of fewer bits comes round while a thread is preempted");
-  static_assert(sizeof(head) == sizeof(tag) + sizeof(number));
+  using head = Head;
+  static constexpr unsigned half = sizeof(head) * 4;  // bits
 
   static constexpr number number_of(head h) noexcept { return static_cast<number>(h); }
-  static constexpr tag tag_of(head h) noexcept { return static_cast<tag>(h >> 32); }
-  static constexpr head pack(number n, tag t) noexcept { return head{t} << 32 | n; }
+  static constexpr std::uint32_t tag_of(head h) noexcept { return static_cast<std::uint32_t>(h >> half); }
+  static constexpr head pack(number n, std::uint32_t tag) noexcept { return head{tag} << half | n; }
 
   Atomic<head> head_ = 0;
 };

@@ -4,13 +4,14 @@
 // Who tells that a thread ends? The destructor of a thread_local variable (janitor), which is registered in an allocation and
 // also keeps the library loaded. In a free nothing may need memory, so there a key of the system does (thread_end.h), until
 // the thread's next allocation that finds no block. A thread that only frees is common, as a consumer, and would otherwise
-// take a lock for each block.
+// take a lock for each block. Where keys run last (Windows), the key always does, by the thread's number: its record is gone.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tarn/policies/detail/forks.h"
 #include "tarn/policies/platform/atomic_word.h"
@@ -74,8 +75,8 @@ struct thread_record {
   /// free. ended: has no number any more.
   enum class state : unsigned char { fresh, by_key, enrolling, enrolled, ended };
 
-  const void* domain = nullptr;        // the set that its number belongs to; null: it has no number
-  std::uint32_t offset[tiers] = {};    // bytes to its slot in arrays of slot_counts; 0: slot 0, no thread's own
+  const void* domain = nullptr;  // the set that its number belongs to; null: it has no number
+  std::uint32_t offset[tiers] = {};  // bytes to its slot in arrays of slot_counts; 0: slot 0, no thread's own
   std::uint16_t id = 0;
   state is = state::fresh;
   unsigned char waits = 0;  // slow calls to do without a number before it asks again
@@ -138,6 +139,28 @@ TARN_ONE_IN_LIBRARY inline void resign_at_end(void* record) noexcept {
   if (me.is == thread_record::state::by_key) const janitor at_once(me);
 }
 
+/// Where keys run last: the thread's number, with which thread it is, since another one may end what holds it (a fiber). If
+/// the thread's variables are gone, those it gets now say that it has ended.
+/// \tparam Threads  process_threads
+template <class Threads>
+struct told_number {
+  static constexpr std::uintptr_t count = std::remove_reference_t<decltype(Threads::ids())>::count;
+
+  static std::uintptr_t least() noexcept { return platform::system::this_thread() * count; }
+  static void* of(unsigned id) noexcept { return reinterpret_cast<void*>(least() + id); }
+  /// 0: it's not this thread's.
+  static unsigned number(void* told) noexcept {
+    const std::uintptr_t id = reinterpret_cast<std::uintptr_t>(told) - least();
+    return id < count ? static_cast<unsigned>(id) : 0;
+  }
+  static void resign(void* told) noexcept {
+    const unsigned id = number(told);
+    if (id == 0) return;
+    Threads::self().resign();
+    Threads::ids().give_back(id);
+  }
+};
+
 enum class call { allocates, frees };
 
 /// What thread_cached uses of the process; a test passes other threads.
@@ -156,10 +179,28 @@ struct process_threads {
     if (me.is >= thread_record::state::enrolling || (what == call::frees && me.domain != nullptr)) return me.domain != nullptr;
     if (library_ends.load(memory_order_relaxed)) return me.domain != nullptr;  // who tells of the thread's end would be gone
     if (me.waits != 0 && --me.waits != 0) return false;
-    return what == call::frees ? enrol_in_free(me) : enrol_in_allocation(me);
+    if constexpr (platform::system::keys_run_last) return enrol_by_key(me, ends_of_threads);
+    else return what == call::frees ? enrol_in_free(me) : enrol_in_allocation(me);
   }
 
  private:
+  template <class Key>
+  static bool enrol_by_key(thread_record& me, Key& key) noexcept {
+    using told = told_number<process_threads>;
+    const unsigned before = told::number(key.told());  // its variables are new, but it has a number
+    if (before != 0) {
+      me.enrol(&ids(), before);
+    } else if (!take_number(me)) {
+      return false;
+    } else if (!key.tell(told::resign, told::of(me.id))) {
+      ids().give_back(me.id);
+      me = {};
+      me.waits = 64;
+      return false;
+    }
+    me.is = thread_record::state::enrolled;
+    return true;
+  }
   static bool enrol_in_free(thread_record& me) noexcept {
     if (process_ids_at_fork.is_apart()) return false;  // to enter the list may need memory
     if (!ends_of_threads.tell(resign_at_end, &me) || !take_number(me)) return false;

@@ -29,7 +29,7 @@ class thread_tally {
   /// of which the block came.
   TARN_STEP bool try_add() noexcept {
     const thread_record& me = Process::self();
-    line& mine = near(me);
+    line& mine = line_for(me);
     if (mine.domain.load(memory_order_relaxed) != me.domain) [[unlikely]] return false;
     const std::size_t handed_out = read(mine.allocations) + 1;
     const std::size_t now = handed_out - read(mine.frees);
@@ -37,27 +37,27 @@ class thread_tally {
       if (now >= mine.next_look) [[unlikely]] return false;
       write(mine.peak, now);
     }
-    write(mine.allocations, handed_out);
+    mine.allocations.store(handed_out, memory_order_release);
     return true;
   }
   TARN_STEP bool try_subtract() noexcept {
     const thread_record& me = Process::self();
-    line& mine = near(me);
+    line& mine = line_for(me);
     if (!mine.is_of(me)) [[unlikely]] return false;
     write(mine.frees, read(mine.frees) + 1);
     return true;
   }
   TARN_NOINLINE void add(std::size_t blocks) noexcept {
     const thread_record& me = Process::self();
-    line& mine = near(me);
+    line& mine = line_for(me);
     if (!mine.is_of(me)) {
       note_peak();
       if (claim(me)) return add(blocks);
-      others_.allocations += blocks;
-      if (only_others() || others_.allocations % step < blocks) seen_.raise_to(in_use());
+      const std::size_t before = others_.allocations.fetch_add(blocks, memory_order_release);
+      if (only_others() || (before + blocks) % step < blocks) seen_.raise_to(in_use());
       return;
     }
-    write(mine.allocations, read(mine.allocations) + blocks);
+    mine.allocations.store(read(mine.allocations) + blocks, memory_order_release);
     const std::size_t now = mine.difference();
     if (as_signed(now) <= as_signed(read(mine.peak))) return;
     write(mine.peak, now);
@@ -68,22 +68,23 @@ class thread_tally {
   }
   TARN_NOINLINE void subtract(std::size_t blocks) noexcept {
     const thread_record& me = Process::self();
-    line& mine = near(me);
+    line& mine = line_for(me);
     if (mine.is_of(me)) return write(mine.frees, read(mine.frees) + blocks);
     note_peak();
     if (claim(me)) return subtract(blocks);  // a thread that only frees, as a consumer, counts on its own, too
-    others_.frees += blocks;
+    others_.frees.fetch_add(blocks, memory_order_relaxed);
   }
   /// All blocks are free. Precondition: no other thread counts.
   void settle() noexcept {
     for (line& l : lines_) write(l.frees, read(l.allocations));
-    others_.frees = static_cast<std::size_t>(others_.allocations);
+    write(others_.frees, read(others_.allocations));
   }
 
-  /// While others count: at most what was in use when the last allocation was read. The frees are read after it.
+  /// While others count: at most what was in use when the last allocation was read. The frees are read after it; and those that
+  /// came before an allocation are seen with it, since each allocation is released.
   std::size_t in_use() const noexcept {
     const std::size_t handed_out = allocations();
-    std::size_t freed = others_.frees;
+    std::size_t freed = read(others_.frees);
     for (const line& l : lines_) freed += read(l.frees);
     return handed_out - smaller(handed_out, freed);
   }
@@ -93,7 +94,7 @@ class thread_tally {
     return seen_;
   }
   std::size_t allocations() const noexcept {
-    std::size_t all = others_.allocations;
+    std::size_t all = others_.allocations.load(memory_order_acquire);
     for (const line& l : lines_) all += l.allocations.load(memory_order_acquire);
     return all;
   }
@@ -114,8 +115,8 @@ class thread_tally {
     TARN_STEP std::size_t difference() const noexcept { return read(allocations) - read(frees); }
   };
   struct shared {
-    shared_cell<std::size_t> allocations = 0;
-    shared_cell<std::size_t> frees = 0;
+    atomic<std::size_t> allocations = 0;
+    atomic<std::size_t> frees = 0;
   };
   static constexpr std::size_t tier = tier_of(Threads);
 
@@ -125,13 +126,13 @@ class thread_tally {
   }
   TARN_STEP static std::ptrdiff_t as_signed(std::size_t difference) noexcept { return static_cast<std::ptrdiff_t>(difference); }
 
-  TARN_STEP line& near(const thread_record& me) noexcept {
+  TARN_STEP line& line_for(const thread_record& me) noexcept {
     return *launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]));
   }
 
   /// Takes the line of the thread's number, unless it is another domain's.
   bool claim(const thread_record& me) noexcept {
-    line& mine = near(me);
+    line& mine = line_for(me);
     const void* nobody = nullptr;
     return &mine != lines_ && mine.domain.compare_exchange_strong(nobody, me.domain, memory_order_relaxed);
   }
@@ -147,7 +148,7 @@ class thread_tally {
   /// The line of the only thread that ever counted, or null if there were several, or none has one.
   const line* only_line() const noexcept {
     const line* only = nullptr;
-    if (others_.allocations != 0 || others_.frees != 0) return nullptr;
+    if (read(others_.allocations) != 0 || read(others_.frees) != 0) return nullptr;
     for (const line& l : lines_) {
       if (l.domain.load(memory_order_relaxed) == nullptr) continue;
       if (only != nullptr) return nullptr;

@@ -15,7 +15,7 @@ sources=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do sources+=("$1"); shift; done
 [ $# -gt 0 ] && shift
 for file in "$start" program.cc "${runtime[@]}"; do sources+=("$here/$file"); done
-exec "$compiler" "${options[@]}" -std=c++20 -Os -ffunction-sections -fdata-sections -fno-threadsafe-statics -I "$root" "$@" \
+exec "$compiler" "${options[@]}" -std=c++20 -Os -ffunction-sections -fdata-sections -fno-threadsafe-statics "$@" -I "$root" \
   "${sources[@]}" -nostartfiles -T "$here/bare.ld" -Wl,--gc-sections -Wl,--no-warn-rwx-segments -Wl,-z,max-page-size=4096 \
   -Wl,--defsym=code_start="$code",--defsym=code_bytes="$code_bytes" \
   -Wl,--defsym=data_start="$data",--defsym=data_bytes="$data_bytes",--defsym=stack_bytes="$stack" -o "$out"

@@ -86,6 +86,26 @@ BOOST_AUTO_TEST_CASE(slots_with_bytes_around_the_block) {
   check<1, 1, block_shape{16, 8}>(300, false);
 }
 
+/// As processors that can't divide have it.
+template <std::size_t Stride>
+void check_quotients() {
+  std::size_t wrong = 0;
+  for (const std::size_t from : {std::size_t{0}, size_max / 2 - 5000, size_max - 10000})
+    for (std::size_t n = from; n != from + 10000; ++n)
+      wrong += tarn::detail::exact_quotient<Stride>(n) != (n % Stride == 0 ? n / Stride : size_max);
+  BOOST_TEST(wrong == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(quotients_without_a_division) {
+  check_quotients<1>();
+  check_quotients<2>();
+  check_quotients<48>();
+  check_quotients<57>();
+  check_quotients<64>();
+  check_quotients<1000>();
+  check_quotients<4096>();
+}
+
 BOOST_AUTO_TEST_CASE(no_slot_is_beyond_the_address_space) {
   const geometry<tarn::static_size<256>, block_shape{}> coloured;
   const geometry<tarn::static_size<24>, block_shape{}> plain;

@@ -45,6 +45,9 @@ composition chosen(choice c) {
   made.locking.can_wait = made.locking.keeps_blocks != made.reuse_is_implied;
   made.locking.compares_and_swaps = made.locking.own_free_list;
   made.has_atomics = made.store.can_discard != made.locking.may_return_chunks;
+  made.locking.tag_comes_round = made.locking.own_free_list && made.checking.checks_leaving;
+  made.has_threads = made.exhaustion.hears_frees != made.store.bounded;
+  made.outgrows_locking = made.locking.own_free_list && made.growth.max_chunks != 1;
   made.first_chunk = made.size.at_run_time ? 0 : made.bytes == 0 ? size_max : 4096;
   return made;
 }
@@ -68,6 +71,8 @@ bool breaks(rule r, const composition& c) {
     case rule::r13: return c.exhaustion.reclaims && c.store.bounded;
     case rule::r14: return c.checking.checks_leaving && !c.reuse.sees_empty_chunks;
     case rule::r15: return c.retention.returns_pages && !c.store.can_discard;
+    case rule::r16: return c.outgrows_locking;
+    case rule::y10: return c.locking.tag_comes_round && c.has_threads;
     case rule::y4: return c.locking.compares_and_swaps && !c.has_atomics;
   }
   return false;
@@ -75,7 +80,7 @@ bool breaks(rule r, const composition& c) {
 
 constexpr rule all[] = {rule::r1, rule::r2, rule::r3,  rule::r4,  rule::r5,  rule::r6,  rule::r7,
                         rule::r8, rule::r9, rule::r10, rule::r11, rule::r12, rule::r13, rule::r14,
-                        rule::r15, rule::y4};
+                        rule::r15, rule::r16, rule::y4, rule::y10};
 
 BOOST_AUTO_TEST_CASE(what_is_refused_breaks_the_rule_that_is_named_and_what_breaks_none_is_accepted) {
   std::map<rule, std::size_t> named;
@@ -104,6 +109,21 @@ BOOST_AUTO_TEST_CASE(what_is_larger_than_an_address_space) {
   c.bytes = 1;
   c.first_chunk = size_max;
   BOOST_TEST((first_broken(c) == rule::r7));
+}
+
+BOOST_AUTO_TEST_CASE(growth_past_what_can_be_told_apart) {
+  constexpr std::size_t most = 65'535;
+  BOOST_TEST((outgrows<fixed_growth<100>, 64, most>()));
+  BOOST_TEST((!outgrows<fixed_growth<100, most>, 64, most>()));
+  BOOST_TEST((outgrows<fixed_growth<100, most + 1>, 64, most>()));
+  BOOST_TEST((outgrows<geometric_growth<>, 64, most>()));
+  BOOST_TEST((!outgrows<geometric_growth<64, 1024, 2, most>, 64, most>()));
+  BOOST_TEST((!outgrows<geometric_growth<64, 1024, 2, unlimited, most * 64 + 63>, 64, most>()));
+  BOOST_TEST((outgrows<geometric_growth<64, 1024, 2, unlimited, most * 64 + 64>, 64, most>()));
+  BOOST_TEST((!outgrows<no_growth<most>, 64, most>()));
+  BOOST_TEST((outgrows<no_growth<most + 1>, 64, most>()));
+  BOOST_TEST((!outgrows<no_growth<>, 64, most>()));
+  BOOST_TEST((!outgrows<fixed_growth<100>, 64, unlimited>()));
 }
 
 }  // namespace
