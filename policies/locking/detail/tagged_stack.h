@@ -11,8 +11,8 @@
 //
 // So 16 bits don't do for threads (rule Y10), but for interrupts of one core: what interrupts a pop ends before the pop goes
 // on. An exchange is wrong only if its head is what was read and the link below is not. The number on top is pushed again only
-// after a pop took it, and each pop adds 1 to the tag; so meanwhile there were pops, as many as a multiple of 65,536, all within
-// one interruption of some instructions.
+// after a pop took it, and each pop adds 1 to the tag; so meanwhile there were pops, as many as a multiple of 65,536, all
+// within one interruption of some instructions.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 #define TARN_POLICIES_LOCKING_DETAIL_TAGGED_STACK_H_
 
