@@ -33,6 +33,12 @@ struct rtos_store {
   };
 };
 
+/// A mistake that the test must find.
+struct no_mutex {
+  void lock() noexcept {}
+  void unlock() noexcept {}
+};
+
 struct message {
   explicit message(std::uintptr_t value) : from(value), check(~value) {}
   bool is_right(std::uintptr_t value) const { return from == value && check == ~value; }
