@@ -1,4 +1,4 @@
-// decides    interrupts are masked during every operation; after it they are as they were before
+// decides    interrupts are masked during every operation, and before it continues what they were is restored
 // costs      three instructions, and interrupts wait for as long as an allocation or a free takes; while the pool grows, for
 //            the store, too
 // conflicts  wait_for_block; threads on other cores

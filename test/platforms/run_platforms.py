@@ -5,7 +5,8 @@ usage: test/platforms/run [--all] [--only TARGET]... [--raise-floor] [--write-do
 Installs what is missing, by name; builds the core for each target, and runs it there or in an emulator. The last line is
 'N passed, N failed': the cases of all targets, and one for each that can only be compiled. It fails when a case failed, when a
 target can't be built or run, when fewer cases passed than test/platforms/floor asks for, and when the table in
-docs/platforms.md isn't what follows from targets.txt and floor; selftest.py shows that. Two minutes on two idle cores; with --all, some ten.
+docs/platforms.md isn't what follows from targets.txt and floor; selftest.py shows that. Two minutes on two idle cores; with
+--all, some ten.
 
   --all            all targets, not only those of the short tier
   --only TARGET    only this target, of whatever tier; may be repeated
@@ -147,7 +148,7 @@ def compiler_of(target):
 def flags_of(target):
     services = target.services.split()
     flags = [f"-DTARN_TEST_{one.upper()}={int(one in services)}" for one in SERVICES]
-    return ["-std=c++20", "-O0", *WARNINGS, f"-DTARN_TEST_BARE={int(target.run == 'bare')}", *flags]
+    return ["-std=c++20", "-O0", "-g0", *WARNINGS, f"-DTARN_TEST_BARE={int(target.run == 'bare')}", *flags]
 
 
 def build_command(target, program):
@@ -178,13 +179,13 @@ def version_of(target):
     if target.run == "bare":
         said = said_by(target, ["bash", "-c", f'. {HERE}/bare/targets.sh; target {target.name}; "$compiler" --version'], 60)[1]
     else:
-        said = said_by(target, [compiler_of(target)[0], *compiler_of(target)[1:3], "--version"]
-                       if target.compile.startswith("zig") else [compiler_of(target)[0], "--version"], 120)[1]
+        words = 4 if target.compile.startswith("zig") else 1
+        said = said_by(target, [*compiler_of(target)[:words], "--version"], 120)[1]
     return said.splitlines()[0] if said else "?"
 
 
 def judge(status, said):
-    """The Result of a program that ran."""
+    """The Result of a program that ran. What it said lies beside it."""
     totals = TOTAL.findall(said)
     passed, failed = map(int, totals[-1]) if totals else (0, 0)
     if passed + failed == 0:
@@ -209,6 +210,8 @@ def try_target(target):
         if target.run == "wine":
             said_by(target, ["/usr/lib/wine/wine64", "wineboot", "--init"], RUN_SECONDS)
         status, said = said_by(target, run_command(target, program), RUN_SECONDS)
+        with open(program + ".txt", "w", encoding="utf-8") as file:
+            file.write(said)
         result = judge(status, said)
     result.version, result.seconds = version, time.monotonic() - start
     return result

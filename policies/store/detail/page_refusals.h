@@ -13,7 +13,7 @@ namespace tarn {
 struct page_refusals {
   std::size_t locks = 0;  // that the system wouldn't lock in memory
   std::size_t fills = 0;  // that it wouldn't bring into memory
-  int error = 0;          // errno of the last: mlock() and MADV_POPULATE_WRITE say what it means
+  int error = 0;          // errno of the last (GetLastError() on Windows): mlock() and MADV_POPULATE_WRITE say what it means
 };
 
 namespace detail {

@@ -114,8 +114,9 @@ class tried_as final : public tried {
   Pool& pool_;
 };
 
+/// A memory_resource refuses by throwing: compilers may rely on it that it returns no null.
 template <class Store>
-inline constexpr bool can_refuse = std::is_same_v<Store, resource_store>;
+inline constexpr bool can_refuse = std::is_same_v<Store, resource_store> && TARN_EXCEPTIONS;
 template <class Inner>
 inline constexpr bool can_refuse<budgeted<Inner, &kinds_budget>> = true;
 template <class Checking>
