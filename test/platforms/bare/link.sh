@@ -14,8 +14,16 @@ shift 2
 sources=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do sources+=("$1"); shift; done
 [ $# -gt 0 ] && shift
-for file in "$start" program.cc "${runtime[@]}"; do sources+=("$here/$file"); done
-exec "$compiler" "${options[@]}" -std=c++20 -Os -ffunction-sections -fdata-sections -fno-threadsafe-statics "$@" -I "$root" \
-  "${sources[@]}" -nostartfiles -T "$here/bare.ld" -Wl,--gc-sections -Wl,--no-warn-rwx-segments -Wl,-z,max-page-size=4096 \
+# The rig's own files without these flags: -flto would lose what only the C library calls.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rig=()
+for file in "$start" program.cc "${runtime[@]}"; do
+  "$compiler" "${options[@]}" -std=c++20 -Os -ffunction-sections -fno-exceptions -c "$here/$file" -o "$work/$file.o"
+  rig+=("$work/$file.o")
+done
+"$compiler" "${options[@]}" -std=c++20 -Os -ffunction-sections -fdata-sections -fno-threadsafe-statics "$@" -I "$root" \
+  "${sources[@]}" "${rig[@]}" -nostartfiles -T "$here/bare.ld" \
+  -Wl,--gc-sections -Wl,--no-warn-rwx-segments -Wl,-z,max-page-size=4096 \
   -Wl,--defsym=code_start="$code",--defsym=code_bytes="$code_bytes" \
   -Wl,--defsym=data_start="$data",--defsym=data_bytes="$data_bytes",--defsym=stack_bytes="$stack" -o "$out"
