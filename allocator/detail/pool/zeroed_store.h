@@ -16,8 +16,8 @@ namespace tarn::detail {
 template <class Base, bool Zeroed = false>
 struct zeroing : Base {
   using Base::Base;
-  memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-    const memory region = Base::acquire(bytes, alignment);
+  memory acquire(std::size_t bytes, std::size_t boundary) noexcept {
+    const memory region = Base::acquire(bytes, boundary);
     if (!Zeroed && region) std::memset(region.start, 0, region.bytes);
     return region;
   }
