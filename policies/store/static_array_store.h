@@ -34,8 +34,8 @@ struct static_array_store {
     static constexpr typename Traits::geometry geometry{};
     static constexpr std::size_t wanted = Traits::layout::bytes(Blocks, geometry);
     static constexpr std::size_t in_front = Traits::bytes_in_front_of_array();
-    static constexpr std::size_t alignment = geometry.chunk_alignment();
-    static constexpr std::size_t gap = detail::round_up(in_front, alignment) - in_front;
+    static constexpr std::size_t aligned_to = geometry.chunk_alignment();
+    static constexpr std::size_t gap = detail::round_up(in_front, aligned_to) - in_front;
 
    public:
     static constexpr std::size_t size = wanted <= detail::size_limit ? wanted : 1;  // bytes; rule R7 refuses such an array
@@ -49,7 +49,7 @@ struct static_array_store {
     // it: were it aligned as a whole, they would be padded twice.
     union storage {
       std::byte none;
-      alignas(in_front == 0 ? alignment : alignof(void*)) std::byte bytes[gap + size];
+      alignas(in_front == 0 ? aligned_to : alignof(void*)) std::byte bytes[gap + size];
     };
     storage storage_{.none = {}};
   };

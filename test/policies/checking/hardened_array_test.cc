@@ -89,6 +89,18 @@ BOOST_AUTO_TEST_CASE(misuse_of_an_array_goes_to_the_handler_that_is_named) {
   BOOST_TEST(p.capacity() == 32u);
 }
 
+BOOST_AUTO_TEST_CASE(an_array_that_was_not_used_yet_knows_its_slots) {
+  array_pool p;
+  own.clear();
+  auto* const inside = reinterpret_cast<std::byte*>(&p) + sizeof p / 2;
+  BOOST_TEST(p.owns(inside));
+  p.deallocate(inside);
+  BOOST_REQUIRE(own.size() == 1u);
+  BOOST_TEST(own[0].number < 32u);
+  BOOST_TEST((own[0].block <= inside && inside < static_cast<const std::byte*>(own[0].block) + 48));
+  own.clear();
+}
+
 BOOST_AUTO_TEST_CASE(a_static_pool_has_its_array_elsewhere_and_does_the_same) {
   using tagged = static_pool<struct messages, block, array, quiet>;
   static_assert(sizeof(typename tagged::body) < 32 * 48);
