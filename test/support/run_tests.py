@@ -55,6 +55,7 @@ FULL = {
     "cmake_list": None,
     "consumer": None,
     "platforms": None,
+    "platform_parts": None,
 }
 NIGHTLY = {
     "gcc": Configuration(("--config=opt", "--config=gcc")),
@@ -69,6 +70,7 @@ NIGHTLY = {
     "cmake_list": None,
     "consumer": None,
     "platforms": None,
+    "platform_parts": None,
     "fresh": None,
 }
 TIERS = {"quick": QUICK, "full": FULL, "nightly": NIGHTLY}
@@ -80,10 +82,11 @@ COMMANDS = {
     "benchmarks": ["bench/run", "--smoke", "--out"],  # and a folder
     "consumer": ["test/consumer/run"],
     "platforms": ["test/platforms/run"],
+    "platform_parts": ["test/platforms/parts"],
     "fresh": ["test/fresh/run"],
 }
 
-AT_NIGHT = {"platforms": ["--all"]}  # what a command is told more in the last tier
+AT_NIGHT = {"platforms": ["--all"], "platform_parts": ["--all"]}  # what a command is told more in the last tier
 
 NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.
 FLOOR = "test/floor"
