@@ -35,6 +35,7 @@ struct tried {
   bool ends = false;  // there is a number of blocks after which it has no more
   bool can_refuse = false;  // refuse() makes its store give nothing
   bool finds_misuse = false;
+  bool reclaims = false;  // before it gives up, its own idle chunks go back
   std::size_t beside = 0;  // blocks that it has on pages of their own
 
  protected:
@@ -165,6 +166,7 @@ void with_pool(
         Store::traits.bounded || Growth::traits.max_chunks == 1 || std::is_same_v<Growth, geometric_growth<8, 64, 3, 600>>;
     view.can_refuse = can_refuse<Store>;
     view.finds_misuse = finds_misuse<Checking>;
+    view.reclaims = Exhaustion::traits.reclaims;
     view.beside = slots_of<Checking>;
     f(view);
   }
