@@ -36,7 +36,6 @@ struct tried {
   bool can_refuse = false;  // refuse() makes its store give nothing
   bool finds_misuse = false;
   bool reclaims = false;  // before it gives up, its own idle chunks go back
-  std::size_t beside = 0;  // blocks that it has on pages of their own
 
  protected:
   ~tried() = default;
@@ -126,10 +125,6 @@ template <class... Options>
 inline constexpr bool finds_misuse<hardened_with<Options...>> = true;
 template <class... Options>
 inline constexpr bool finds_misuse<checked_with<Options...>> = true;
-template <class Checking>
-inline constexpr std::size_t slots_of = 0;
-template <std::uint32_t N, class Then, std::uint32_t Slots>
-inline constexpr std::size_t slots_of<sampled_guard_pages<N, Then, Slots>> = Slots;
 
 /// Makes a pool of the row in `place`. A size that is given at run time is 48 bytes, aligned to 16.
 template <class Pool, class Size, class Store>
@@ -167,7 +162,6 @@ void with_pool(
     view.can_refuse = can_refuse<Store>;
     view.finds_misuse = finds_misuse<Checking>;
     view.reclaims = Exhaustion::traits.reclaims;
-    view.beside = slots_of<Checking>;
     f(view);
   }
   made->~pool_type();
