@@ -35,7 +35,7 @@ struct tried {
   bool ends = false;  // there is a number of blocks after which it has no more
   bool can_refuse = false;  // refuse() makes its store give nothing
   bool finds_misuse = false;
-  std::size_t beside = 0;  // blocks that it has on pages of their own
+  bool reclaims = false;  // before it gives up, its own idle chunks go back
 
  protected:
   ~tried() = default;
@@ -125,10 +125,6 @@ template <class... Options>
 inline constexpr bool finds_misuse<hardened_with<Options...>> = true;
 template <class... Options>
 inline constexpr bool finds_misuse<checked_with<Options...>> = true;
-template <class Checking>
-inline constexpr std::size_t slots_of = 0;
-template <std::uint32_t N, class Then, std::uint32_t Slots>
-inline constexpr std::size_t slots_of<sampled_guard_pages<N, Then, Slots>> = Slots;
 
 /// Makes a pool of the row in `place`. A size that is given at run time is 48 bytes, aligned to 16.
 template <class Pool, class Size, class Store>
@@ -165,7 +161,7 @@ void with_pool(
         Store::traits.bounded || Growth::traits.max_chunks == 1 || std::is_same_v<Growth, geometric_growth<8, 64, 3, 600>>;
     view.can_refuse = can_refuse<Store>;
     view.finds_misuse = finds_misuse<Checking>;
-    view.beside = slots_of<Checking>;
+    view.reclaims = Exhaustion::traits.reclaims;
     f(view);
   }
   made->~pool_type();
