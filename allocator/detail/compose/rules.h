@@ -137,7 +137,8 @@ struct rule_complaint {
   static_assert(
       Broken != rule::r12,
       "tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back to "
-      "who waits (no_locking, grouped_locking without a mutex, thread_cached, lock_free); use mutex_locking");
+      "who waits (no_locking, interrupt_locking, grouped_locking without a mutex, thread_cached, lock_free); use "
+      "mutex_locking");
   static_assert(
       Broken != rule::r13,
       "tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store), to "
