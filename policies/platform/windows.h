@@ -2,6 +2,8 @@
 #ifndef TARN_POLICIES_PLATFORM_WINDOWS_H_
 #define TARN_POLICIES_PLATFORM_WINDOWS_H_
 
+#if defined(_WIN32)
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -129,5 +131,7 @@ struct windows_system : no_system {
 };
 
 }  // namespace tarn::platform
+
+#endif  // _WIN32
 
 #endif  // TARN_POLICIES_PLATFORM_WINDOWS_H_

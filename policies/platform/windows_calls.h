@@ -3,6 +3,8 @@
 #ifndef TARN_POLICIES_PLATFORM_WINDOWS_CALLS_H_
 #define TARN_POLICIES_PLATFORM_WINDOWS_CALLS_H_
 
+#if defined(_WIN32)
+
 #include <type_traits>
 
 #include "tarn/policies/platform/standard.h"
@@ -113,5 +115,7 @@ class same_last_error {
 };
 
 }  // namespace tarn::platform::windows
+
+#endif  // _WIN32
 
 #endif  // TARN_POLICIES_PLATFORM_WINDOWS_CALLS_H_

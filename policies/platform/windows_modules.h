@@ -2,6 +2,8 @@
 #ifndef TARN_POLICIES_PLATFORM_WINDOWS_MODULES_H_
 #define TARN_POLICIES_PLATFORM_WINDOWS_MODULES_H_
 
+#if defined(_WIN32)
+
 #include <cstdint>
 
 #include "tarn/policies/platform/windows_calls.h"
@@ -59,5 +61,7 @@ inline void* first_in_process(std::uint32_t kind, void* mine) noexcept {
 }
 
 }  // namespace tarn::platform::windows
+
+#endif  // _WIN32
 
 #endif  // TARN_POLICIES_PLATFORM_WINDOWS_MODULES_H_

@@ -2,6 +2,8 @@
 #ifndef TARN_POLICIES_PLATFORM_WINDOWS_THREADS_H_
 #define TARN_POLICIES_PLATFORM_WINDOWS_THREADS_H_
 
+#if defined(_WIN32)
+
 #include <cstdint>
 
 #include "tarn/policies/platform/windows_calls.h"
@@ -139,5 +141,7 @@ class thread_end_keys {
 };
 
 }  // namespace tarn::platform::windows
+
+#endif  // _WIN32
 
 #endif  // TARN_POLICIES_PLATFORM_WINDOWS_THREADS_H_

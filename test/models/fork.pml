@@ -19,11 +19,12 @@
  *     lock_forking  gate.go_to_store forking_.lock gate.come_back
  *     give_back_all m.phase_.store m.act_
  *     wait_for_fork taking_.load
- *   mirrors policies/detail/store_mutex.h
+ *   mirrors policies/detail/gate_stays.h
  *     inside_gate   is_outermost gate.enter begin_inner
  *     ~inside_gate  gate.leave gate.go_to_store
  *     begin_inner   gate.come_back
  *     ~store_call   gate.come_back
+ *   mirrors policies/detail/store_mutex.h
  *     lock          mutex_.try_lock mutex_.lock
  *     unlock        holder_.store mutex_.unlock */
 

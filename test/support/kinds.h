@@ -42,6 +42,7 @@ inline constexpr std::tuple kinds{
     KIND(lock_free),
     KIND(grouped_locking<crew>),
     KIND(grouped_locking<crew, standard_mutex>),
+    KIND(interrupt_locking<kinds_mask>),
 
     KIND(fixed_growth<100>),
     KIND(geometric_growth<>),
