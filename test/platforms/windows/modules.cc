@@ -79,6 +79,31 @@ void shared_pool_in_threads_that_end() {
   CHECK(shared_blocks::instance().statistics().in_use == 0);
 }
 
+/// Each thread keeps to its module, so that several have the same number there: they must not share a slot.
+void threads_of_different_modules_at_once() {
+  void* const pool = parts[1]->make(0);
+  static volatile LONG turn, bad;
+  turn = 0;
+  bad = 0;
+  in_threads(9, [=] {
+    const auto me = static_cast<std::size_t>(InterlockedIncrement(&turn));
+    while (turn != 9) Sleep(0);
+    for (std::size_t i = 0; i != 3000; ++i) {
+      std::size_t* blocks[20];
+      for (std::size_t*& b : blocks) {
+        b = static_cast<std::size_t*>(parts[me % count]->allocate(0, pool));
+        *b = me;
+      }
+      for (std::size_t* const b : blocks) {
+        if (*b != me) InterlockedIncrement(&bad);
+        parts[me % count]->free(0, pool, b);
+      }
+    }
+  });
+  CHECK(bad == 0);
+  parts[2]->destroy(0, pool);
+}
+
 void pool_objects_in_threads_that_end() {
   for (const std::size_t kind : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {  // hardened alone locks nothing
     void* const pool = parts[1]->make(kind);
@@ -126,6 +151,7 @@ int main() {
   run_case("one shared pool", one_shared_pool);
   run_case("what a process has once", what_a_process_has_once);
   run_case("a shared pool in threads that end", shared_pool_in_threads_that_end);
+  run_case("threads of different modules at once", threads_of_different_modules_at_once);
   run_case("pool objects in threads that end", pool_objects_in_threads_that_end);
   run_case("a hardened pool from module to module", hardened_pool_from_module_to_module);
   run_case("numbers come back", numbers_come_back);
