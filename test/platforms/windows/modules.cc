@@ -88,7 +88,7 @@ void threads_of_different_modules_at_once() {
   in_threads(9, [=] {
     const auto me = static_cast<std::size_t>(InterlockedIncrement(&turn));
     while (turn != 9) Sleep(0);
-    for (std::size_t i = 0; i != 3000; ++i) {
+    for (std::size_t i = 0; i != 60000; ++i) {
       std::size_t* blocks[20];
       for (std::size_t*& b : blocks) {
         b = static_cast<std::size_t*>(parts[me % count]->allocate(0, pool));
