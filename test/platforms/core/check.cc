@@ -85,7 +85,7 @@ int run_parts(const part* parts, std::size_t count, const char* filter) noexcept
   for (const part* one = parts; one != parts + count; ++one) {
     unsigned long long ran = 0, absent = 0;
     for (const entry* e = one->entries; e != one->entries + one->count; ++e) {
-      if (!contains(e->name, filter)) continue;
+      if (e->name == nullptr || !contains(e->name, filter)) continue;
       if (e->run == nullptr) {
         ++absent;
         continue;

@@ -13,7 +13,7 @@
 
 namespace tarn::test {
 
-/// A case; without a function, one that doesn't exist on this target.
+/// A case; without a function, one that doesn't exist on this target; without a name, nothing.
 struct entry {
   const char* name;
   void (*run)();

@@ -1,9 +1,8 @@
-// Every composition of this target against a model: random operations, what a pool promises, misuse that its checking finds.
+// What a pool is tried with: random operations against a model, what it promises, misuse that its checking finds.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "tarn/test/platforms/core/parts.h"
 #include "tarn/test/platforms/core/tried.h"
 
 namespace tarn::test {
@@ -243,6 +242,8 @@ void misuse_is_found(tried& pool) noexcept {
   set_misuse_handler(before);
 }
 
+}  // namespace
+
 void try_all(tried& pool) noexcept {
   reserving(pool);
   random_operations(pool, 1);
@@ -252,30 +253,5 @@ void try_all(tried& pool) noexcept {
   random_operations(pool, 2);
   misuse_is_found(pool);
 }
-
-template <class Pool>
-void try_row() {
-  with_pool(try_all, std::type_identity<Pool>{});
-  CHECK(kinds_budget.used() == 0);
-  CHECK(provided().upstream.outstanding == 0);
-}
-
-/// Null for what doesn't exist here. The pool of such a row is never instantiated.
-template <class... Ps>
-constexpr entry row(const char* name) noexcept {
-  using pool_type = pool_here<Ps...>;
-  if constexpr (legal<pool_type>) return {name, try_row<pool_type>};
-  else return {name, nullptr};
-}
-
-#define ROW(path, ...) row<__VA_ARGS__>(#__VA_ARGS__),
-constexpr entry rows[] = {
-#include "tarn/test/support/cover.inc"
-};
-#undef ROW
-
-}  // namespace
-
-const part compositions_part = make_part("compositions", rows);
 
 }  // namespace tarn::test

@@ -81,6 +81,7 @@ struct provisions {
 };
 alignas(64) inline constinit unsigned char pool_place[160 * 1024] = {};
 provisions& provided() noexcept;
+void try_all(tried& pool) noexcept;  // all that model.cc has
 
 template <class Pool>
 class tried_as final : public tried {

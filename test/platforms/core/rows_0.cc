@@ -1,0 +1,4 @@
+#define TARN_QUARTER 0
+#include "tarn/test/platforms/core/rows_here.h"
+
+const tarn::test::part tarn::test::compositions_part_0 = make_part("compositions, quarter 0", rows);

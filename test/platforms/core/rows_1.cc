@@ -1,0 +1,4 @@
+#define TARN_QUARTER 1
+#include "tarn/test/platforms/core/rows_here.h"
+
+const tarn::test::part tarn::test::compositions_part_1 = make_part("compositions, quarter 1", rows);

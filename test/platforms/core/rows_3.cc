@@ -1,0 +1,4 @@
+#define TARN_QUARTER 3
+#include "tarn/test/platforms/core/rows_here.h"
+
+const tarn::test::part tarn::test::compositions_part_3 = make_part("compositions, quarter 3", rows);

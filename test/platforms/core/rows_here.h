@@ -1,0 +1,37 @@
+// A quarter of the compositions of this target, as the cases of a part: TARN_QUARTER, a number below 4. All of them in one file
+// would take 1.6 GB of memory to compile, and be too big an object for Windows.
+#ifndef TARN_TEST_PLATFORMS_CORE_ROWS_HERE_H_
+#define TARN_TEST_PLATFORMS_CORE_ROWS_HERE_H_
+
+#include "tarn/test/platforms/core/parts.h"
+#include "tarn/test/platforms/core/tried.h"
+
+namespace tarn::test {
+namespace {
+
+template <class Pool>
+void try_row() {
+  with_pool(try_all, std::type_identity<Pool>{});
+  CHECK(kinds_budget.used() == 0);
+  CHECK(provided().upstream.outstanding == 0);
+}
+
+/// Without a name, what another quarter has; without a function, what doesn't exist here. Its pool is never instantiated.
+template <int Number, class... Ps>
+constexpr entry row(const char* name) noexcept {
+  using pool_type = pool_here<Ps...>;
+  if constexpr (Number % 4 != TARN_QUARTER) return {nullptr, nullptr};
+  else if constexpr (legal<pool_type>) return {name, try_row<pool_type>};
+  else return {name, nullptr};
+}
+
+#define ROW(path, ...) row<__COUNTER__, __VA_ARGS__>(#__VA_ARGS__),
+constexpr entry rows[] = {
+#include "tarn/test/support/cover.inc"
+};
+#undef ROW
+
+}  // namespace
+}  // namespace tarn::test
+
+#endif  // TARN_TEST_PLATFORMS_CORE_ROWS_HERE_H_
