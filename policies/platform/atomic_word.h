@@ -116,6 +116,24 @@ class atomic_word {
   alignas(sizeof(T)) T value_;
 };
 
+/// A flag, where the processor changes words and the compiler nothing smaller.
+template <class T>
+  requires(sizeof(T) == 1 && !platform::has_byte_atomics)
+class atomic_word<T> {
+ public:
+  constexpr atomic_word() noexcept : word_(0u) {}
+  constexpr atomic_word(T value) noexcept : word_(static_cast<unsigned>(value)) {}
+
+  T load(memory_order order) const noexcept { return static_cast<T>(word_.load(order)); }
+  void store(T value, memory_order order) noexcept { word_.store(static_cast<unsigned>(value), order); }
+  T exchange(T value, memory_order order) noexcept {
+    return static_cast<T>(word_.exchange(static_cast<unsigned>(value), order));
+  }
+
+ private:
+  atomic_word<unsigned> word_;
+};
+
 /// Keeps the compiler from moving this thread's accesses across it, as seen by a signal handler of the same thread.
 TARN_STEP void signal_fence() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 /// Earlier writes are seen before later ones.

@@ -109,9 +109,11 @@ namespace tarn::platform {
 #if defined(__GCC_ATOMIC_POINTER_LOCK_FREE) && defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
 inline constexpr bool has_atomics = __GCC_ATOMIC_POINTER_LOCK_FREE == 2;     // compare-and-swap of a pointer: not on ARMv6-M
 inline constexpr bool has_wide_atomics = __GCC_ATOMIC_LLONG_LOCK_FREE == 2;  // of 64 bits
+inline constexpr bool has_byte_atomics = !has_atomics || __GCC_ATOMIC_CHAR_LOCK_FREE == 2;  // false: RISC-V with g++ before 13
 #else
 inline constexpr bool has_atomics = true;
 inline constexpr bool has_wide_atomics = sizeof(void*) == 8;
+inline constexpr bool has_byte_atomics = true;
 #endif
 
 

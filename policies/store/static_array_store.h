@@ -34,7 +34,7 @@ struct static_array_store {
     static constexpr typename Traits::geometry geometry{};
     static constexpr std::size_t wanted = Traits::layout::bytes(Blocks, geometry);
     static constexpr std::size_t in_front = Traits::bytes_in_front_of_array();
-    static constexpr std::size_t aligned_to = geometry.chunk_alignment();
+    static constexpr std::size_t aligned_to = in_front != 0 ? geometry.chunk_alignment() : Traits::chunk_alignment(geometry);
     static constexpr std::size_t gap = detail::round_up(in_front, aligned_to) - in_front;
 
    public:

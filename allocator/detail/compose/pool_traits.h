@@ -4,6 +4,7 @@
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
@@ -169,10 +170,11 @@ struct pool_traits {
   static constexpr bool counts = Statistics::traits.counts;
   static constexpr bool has_maintenance = grows_ahead || Retention::traits.tells_surplus;
 
-  /// Bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would lose a block.
+  /// Bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would lose a block. Columns may
+  /// have words of 64 bits, also where a pointer has 32.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
     if constexpr (returns_pages) return larger(g.chunk_alignment(), system_pages::least_bytes);
-    else return store_is_a_buffer ? g.alignment() : g.chunk_alignment();
+    else return larger(store_is_a_buffer ? g.alignment() : g.chunk_alignment(), alignof(std::uint64_t));
   }
 };
 

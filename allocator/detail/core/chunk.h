@@ -57,11 +57,11 @@ struct chunk_layout {
   static constexpr std::size_t red_bytes = Traits::guards_records ? red_line::bytes : 0;
 
   TARN_STEP static constexpr std::size_t record_bytes() noexcept {
-    return Traits::one_chunk ? 0 : red_bytes + sizeof(chunk<Traits>);
+    return Traits::one_chunk ? 0 : round_up(red_bytes + sizeof(chunk<Traits>), alignof(std::uint64_t));
   }
   template <class Column>
   TARN_STEP static constexpr std::size_t column_bytes(std::size_t blocks, const geometry& g) noexcept {
-    return round_up(Column::column_bytes(blocks, g), alignof(void*));
+    return round_up(Column::column_bytes(blocks, g), alignof(std::uint64_t));
   }
   static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
     return round_up(record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +

@@ -9,8 +9,8 @@ const std::nothrow_t std::nothrow{};
 
 namespace {
 void* allocate(size_t bytes, size_t alignment = alignof(max_align_t)) noexcept {
-  return alignment <= alignof(max_align_t) ? malloc(bytes)
-                                           : aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  // Not malloc(), which aligns to 8 bytes in picolibc, where max_align_t has 16.
+  return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 void* must_allocate(size_t bytes, size_t alignment = alignof(max_align_t)) {
   void* const memory = allocate(bytes, alignment);

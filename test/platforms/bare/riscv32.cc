@@ -31,7 +31,7 @@ void tarn_test_exit(int status) {
 [[gnu::naked, gnu::section(".text.start")]] void start() {
   asm volatile(
       ".option push\n\t.option norelax\n\tla gp, __global_pointer$\n\t.option pop\n\t"
-      "la sp, stack_top\n\tla tp, tls_begin\n\tla t0, tarn_test_trap\n\tcsrw mtvec, t0\n\tj tarn_test_run");
+      "la sp, stack_top\n\tla tp, tls_begin\n\tla t0, tarn_test_trap\n\tcsrw mtvec, t0\n\ttail tarn_test_run");
 }
 
 // What a C++ runtime library would bring: Debian has none for this target.
