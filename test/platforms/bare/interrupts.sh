@@ -5,7 +5,7 @@
 # qemu counts instructions for the time (-icount), so that a run is always the same, and has its interrupts at the same places.
 set -u -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../../../.." && pwd)
+checkout=$(cd "$here/../../.." && pwd)
 calls=${1:-1000000}
 shift $(($# > 0))
 targets=("$@")
@@ -24,8 +24,8 @@ count() {  # WHETHER WHAT
 # A header with a mistake, which stands before tarn's: NAME HEADER WHAT INSTEAD
 mistake() {
   mkdir -p "$(dirname "$work/$1/tarn/$2")"
-  sed "s/$3/$4/" "$root/tarn/$2" >"$work/$1/tarn/$2"
-  cmp -s "$root/tarn/$2" "$work/$1/tarn/$2" && { echo "$2 has no longer: $3"; exit 1; }
+  sed "s/$3/$4/" "$checkout/$2" >"$work/$1/tarn/$2"
+  cmp -s "$checkout/$2" "$work/$1/tarn/$2" && { echo "$2 has no longer: $3"; exit 1; }
 }
 found() {  # TARGET NAME FLAGS...: the program says "WRONG", or comes to no end
   TARN_TEST_SECONDS=60 trial "$1" -DTARN_TEST_OPERATIONS=100000 "${@:3}" >"$work/said" 2>&1
