@@ -7,6 +7,7 @@
 #define TARN_POLICIES_STORE_STATIC_ARRAY_STORE_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
@@ -34,7 +35,9 @@ struct static_array_store {
     static constexpr typename Traits::geometry geometry{};
     static constexpr std::size_t wanted = Traits::layout::bytes(Blocks, geometry);
     static constexpr std::size_t in_front = Traits::bytes_in_front_of_array();
-    static constexpr std::size_t aligned_to = in_front != 0 ? geometry.chunk_alignment() : Traits::chunk_alignment(geometry);
+    // Columns may have words of 64 bits, also where a pointer has 32; behind a pool's own words there are none.
+    static constexpr std::size_t aligned_to =
+        detail::larger(geometry.chunk_alignment(), in_front == 0 ? alignof(std::uint64_t) : 1);
     static constexpr std::size_t gap = detail::round_up(in_front, aligned_to) - in_front;
 
    public:
