@@ -174,7 +174,8 @@ struct pool_traits {
   /// have words of 64 bits, also where a pointer has 32.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
     if constexpr (returns_pages) return larger(g.chunk_alignment(), system_pages::least_bytes);
-    else return larger(store_is_a_buffer ? g.alignment() : g.chunk_alignment(), alignof(std::uint64_t));
+    const std::size_t of_blocks = store_is_a_buffer ? g.alignment() : g.chunk_alignment();
+    return alignof(std::uint64_t) > alignof(void*) ? larger(of_blocks, alignof(std::uint64_t)) : of_blocks;
   }
 };
 
