@@ -1,6 +1,6 @@
 // Y: what the target lacks. Here it is one that has nothing, whatever this machine is; test/platforms/ has the same on targets
 // that lack it. Y1, Y4 and Y8 are about processors and standard libraries: there only.
-#define TARN_PLATFORM_HEADER "tarn/test/platforms/systems/none.h"
+#define TARN_PLATFORM_HEADER "tarn/policies/platform/bare.h"
 #include "tarn/allocator/pool.h"
 
 // expect: tarn: [Y2] thread_cached was named, but this target has no threads
