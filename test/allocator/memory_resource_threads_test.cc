@@ -179,8 +179,10 @@ BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_memory_is_bounded_by_the
       for (std::size_t i = 0; i < 200; ++i) parcels.push_back(pack(resource, 128, i + t));
       for (const parcel& p : parcels) broken += !unpack(resource, p);
     });
-    // Twice for the newest chunk, which may be as large as all before it; the first chunk, and the pool itself.
-    REQUIRE(upstream.bytes() <= 2 * threads_at_once * 200 * 128 + 2 * 4096 + 4096);
+    // What threads had in use and in their two magazines, at most 64 KiB of blocks each: how full these are when the others
+    // come for more is up to the scheduler. Twice for the newest chunk, which may be as large as all before it; the first
+    // chunk, and the pool itself. Rounds that used nothing again would need 3 MB.
+    REQUIRE(upstream.bytes() <= 2 * threads_at_once * (200 * 128 + 65'536) + 2 * 4096 + 4096);
   }
   BOOST_TEST(broken == 0u);
 }
