@@ -116,7 +116,6 @@ inline constexpr bool has_wide_atomics = sizeof(void*) == 8;
 inline constexpr bool has_byte_atomics = true;
 #endif
 
-
 /// Whether the processor divides. Where it can't (ARMv6-M, RISC-V without M), the compiler calls 280 bytes of a library.
 #if (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__ARM_FEATURE_IDIV)) || \
     (defined(__riscv) && !defined(__riscv_div))

@@ -9,11 +9,9 @@
 
 #include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/compositions.h"
+#include "tarn/test/support/made.h"
 
 namespace tarn::test {
-
-template <class Pool>
-using state_of = detail::pool_state<machinery_of<Pool>>;
 
 /// The parts of a pool's machinery that are made below, where it has them.
 struct parts {
@@ -27,20 +25,7 @@ inline constexpr parts made{};
 
 }  // namespace tarn::test
 
-// clang 14 makes members, too, whose `requires` is false (mended in a later one). There the class itself must do, and what
-// other tests use of it.
-#if defined(__clang__) && __clang_major__ < 16
-#define MAKE(key, state, ...) static_assert(sizeof(state<__VA_ARGS__>) != 0);
-#else
-#define MAKE(key, state, ...) template key state<__VA_ARGS__>;
-#endif
-// What the first word of a row stands for.
-#define MAKE_plain(...) MAKE(struct, detail::plain_path, test::state_of<__VA_ARGS__>)
-#define MAKE_checked(...)                                      \
-  MAKE(struct, detail::admission, test::state_of<__VA_ARGS__>) \
-  MAKE(struct, detail::checked_path, test::state_of<__VA_ARGS__>)
-#define MAKE_sampled(...) MAKE_plain(__VA_ARGS__) MAKE(struct, detail::sampled_path, test::state_of<__VA_ARGS__>)
-#define MAKE_checked_sampled(...) MAKE_checked(__VA_ARGS__) MAKE(struct, detail::sampled_path, test::state_of<__VA_ARGS__>)
+// What the first word of a row stands for, besides MAKE_ of made.h.
 #define PARTS_plain {.members = true}
 #define PARTS_checked {.members = true, .checked = true}
 #define PARTS_sampled {.members = true, .sampled = true}
@@ -49,7 +34,7 @@ inline constexpr parts made{};
 #define ROW(path, ...)                                                     \
   template <>                                                              \
   inline constexpr test::parts test::made<pool<__VA_ARGS__>> PARTS_##path; \
-  MAKE(class, detail::pool_members, test::machinery_of<pool<__VA_ARGS__>>)    \
+  MAKE_members(pool<__VA_ARGS__>)                                          \
   MAKE_##path(pool<__VA_ARGS__>)
 
 namespace tarn {
