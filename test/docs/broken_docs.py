@@ -9,10 +9,13 @@ RIGHT = {
                  "```cpp run\nint main() {}\n```\n",
     "docs/README.md": "# Reading\n\n## Two words\n\n[choosing](choosing.md), [misuse](misuse.md), [rules](rules.md)" +
                       ", [orders](memory-order.md)" +
-                      "".join(f", [{axis}](axes/{axis}.md)" for axis in check_docs.AXES) + ".\n\n"
+                      "".join(f", [{axis}](axes/{axis}.md)" for axis in check_docs.AXES) + ", [tasks](tasks/README.md).\n\n"
                       "## Products\n\n| header | page |\n|---|---|\n| `presets.h` | [choosing](choosing.md) |\n"
                       "| `containers.h`, names | [names](products/names.md) |\n"
                       "| `memory_pool_macros.h` | [names](products/names.md) |\n",
+    "docs/tasks/README.md": "# Tasks\n\n[one](one.md)\n",
+    "docs/tasks/one.md": "# One\n\n```cpp excerpt examples/one.cc\nint b;\n\nint c;\n```\n",
+    "examples/one.cc": "int a;\n  int b;\n\n  int c;\n",
     "docs/products/names.md": "# Names\n\n| name |\n|---|\n| `row`, `line` |\n| `DECLARE_IT(Class)` |\n",
     "docs/choosing.md": "# Choosing\n\n## Presets\n\n| preset | when |\n|---|---|\n| `presets::local<T>` | one thread |\n\n"
                         "```cpp\nint f();\n```\n```cpp fragment\n#include <cstddef>\nstd::size_t n = 1;\n```\n"
@@ -71,6 +74,11 @@ BROKEN = [
     ("a link out of the tree", "README.md", "docs/README.md#two-words", "../docs/README.md", "doesn't exist"),
     ("a link by http:", "README.md", "docs/README.md#two-words", "http://example.org", "neither"),
     ("a page that docs/README.md leaves out", "docs/README.md", "[rules](rules.md)", "rules", "no link leads to it"),
+    ("a page that the index of its folder leaves out", "docs/tasks/README.md", "[one](one.md)", "one", "no link leads to it"),
+    ("an index that docs/README.md leaves out", "docs/README.md", "[tasks](tasks/README.md)", "tasks", "no link leads to it"),
+    ("an excerpt in other words", "docs/tasks/one.md", "int c;", "int d;", "examples/one.cc has no such lines"),
+    ("an excerpt that leaves a line out", "docs/tasks/one.md", "int b;\n\n", "int b;\n", "has no such lines"),
+    ("an excerpt of another file", "docs/tasks/one.md", "excerpt examples/one.cc", "excerpt examples/two.cc", "two.cc has no"),
     ("a policy without a row", "docs/axes/store.md", "| `a_store<N>` |", "", "no row for it"),
     ("a row outside of its section", "docs/axes/store.md", "## Policies", "## Others", "no row for it"),
     ("an axis without a page", "docs/axes/growth.md", None, None, "no row for it"),

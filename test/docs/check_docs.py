@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 sys.path.insert(0, os.path.join(os.getcwd(), "test/support"))
 import compilers
@@ -29,7 +30,7 @@ FIRST_TRIED = ("README.md", "docs/tutorial.md")  # by every compiler
 PRECOMPILED = "tarn/allocator/pool.h"
 
 AXES = ["size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics"]
-KINDS = ["", "run", "fragment", "file", "rejected"]
+KINDS = ["", "run", "fragment", "file", "rejected", "excerpt"]
 
 Block = collections.namedtuple("Block", "document line kind argument text")
 
@@ -40,7 +41,7 @@ Block = collections.namedtuple("Block", "document line kind argument text")
 def load():
     """{path: text} of all that is read, and the paths of all files that a link can lead to."""
     paths = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"] + glob.glob("docs/**/*.md", recursive=True)
-    for pattern in ("policies/**/*.h", "allocator/**/*.h", "test/**/*.cc", "test/*/*.py"):
+    for pattern in ("policies/**/*.h", "allocator/**/*.h", "examples/*.cc", "test/**/*.cc", "test/*/*.py"):
         paths += glob.glob(pattern, recursive=True)
     tree = {}
     for path in paths:
@@ -190,6 +191,9 @@ def check_blocks(tree, headers, wanted):
     for document, blocks in itertools.groupby(blocks_of(tree), lambda block: block.document):
         page = tempfile.mkdtemp(prefix="page-", dir=root)  # Files that the page shows, where its own code finds them.
         for block in blocks:
+            if block.kind == "excerpt":
+                cases.append((f"{document}:{block.line} excerpt", functools.partial(wrong_excerpt, block, tree)))
+                continue
             if block.kind == "file":
                 shown = os.path.join(page, "tarn", block.argument)
                 os.makedirs(os.path.dirname(shown), exist_ok=True)
@@ -202,6 +206,16 @@ def check_blocks(tree, headers, wanted):
                        functools.partial(try_block, block, compiler, root, page, headers, first[compiler] if includes else []))
                       for compiler in by]
     return cases
+
+
+def wrong_excerpt(block, tree):
+    """An excerpt is a number of whole lines of a file, perhaps less indented."""
+    wanted = textwrap.dedent(block.text).splitlines()
+    lines = tree.get(block.argument, "").splitlines()
+    starts = range(len(lines) - len(wanted) + 1)
+    if any(textwrap.dedent("\n".join(lines[at:at + len(wanted)])).splitlines() == wanted for at in starts):
+        return None
+    return f"{block.argument} has no such lines"
 
 
 def source_of(block, headers):
@@ -292,7 +306,15 @@ def check_links(tree, present):
 
 
 def check_reading_order(tree):
-    linked = {os.path.normpath(os.path.join("docs", one.partition("#")[0])) for one in links_of(tree["docs/README.md"])}
+    """docs/README.md leads to every page, or to the README.md of its folder, which does."""
+    def linked_from(index):
+        folder = os.path.dirname(index)
+        return {os.path.normpath(os.path.join(folder, one.partition("#")[0])) for one in links_of(tree[index])}
+
+    linked = linked_from("docs/README.md")
+    for index in sorted(linked):
+        if re.fullmatch(r"docs/[\w-]+/README\.md", index) and index in tree:
+            linked |= linked_from(index)
     return [case(f"{document} is in docs/README.md", None if document in linked else "no link leads to it")
             for document in documents(tree) if document.startswith("docs/") and document != "docs/README.md"]
 

@@ -1,0 +1,101 @@
+// A synthesizer's voices: the audio callback starts and ends them, has 5 ms for each buffer, and may never wait for memory.
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "tarn/allocator/object_pool.h"
+
+constexpr std::size_t most_voices = 64;
+constexpr std::size_t frames = 256;  // in a buffer: 5.3 ms at 48 kHz
+constexpr double pi = 3.14159265358979323846;
+
+struct voice {
+  double phase, step;  // in turns
+  double loudness;
+  voice* next = nullptr;
+};
+
+// One chunk of 64 voices from the system, in memory before the first is used.
+using voice_pool = tarn::object_pool<voice, tarn::no_growth<most_voices>, tarn::page_store<tarn::prefilled>>;
+
+class synthesizer {
+ public:
+  /// Gets all memory. False: there isn't enough.
+  bool prepare() { return voices_.blocks().try_reserve(most_voices); }
+
+  /// The callback. Fills a buffer; no heap, no lock, no page fault.
+  void render(float* out, int notes) noexcept {
+    for (int i = 0; i != notes; ++i) start(110.0 * (i + 1));
+    for (std::size_t i = 0; i != frames; ++i) out[i] = 0.0f;
+    for (voice* v = sounding_; v != nullptr; v = v->next) add(*v, out);
+    end_silent();
+  }
+
+  int started() const { return started_; }
+  int dropped() const { return dropped_; }
+  int sounding() const { return sounding_count_; }
+
+ private:
+  void start(double hertz) noexcept {
+    voice* const v = voices_.try_construct(0.0, hertz / 48'000.0, 0.5);
+    if (v == nullptr) {
+      ++dropped_;  // 64 sound already: nobody hears one more
+      return;
+    }
+    v->next = sounding_;
+    sounding_ = v;
+    ++started_;
+    ++sounding_count_;
+  }
+
+  static void add(voice& v, float* out) noexcept {
+    for (std::size_t i = 0; i != frames; ++i) {
+      out[i] += static_cast<float>(v.loudness * std::sin(2 * pi * v.phase));
+      v.phase += v.step;
+      v.loudness *= 0.9995;
+    }
+  }
+
+  void end_silent() noexcept {
+    for (voice** place = &sounding_; *place != nullptr;) {
+      voice* const v = *place;
+      if (v->loudness > 0.01) {
+        place = &v->next;
+      } else {
+        *place = v->next;
+        voices_.destroy(v);
+        --sounding_count_;
+      }
+    }
+  }
+
+  voice_pool voices_;
+  voice* sounding_ = nullptr;
+  int started_ = 0, dropped_ = 0, sounding_count_ = 0;
+};
+
+// Counts who asks the heap, to show that nobody does.
+static int heap_calls = 0;
+void* operator new(std::size_t bytes) {
+  ++heap_calls;
+  if (void* const p = std::malloc(bytes)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+int main() {
+  synthesizer synth;
+  if (!synth.prepare()) return 1;
+
+  const int before = heap_calls;
+  float buffer[frames];
+  for (int n = 0; n != 1000; ++n) synth.render(buffer, n % 8 == 0 ? 20 : 0);
+  for (int n = 0; n != 100; ++n) synth.render(buffer, 0);  // until all are silent
+
+  std::printf("%d voices started, %d dropped, %d still sound\n", synth.started(), synth.dropped(), synth.sounding());
+  std::printf("calls of the heap in the callback: %d\n", heap_calls - before);
+  return synth.sounding() == 0 && heap_calls == before ? 0 : 1;
+}
