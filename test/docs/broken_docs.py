@@ -66,6 +66,7 @@ BROKEN = [
     ("too few programs", "README.md", "cpp run", "cpp", "the floor is 1"),
     ("C++ that isn't marked cpp", "docs/choosing.md", "```cpp\nint f();", "```c++\nint f();", "marked cpp"),
     ("an unknown kind of block", "docs/choosing.md", "cpp fragment", "cpp pseudo", "unknown kind"),
+    ("a program of a migration on another page", "docs/choosing.md", "```cpp\nint f();", "```cpp before\nint f();", "nobody"),
     ("a block that doesn't end", "README.md", "int main() {}\n```", "int main() {}", "doesn't end"),
     ("a link to no file", "README.md", "docs/README.md#", "docs/READ.md#", "doesn't exist"),
     ("a link to no heading", "README.md", "#two-words", "#three-words", "no heading"),

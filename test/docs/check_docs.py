@@ -30,7 +30,9 @@ FIRST_TRIED = ("README.md", "docs/tutorial.md")  # by every compiler
 PRECOMPILED = "tarn/allocator/pool.h"
 
 AXES = ["size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics"]
-KINDS = ["", "run", "fragment", "file", "rejected", "excerpt"]
+KINDS = ["", "run", "fragment", "file", "rejected", "excerpt", "before", "after"]
+# The programs of docs/migration/, which test/migration compiles and runs in pairs.
+ELSEWHERE = ["before", "after"]
 
 Block = collections.namedtuple("Block", "document line kind argument text")
 
@@ -92,6 +94,10 @@ def blocks_of(tree):
     return found
 
 
+def compiled_blocks(tree):
+    return [block for block in blocks_of(tree) if block.kind not in ELSEWHERE]
+
+
 def section(text, title):
     """What stands below the heading `## title`, to the next one of that rank."""
     found = re.search(rf"^## {re.escape(title)}\s*$(.*?)(?=^## |\Z)", prose(text), re.MULTILINE | re.DOTALL)
@@ -142,7 +148,7 @@ def case(name, wrong):
 
 
 def check_fences(tree):
-    def wrong(text):
+    def wrong(document, text):
         for line, info, _ in fences(text):
             if info is None:
                 return f"line {line - 1}: a block that doesn't end"
@@ -151,13 +157,15 @@ def check_fences(tree):
                 return f"line {line - 1}: '{info}': C++ is marked cpp, so that it is compiled"
             if words[:1] == ["cpp"] and " ".join(words[1:2]) not in KINDS:
                 return f"line {line - 1}: unknown kind of block '{info}'; known are {', '.join(KINDS[1:])}"
+            if words[:1] == ["cpp"] and words[1:2] and words[1] in ELSEWHERE and not document.startswith("docs/migration/"):
+                return f"line {line - 1}: '{info}': nobody compiles it outside of docs/migration/"
         return None
 
-    return [case(f"{document}: blocks are marked", wrong(tree[document])) for document in documents(tree)]
+    return [case(f"{document}: blocks are marked", wrong(document, tree[document])) for document in documents(tree)]
 
 
 def check_floor(tree, floor):
-    found = blocks_of(tree)
+    found = compiled_blocks(tree)
     counts = {"code blocks": len(found), "code blocks that run": sum(block.kind == "run" for block in found),
               "tests of bad input": sum(len(tests) for _, tests in bad_input(tree))}
     return [case(f"at least {least} {what}",
@@ -186,9 +194,9 @@ def check_blocks(tree, headers, wanted):
         return cases
     turns = itertools.cycle([[one] for one in wanted])
     first = {}
-    if any(PRECOMPILED in reached(tree, block.text) for block in blocks_of(tree)):
+    if any(PRECOMPILED in reached(tree, block.text) for block in compiled_blocks(tree)):
         first = {compiler: compilers.precompiled(compiler, root, [PRECOMPILED], "-pthread") for compiler in wanted}
-    for document, blocks in itertools.groupby(blocks_of(tree), lambda block: block.document):
+    for document, blocks in itertools.groupby(compiled_blocks(tree), lambda block: block.document):
         page = tempfile.mkdtemp(prefix="page-", dir=root)  # Files that the page shows, where its own code finds them.
         for block in blocks:
             if block.kind == "excerpt":
