@@ -3,6 +3,7 @@
 #define TARN_POLICIES_PLATFORM_CONFIG_H_
 
 #include "tarn/policies/platform/standard.h"
+#include "tarn/version.h"
 
 #if defined(__cpp_exceptions)
 #define TARN_EXCEPTIONS 1

@@ -16,7 +16,7 @@ import compilers
 # {room: (the files that lie in it, the rooms whose headers they may include beside their own)}. In a pattern, <axis> is the
 # name of an axis, which both sides then have in common.
 ROOMS = {
-    "policies/platform": (r"policies/platform/\w+\.h", ()),
+    "policies/platform": (r"(policies/platform/\w+|version)\.h", ()),
     "policies/detail": (r"policies/detail/\w+\.h", ("policies/platform", "policies")),
     "policies/<axis>/detail": (r"policies/(?P<axis>\w+)/detail/\w+\.h", ("policies/platform", "policies/detail", "policies")),
     "policies": (r"policies/(\w+/)?\w+\.h", ("policies/platform", "policies/detail", "policies/<axis>/detail")),
@@ -137,7 +137,7 @@ def main():
     sys.path.insert(0, "docs")
     import draw_rooms  # which imports this file
 
-    found = glob.glob("policies/**/*.h", recursive=True) + glob.glob("allocator/**/*.h", recursive=True)
+    found = glob.glob("policies/**/*.h", recursive=True) + glob.glob("allocator/**/*.h", recursive=True) + ["version.h"]
     picture = [(draw_rooms.PICTURE, draw_rooms.difference)]
     headers = [header for header in sorted(found) if "_virtual_includes" not in header]
     return compilers.report(cases(headers, read) + [tests(check_lengths.tree()[1])] + picture)
