@@ -1,4 +1,5 @@
 // A synthesizer's voices: the audio callback starts and ends them, has 5 ms for each buffer, and may never wait for memory.
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
@@ -14,7 +15,6 @@ constexpr double pi = 3.14159265358979323846;
 struct voice {
   double phase, step;  // in turns
   double loudness;
-  voice* next = nullptr;
 };
 
 // One chunk of 64 voices from the system, in memory before the first is used.
@@ -29,13 +29,13 @@ class synthesizer {
   void render(float* out, int notes) noexcept {
     for (int i = 0; i != notes; ++i) start(110.0 * (i + 1));
     for (std::size_t i = 0; i != frames; ++i) out[i] = 0.0f;
-    for (voice* v = sounding_; v != nullptr; v = v->next) add(*v, out);
+    for (std::size_t i = 0; i != sounding_; ++i) add(*all_[i], out);
     end_silent();
   }
 
   int started() const { return started_; }
   int dropped() const { return dropped_; }
-  int sounding() const { return sounding_count_; }
+  std::size_t sounding() const { return sounding_; }
 
  private:
   void start(double hertz) noexcept {
@@ -44,10 +44,8 @@ class synthesizer {
       ++dropped_;  // 64 sound already: nobody hears one more
       return;
     }
-    v->next = sounding_;
-    sounding_ = v;
+    all_[sounding_++] = v;
     ++started_;
-    ++sounding_count_;
   }
 
   static void add(voice& v, float* out) noexcept {
@@ -59,21 +57,20 @@ class synthesizer {
   }
 
   void end_silent() noexcept {
-    for (voice** place = &sounding_; *place != nullptr;) {
-      voice* const v = *place;
-      if (v->loudness > 0.01) {
-        place = &v->next;
+    for (std::size_t i = 0; i != sounding_;) {
+      if (all_[i]->loudness > 0.01) {
+        ++i;
       } else {
-        *place = v->next;
-        voices_.destroy(v);
-        --sounding_count_;
+        voices_.destroy(all_[i]);
+        all_[i] = all_[--sounding_];  // the last takes its place
       }
     }
   }
 
   voice_pool voices_;
-  voice* sounding_ = nullptr;
-  int started_ = 0, dropped_ = 0, sounding_count_ = 0;
+  std::array<voice*, most_voices> all_{};  // the first `sounding_` of them
+  std::size_t sounding_ = 0;
+  int started_ = 0, dropped_ = 0;
 };
 
 // Counts who asks the heap, to show that nobody does.
@@ -95,7 +92,7 @@ int main() {
   for (int n = 0; n != 1000; ++n) synth.render(buffer, n % 8 == 0 ? 20 : 0);
   for (int n = 0; n != 100; ++n) synth.render(buffer, 0);  // until all are silent
 
-  std::printf("%d voices started, %d dropped, %d still sound\n", synth.started(), synth.dropped(), synth.sounding());
+  std::printf("%d voices started, %d dropped, %zu still sound\n", synth.started(), synth.dropped(), synth.sounding());
   std::printf("calls of the heap in the callback: %d\n", heap_calls - before);
   return synth.sounding() == 0 && heap_calls == before ? 0 : 1;
 }

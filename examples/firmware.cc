@@ -31,8 +31,9 @@ class reading_queue {
   void push(reading* r) noexcept {
     const auto before = mask::save_and_mask();
     r->next = nullptr;
-    *end_ = r;
-    end_ = &r->next;
+    if (last_ == nullptr) first_ = r;
+    else last_->next = r;
+    last_ = r;
     mask::restore(before);
   }
 
@@ -41,14 +42,14 @@ class reading_queue {
     const auto before = mask::save_and_mask();
     reading* const first = first_;
     if (first != nullptr) first_ = first->next;
-    if (first_ == nullptr) end_ = &first_;
+    if (first_ == nullptr) last_ = nullptr;
     mask::restore(before);
     return first;
   }
 
  private:
   reading* first_ = nullptr;
-  reading** end_ = &first_;
+  reading* last_ = nullptr;
 };
 
 static reading_queue waiting;

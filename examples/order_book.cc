@@ -27,12 +27,15 @@ struct level {
 
   void add(order& o) {
     o.previous = last;
-    (last == nullptr ? first : last->next) = &o;
+    if (last == nullptr) first = &o;
+    else last->next = &o;
     last = &o;
   }
   void remove(order& o) {
-    (o.previous == nullptr ? first : o.previous->next) = o.next;
-    (o.next == nullptr ? last : o.next->previous) = o.previous;
+    if (o.previous == nullptr) first = o.next;
+    else o.previous->next = o.next;
+    if (o.next == nullptr) last = o.previous;
+    else o.next->previous = o.previous;
   }
 };
 
@@ -99,7 +102,8 @@ struct book {
     const long done = s == side::buy ? sellers.take(price, quantity) : buyers.take(price, quantity);
     traded += done;
     if (done == quantity) return;
-    s == side::buy ? buyers.add(id, price, quantity - done) : sellers.add(id, price, quantity - done);
+    if (s == side::buy) buyers.add(id, price, quantity - done);
+    else sellers.add(id, price, quantity - done);
   }
   void cancel(long id) { cancelled += buyers.cancel(id) + sellers.cancel(id); }
 };
