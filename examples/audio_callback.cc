@@ -25,7 +25,7 @@ class synthesizer {
   /// Gets all memory. False: there isn't enough.
   bool prepare() { return voices_.blocks().try_reserve(most_voices); }
 
-  /// The callback. Fills a buffer; no heap, no lock, no page fault.
+  /// The callback. Fills a buffer; no heap, no lock, no fresh page of memory.
   void render(float* out, int notes) noexcept {
     for (int i = 0; i != notes; ++i) start(110.0 * (i + 1));
     for (std::size_t i = 0; i != frames; ++i) out[i] = 0.0f;
