@@ -39,6 +39,8 @@ FIRST = 6  # that many of them are there in any case
 # Where versions of other things, and older ones of tarn's, may stand.
 NOT_OURS = re.compile(r"(CHANGELOG\.md|test/tools/check_versions\.py|.*\.(lock|txt|svg|inc))")
 
+OURS = re.compile(r"\btarn\b|TARN_VERSION|(?i:\bversion\b)")
+
 PART = re.compile(r"^#define TARN_VERSION_(MAJOR|MINOR|PATCH) (\d+)$", re.MULTILINE)
 PROGRAM = """#include "tarn/version.h"
 static_assert(TARN_VERSION == {number});
@@ -62,7 +64,7 @@ def patterns_of(path):
     name = os.path.basename(path)
     if name == "changelog" and os.path.basename(os.path.dirname(path)) != "debian":
         return None
-    return NAMED[name] if name in NAMED and name not in ("README.md", "MODULE.bazel", "CMakeLists.txt", "CHANGELOG.md") else None
+    return NAMED[name] if name in list(NAMED)[FIRST:] else None
 
 
 def wrong_in(path, text, version):
@@ -82,7 +84,7 @@ def unlisted(texts, version):
     exact = re.compile(rf"(?<![\d.]){re.escape(version)}(?![\d.]*\d)")
     said = [f"{path} names {version} and isn't listed in {os.path.basename(__file__)}" for path, text in texts.items()
             if path != "version.h" and not NOT_OURS.fullmatch(path) and patterns_of(path) is None
-            and any(re.search(r"\btarn\b|TARN_VERSION|(?i:\bversion\b)", line) for line in text.splitlines() if exact.search(line))]
+            and any(OURS.search(line) for line in text.splitlines() if exact.search(line))]
     return "\n".join(sorted(said)) or None
 
 
