@@ -166,7 +166,8 @@ BROKEN = [
     ("an output that neither prints", "```text output\none", "```text output\ntwo", "it printed\none"),
     ("a program before that doesn't compile", '#include <cstdio>\nint main() { std::puts("one"); }\n```\n\n```cpp after',
      'int main() { std::puts("one"); }\n```\n\n```cpp after', "doesn't compile"),
-    ("a program after with a warning", '"tarn/allocator/fwd.h"', '"tarn/allocator/fwd.h"\nstatic int unused;', "doesn't compile"),
+    ("a program after with a warning", '"tarn/allocator/fwd.h"', '"tarn/allocator/fwd.h"\nstatic int unused;',
+     "doesn't compile"),
     ("a program after that fails", 'std::puts("one"); }\n```\n\n```text', 'std::puts("one"); return 3; }\n```\n\n```text',
      "exit status 3"),
     ("a program after without tarn", '#include "tarn/allocator/fwd.h"\n', "", "doesn't use tarn"),
@@ -194,26 +195,29 @@ def self_tests(root, compiler):
     return [("self-test: a right page", right), unnamed] + [one(*row) for row in BROKEN]
 
 
-def main():
-    os.chdir(ROOT)
-    only = sys.argv[1:]
-    pages = only or sorted(glob.glob("docs/migration/*.md"))
+def all_cases(only=()):
+    pages = list(only) or sorted(glob.glob("docs/migration/*.md"))
     texts = {}
     for page in pages:
         with open(page, encoding="utf-8") as file:
             texts[page] = file.read()
     root = compilers.include_root()
     wanted = compilers.present() if "TARN_NIGHTLY" in os.environ else compilers.present(["g++"])
-    shown = [page for page in pages if os.path.basename(page) not in NO_PROGRAMS]
     cases = [] if only else self_tests(root, wanted[0])
-    for page in shown:
-        cases += page_cases(page, texts[page], root, wanted)
+    for page in pages:
+        if os.path.basename(page) not in NO_PROGRAMS:
+            cases += page_cases(page, texts[page], root, wanted)
     if not only:
         cases.append(index_case([os.path.basename(page) for page in pages if not page.endswith("README.md")],
                                 texts["docs/migration/README.md"]))
         pairs = sum(text.count("```cpp before ") for text in texts.values())
         cases.append((f"at least {PAIRS} pairs", lambda: None if pairs >= PAIRS else f"only {pairs} were found"))
-    return compilers.report(cases)
+    return cases
+
+
+def main():
+    os.chdir(ROOT)
+    return compilers.report(all_cases(sys.argv[1:]))
 
 
 if __name__ == "__main__":
