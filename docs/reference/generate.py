@@ -24,7 +24,7 @@ import headers
 
 NOTE = "<!-- Written by generate.py from the headers' comments, pages.toml and examples/. Don't edit this page. -->\n"
 # A sentence that begins so is a line of its own. The first word of the line, and how the sentence begins.
-PHRASES = (("Precondition", r"Preconditions?\b[^:.]*:"), ("Returns", r"Returns?\b"), ("Throws", r"Throws:"),
+PHRASES = (("Precondition", r"Preconditions?\b[^:.]*:"), ("Returns", r"Returns?\b|Whether\b"), ("Throws", r"Throws:"),
            ("Complexity", r"O\("), ("Thread safety", r"Thread safety:"))
 HEAD_LINES = r"^(decides|costs|conflicts|use when)  +"
 
@@ -53,7 +53,9 @@ def paragraphs(comment):
         param = re.match(r"\s*\\t?param (\S+?(?:\.\.\.)?)  *(.*)", line)
         head = re.match(HEAD_LINES + r"(.*)", line)
         if param:
-            found.append(["param", f"{param[1]} {param[2]}"])
+            what, throws, thrown = param[2].partition(" Throws: ")
+            found.append(["param", f"{param[1]} {what}"])
+            found += [["text", f"Throws: {thrown}"]] if throws else []
         elif head:
             found.append(["head", f"{head[1]}: {head[2]}"])
         elif not line.strip():
@@ -72,17 +74,18 @@ def paragraphs(comment):
     return [(kind, text) for kind, text in found if kind]
 
 
-def sentences(text):
+def sentences(text, is_function):
     """[(phrase or "", what it says)]: the sentences of a paragraph, those with a fixed beginning apart."""
-    begin = "|".join(pattern for _, pattern in PHRASES)
+    known = [(word, pattern) for word, pattern in PHRASES if is_function or word != "Returns"]
+    begin = "|".join(pattern for _, pattern in known)
     found = []
     for piece in re.split(rf"(?<=[.;)]) +(?={begin})", text):
-        for word, pattern in PHRASES:
+        for word, pattern in known:
             if re.match(pattern, piece):
                 rest = ""
                 if word == "Complexity":
                     piece, _, rest = piece.partition(". ")
-                found.append((word, re.sub(r"^(Preconditions?: |Throws: |Thread safety: |Returns )", "", piece)))
+                found.append((word, re.sub(r"^(Preconditions?: |Throws: |Thread safety: |Returns? )", "", re.sub(r"^Whether", "whether", piece))))
                 found += [("", rest)] if rest else []
                 break
         else:
@@ -90,7 +93,13 @@ def sentences(text):
     return found
 
 
-def described(comment):
+def whole(text):
+    """A sentence where the comment behind a declaration is a part of one."""
+    text = text[0].upper() + text[1:] if not text.startswith("`") else text
+    return text if text.endswith((".", ":", "?", "!", ")")) else text + "."
+
+
+def described(comment, is_function):
     """(prose blocks, {phrase: [texts]}, parameters) of a comment."""
     blocks, phrases, params = [], collections.defaultdict(list), []
     for kind, text in paragraphs(comment):
@@ -104,13 +113,13 @@ def described(comment):
             blocks.append(f"```text\n{text}\n```")
         else:
             plain = []
-            for word, said in sentences(text):
+            for word, said in sentences(text, is_function):
                 if word:
                     phrases[word].append(said)
                 else:
                     plain.append(said)
             if plain:
-                blocks.append(in_code(" ".join(plain)))
+                blocks.append(whole(in_code(" ".join(plain))))
     return blocks, phrases, params
 
 
@@ -136,14 +145,16 @@ def entry(group, level, page_header):
     lines = [f"{'#' * level} {first.name}", ""]
     if first.file != page_header and not first.parent:
         lines += [f"{first.kind.capitalize()}, in `tarn/{first.file}`:" , ""]
-    lines += ["```text", *dict.fromkeys(one.signature for one in group), "```", ""]
+    signatures = "\n".join(dict.fromkeys(one.signature for one in group)).split("\n")
+    lines += ["```text", *(part for line in signatures for part in textwrap.wrap(
+        line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)), "```", ""]
     said = set()
     for one in group:
         comment = one.comment or special(one)
         if not comment or comment in said:
             continue
         said.add(comment)
-        blocks, phrases, params = described(comment)
+        blocks, phrases, params = described(comment, one.kind == "function")
         facts = [f"- {word}: {in_code(text)}" for word, _ in PHRASES for text in phrases[word]]
         if one.kind == "function" and not one.throws and not phrases["Throws"] and "= delete" not in one.signature:
             facts.append("- Throws: nothing")
@@ -184,8 +195,7 @@ def wrapped(text):
         if line.startswith("```"):
             fenced = not fenced
         if fenced or line.startswith(("#", "|", "<!--", "```")):
-            lines += textwrap.wrap(line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False,
-                                   drop_whitespace=True) if fenced and len(line) > 120 else [line]
+            lines.append(line)
         else:
             lines += textwrap.wrap(line, 120, subsequent_indent="  " if line.startswith("- ") else "", break_long_words=False,
                                    break_on_hyphens=False) or [""]

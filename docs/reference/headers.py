@@ -51,8 +51,9 @@ WORDS = {Kind.CONCEPT_DECL: "concept", Kind.ENUM_DECL: "enumeration", Kind.ENUM_
          Kind.FIELD_DECL: "member", Kind.VAR_DECL: "constant", Kind.UNEXPOSED_DECL: "constant",
          Kind.MACRO_DEFINITION: "macro"}
 
-# One declaration. `parent`: the class it is a member of, or ""; `end`: its last line; `throws`: False for one that is noexcept.
-Name = collections.namedtuple("Name", "page name parent kind signature comment file line end result throws")
+# One declaration. `parent`: the class it is a member of, or ""; `end`: its last line; `throws`: False for one that is noexcept;
+# `shared`: the comment that the next declaration has, too, if it has none.
+Name = collections.namedtuple("Name", "page name parent kind signature comment file line end result throws shared")
 
 
 def kind_word(cursor):
@@ -120,7 +121,7 @@ def head_end(text, cuts_colon):
         elif sign in ")]":
             depth -= 1
         elif sign == "{" and not depth:
-            if not re.search(r"requires\s*(\([^{}]*\))?\s*$", text[:at]):
+            if not re.search(r"((=|&&|\|\||\brequires)\s*requires\s*(\([^{}]*\))?|\brequires)\s*$", text[:at]):
                 return at
             at = closing(text, at)
         elif sign == ";" and not depth:
@@ -148,8 +149,8 @@ def tidy(text):
     text = re.sub(r"\bTARN_(STEP|COLD|NOINLINE|RETURNS_NONNULL|NO_UNIQUE_ADDRESS|ONE_IN_PROCESS|FOUND_IN_PROCESS)\b\s*", "", text)
     text = re.sub(r"\[\[(?:nodiscard\(\"[^\"]*\"\)|maybe_unused)\]\]\s*", lambda m: "[[nodiscard]] " if "nod" in m[0] else "", text)
     text = re.sub(r"\s+", " ", text).strip()
-    return re.sub(r"^((?:template ?<.*?>)) (?=class|struct|using|concept|\[\[|constexpr|inline|explicit|static|void|auto|requires)",
-                  r"\1\n", text)
+    end = after_template(text)
+    return f"{text[:end]}\n{text[end:].strip()}" if end else text
 
 
 class Source:
@@ -205,6 +206,10 @@ class Source:
 HIDDEN = {
     "tarn::detail": "internals",
     "tarn::platform": "what a platform header provides; docs/platforms.md describes it",
+    "tarn::grouped_locking::owner": "for checking policies",
+    "tarn::size_class_pool::end": "for owners of pools of classes",
+    "tarn::size_class_pool::hit_tabled": "for pool_resource, which knows that the class is in the table",
+    "tarn::size_class_pool::deallocate_tabled": "the same",
     "tarn::size_class_pool::classes": "for xallocator and stl_allocator, which choose a class when they are compiled",
     "tarn::size_class_pool::is_for_one_thread": "the same",
     "tarn::size_class_pool::tabled_alignment": "the same",
@@ -217,6 +222,8 @@ HIDDEN = {
 HIDDEN_MACROS = re.compile(r"TARN_\w*(_H)?_|TARN_P\d|TARN_\w+")  # but for those of MACROS
 # Macros of the library itself have the prefix TARN_; these are the user's.
 MACROS = ("TARN_DECLARE_SHARED_POOL", "TARN_DEFINE_SHARED_POOL")
+# Overloads that are there only for the compiler's message.
+FOR_ERRORS = re.compile(r"requires\(!Traits::size_is_given_at_run_time\)")
 # Members by which a pool asks a policy, whatever the axis. docs/axes/ describes them, and what each axis requires besides.
 PROTOCOL = {"axis", "traits", "arguments_hold", "complaint", "cell", "per_chunk", "state", "source", "reporter"}
 
@@ -248,7 +255,8 @@ class Headers:
                     self.namespace(cursor, "tarn")
                 elif cursor.kind == Kind.MACRO_DEFINITION and self.path(cursor):
                     self.macro(cursor)
-        self.names.sort(key=lambda one: (one.page, one.file, one.line))
+        self.names.sort(key=lambda one: (one.page, one.file.split("/")[1] == "detail", -one.file.count("members"), one.file,
+                                         one.line))
 
     def parse(self, root):
         text = "".join(f'#include "tarn/{header}"\n' for header in public_headers(self.tree))
@@ -283,17 +291,22 @@ class Headers:
                 elif inner not in HIDDEN:
                     self.namespace(child, inner)
             elif kind_word(child) and child.spelling and f"{name}::{child.spelling}" not in HIDDEN:
-                if child.kind in CLASSES and not child.is_definition() or "SPECIALIZATION" in child.kind.name:
+                if child.kind in CLASSES and not child.is_definition() or self.is_replacement(child):
                     continue
                 if child.kind not in CLASSES and child.canonical != child:
                     continue  # declared before
                 before = self.declare(child, name, "", page_of(self.path(child)), before)
 
+    @staticmethod
+    def is_replacement(child):
+        """Whether it is a specialisation for after a complaint, which nobody uses. One class has another: for a source."""
+        return "SPECIALIZATION" in child.kind.name and child.spelling != "stl_allocator"
+
     def bases(self, cursor):
         """The public members of classes in tarn::detail that a public class has from them."""
         for child in cursor.get_children():
             if child.kind in CLASSES and child.spelling in BASES and child.is_definition():
-                if "SPECIALIZATION" not in child.kind.name and self.path(child):
+                if self.path(child):
                     parent, page = BASES[child.spelling]
                     self.members(child, parent, page, hidden={child.spelling})
 
@@ -305,6 +318,8 @@ class Headers:
             if child.access_specifier != cindex.AccessSpecifier.PUBLIC or not kind_word(child) or not child.spelling:
                 continue
             name = plain_name(child)
+            if FOR_ERRORS.search(self.source(self.path(child)).lines[child.extent.end.line - 1]):
+                continue
             if name.lstrip("~") in hidden or f"{parent}::{name}" in HIDDEN or policy and self.is_protocol(child, name):
                 continue
             if child.kind in CLASSES and not child.is_definition():
@@ -328,17 +343,26 @@ class Headers:
         name = plain_name(cursor)
         if not parent and cursor.semantic_parent.kind in CLASSES:  # a member that is defined outside of its class
             scope = parent = f"{scope}::{cursor.semantic_parent.spelling}"
-        full = f"{scope}::{name}"
         kind = kind_word(cursor)
-        text = source.slice(cursor.extent.start.offset, self.extent_end(cursor, source))
-        is_class, is_constructor = kind == "class", cursor.kind == Kind.CONSTRUCTOR
+        begin = cursor.extent.start.offset
+        text = source.slice(begin, self.extent_end(cursor, source))
+        is_class, is_constructor = kind == "class", name == parent.rsplit("::", 1)[-1]
+        if "parameter-" in name:  # a conversion to a template
+            name = re.search(r"operator \w+", text)[0]
+        full = f"{scope}::{name}"
         text = text[:head_end(text, is_class or is_constructor)] if kind in ("class", "function", "enumeration") else text
         signature = tidy(text.rstrip("; \n"))
-        comment = self.comment_of(cursor, source, before)
-        if not comment and os.path.basename(path) == name + ".h":
-            comment = source.top()
+        line_begin = source.bytes.rfind(b"\n", 0, begin) + 1
+        if "[[nodiscard" in source.slice(line_begin, begin):  # an extent begins behind it
+            signature = "[[nodiscard]] " + signature
+        comment, shared = self.comment_of(cursor, source, before)
+        if kind == "function" and not source.above(self.start(cursor, source)) and re.search(r"= delete$|^~", signature):
+            comment = shared = ""
+        top = source.top() if not parent and os.path.basename(path) == name + ".h" else ""
+        if top and (not comment or comment.startswith("\\") or top.startswith("decides")):
+            comment = f"{top}\n\n{comment}".rstrip()
         one = Name(page, full, parent, kind, signature, comment, path, cursor.location.line, cursor.extent.end.line,
-                   self.result(cursor), self.may_throw(cursor, text))
+                   self.result(cursor), self.may_throw(cursor, text), shared)
         if not page:
             self.unplaced.append(f"{full}: {path} is on no page")
         self.names.append(one)
@@ -374,28 +398,33 @@ class Headers:
         source = self.source(path)
         text = source.lines[cursor.location.line - 1]
         head = re.match(r"#define (\w+(?:\([^)]*\))?)", text)
-        comment = source.above(cursor.location.line) or self.listed(source.top(), name)
-        self.names.append(Name(page_of(path), name, "", "macro", head[1], comment, path, cursor.location.line,
-                               cursor.extent.end.line, "", False))
+        arguments, listed = self.listed(source.top(), name)
+        comment = "\n\n".join(part for part in (listed, source.above(cursor.location.line)) if part)
+        self.names.append(Name(page_of(path), name, "", "macro", name + arguments if arguments else head[1], comment, path, cursor.location.line,
+                               cursor.extent.end.line, "", False, ""))
 
     @staticmethod
     def listed(top, name):
-        """What the comment at a header's top says of a name in a table: `name(...)   text`, continued below the text."""
-        found = re.search(rf"^   *{re.escape(name)}\b(\([^)]*\))?( +)(\S.*)((?:\n {{20,}}\S.*)*)", top, re.MULTILINE)
-        return re.sub(r"\s+", " ", found[3] + found[4]) if found else ""
+        """(arguments, text) of a name in the table at a header's top: `name(...)   text`, or with the text on the next lines."""
+        found = re.search(rf"^   *{re.escape(name)}(\([^)]*\));?(\n? {{3,}}\S.*)((?:\n {{20,}}\S.*)*)", top, re.MULTILINE)
+        return (found[1], re.sub(r"\s+", " ", found[2] + found[3]).strip()) if found else ("", "")
 
     def comment_of(self, cursor, source, before):
-        """Its own comment, or the one it shares with the declaration right above."""
+        """Its own comment, or the one it shares with the declaration right above; and what the next one shares with it."""
         first, last = self.start(cursor, source), cursor.extent.end.line
         own = source.above(first)
-        if own or kind_word(cursor) in ("enumerator", "member", "constant", "macro"):
-            beside = source.beside(last)
-            return "\n".join(part for part in (own, beside) if part) or (self.shared(first, before))
-        return self.shared(first, before) or source.beside(last)
+        many = kind_word(cursor) == "function" or cursor.extent.start.line != last and kind_word(cursor) != "constant"
+        beside = "" if many else source.beside(last)
+        if own or beside:
+            return "\n".join(part for part in (own, beside) if part), own
+        shared = self.shared(first, before, source)
+        return shared, shared
 
     @staticmethod
-    def shared(first, before):
-        return before.comment if before and before.end + 1 >= first else ""
+    def shared(first, before, source):
+        """The comment of the declaration above, if only what the preprocessor reads lies between."""
+        return before.shared if before and before.end < first and all(line.startswith("#") for line in source.lines[before.end:first - 1]) \
+            else ""
 
     @staticmethod
     def start(cursor, source):
