@@ -42,7 +42,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   /// No reservation.
   constexpr block_reservation() noexcept = default;
   block_reservation(block_reservation&& other) noexcept { become(other); }
-  /// The blocks that were left here go back.
+  /// The blocks that were left here go back. Returns this reservation.
   block_reservation& operator=(block_reservation&& other) noexcept {
     if (this == &other) return *this;
     give_back();

@@ -21,8 +21,11 @@ class object_pool;
 template <class T>
 class handle {
  public:
+  /// An empty handle.
   constexpr handle() noexcept = default;
+  /// Whether it isn't empty. The object may have been destroyed: object_pool::get() says that.
   constexpr explicit operator bool() const noexcept { return generation_ != 0; }
+  /// Whether both are handles to the same use of a block, or both are empty.
   friend constexpr bool operator==(const handle&, const handle&) noexcept = default;
 
  private:

@@ -178,8 +178,8 @@ class maintenance_thread {
     thread_.~thread();
   }
 
-  /// Maintains a pool, or whatever has maintain(until) that any thread may call, as long as the result lives, which can't be
-  /// copied or moved.
+  /// Maintains a pool, or whatever has maintain(until) that any thread may call. Returns a place: the pool is maintained as
+  /// long as that lives.
   template <class Pool>
   [[nodiscard("tarn: the pool is maintained as long as this lives")]] place add(Pool& pool) noexcept;
 

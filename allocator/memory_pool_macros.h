@@ -12,8 +12,10 @@
 //                                                  runs
 //   DECLARE_MEMORY_POOL_GROUPED(Class, Group)      the pool belongs to a group that one thread owns: no lock
 //   DECLARE_MEMORY_POOL_GROUPED__NOTHROW(Class, Group)
+//                                                  the same, where operator new is noexcept
 //   DECLARE_MEMORY_POOL_WITH(Class, policies...)   any composition; the size is the class's
 //   DECLARE_MEMORY_POOL_WITH__NOTHROW(Class, policies...)
+//                                                  the same, where operator new is noexcept
 //   PREPARE_MEMORY_POOL(Class, blocks)             reserves room for that many objects; throws std::bad_alloc. A statement
 //
 // Each leaves access as `public:`, and may be followed by a semicolon. Class::memory_pool() is the pool. Anything but one

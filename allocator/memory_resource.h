@@ -80,6 +80,8 @@ class pool_resource : public std::pmr::memory_resource {
   static constexpr bool may_return_chunks = requires(body& blocks) { blocks.release(); };
 
  public:
+  /// With the options of the standard and its default resource where none are given.
+  /// Throws: what the policies throw where they are copied.
   pool_resource() : pool_resource(std::pmr::pool_options{}, std::pmr::get_default_resource()) {}
   explicit pool_resource(std::pmr::memory_resource* upstream) : pool_resource(std::pmr::pool_options{}, upstream) {}
   explicit pool_resource(const std::pmr::pool_options& options) : pool_resource(options, std::pmr::get_default_resource()) {}
@@ -94,6 +96,7 @@ class pool_resource : public std::pmr::memory_resource {
 
   pool_resource(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   void operator=(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
+  /// Gives all memory back to upstream, including blocks in use.
   ~pool_resource() override {
     if constexpr (may_return_chunks) release();
     blocks_.end();
@@ -105,6 +108,7 @@ class pool_resource : public std::pmr::memory_resource {
   {
     blocks_.release();
   }
+  /// Returns where it gets its memory.
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_.get(); }
   /// Returns the options in force.
   std::pmr::pool_options options() const noexcept { return options_; }
@@ -115,7 +119,7 @@ class pool_resource : public std::pmr::memory_resource {
   {
     return blocks_.trim();
   }
-  /// The pools: each_pool(visit), large(), class_size(bytes, alignment).
+  /// Returns the pools: each_pool(visit), large(), class_size(bytes, alignment).
   auto& blocks() noexcept { return blocks_; }
 
  protected:
@@ -196,6 +200,7 @@ class block_resource : public std::pmr::memory_resource {
   explicit block_resource(Pool& pool, std::pmr::memory_resource* upstream = std::pmr::get_default_resource()) noexcept
       : pool_(pool), upstream_(upstream) {}
 
+  /// Return what it was made with: the pool, and the resource of all other requests.
   Pool& pool() const noexcept { return pool_; }
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
 

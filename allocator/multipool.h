@@ -84,6 +84,7 @@ class multipool {
   static_assert(sizeof(detail::multipool_list_complaint<pools::distinct>) != 0);
 
  public:
+  /// Empty pools: they get memory when it is needed.
   multipool() = default;
   multipool(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   multipool& operator=(const multipool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
@@ -91,13 +92,13 @@ class multipool {
   ~multipool() { clear_from<0>(); }
 
 #if TARN_EXCEPTIONS
-  /// Constructs a T from these arguments. Throws: as object_pool::construct().
+  /// Constructs a T from these arguments. Returns it. Throws: as object_pool::construct().
   template <class T, class... Arguments>
   [[nodiscard]] T* construct(Arguments&&... arguments) {
     return pool_of<T>().construct(std::forward<Arguments>(arguments)...);
   }
 #endif
-  /// Like construct(), but returns null if there is no block.
+  /// Like construct(), but returns null if there is no block. Throws: what the constructor throws.
   template <class T, class... Arguments>
   [[nodiscard]] T* try_construct(Arguments&&... arguments) {
     return pool_of<T>().try_construct(std::forward<Arguments>(arguments)...);
@@ -120,7 +121,7 @@ class multipool {
     std::apply([](auto&... each) { (each.clear(), ...); }, pools_);  // also objects without a destructor
   }
 
-  /// The object_pool of T.
+  /// Returns the object_pool of T.
   template <class T>
   auto& pool_of() noexcept {
     if constexpr (!pools::distinct) {

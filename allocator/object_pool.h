@@ -42,18 +42,19 @@ class object_pool {
                 "noexcept");
 
  public:
-  using value_type = T;
-  using pool_type = pool<detail::by_product<size_of<T>>, Policies...>;
+  using value_type = T;  // the type of the objects
+  using pool_type = pool<detail::by_product<size_of<T>>, Policies...>;  // of their blocks
 
-  static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };
-  static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
+  static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };  // whether there is release()
+  static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));  // for handles
 
-  using deleter = object_deleter<T, Policies...>;
-  using unique_ptr = object_ptr<T, Policies...>;
+  using deleter = object_deleter<T, Policies...>;  // of unique_ptr
+  using unique_ptr = object_ptr<T, Policies...>;   // what make_unique() returns
 
   /// Makes objects as the pool does, and has the pool note where; see here().
   class maker {
    public:
+    /// Like the pool's function of that name: constructs an object, and returns it. Throws: what that throws.
 #if TARN_EXCEPTIONS
     template <class... Args>
     [[nodiscard]] T* construct(Args&&... args) const {
@@ -81,7 +82,7 @@ class object_pool {
     call_site where_;
   };
 
-  /// \param given  policy objects, as for the pool
+  /// \param given  policy objects, as for the pool. Throws: what copying them throws.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) object_pool(const Given&... given) noexcept(
       detail::copies_cannot_throw<Given...>)
@@ -94,14 +95,14 @@ class object_pool {
   }
 
 #if TARN_EXCEPTIONS
-  /// Constructs an object from these arguments.
+  /// Constructs an object from these arguments. Returns it.
   /// Throws: std::bad_alloc if there is no block, and what the constructor throws; the pool is then unchanged.
   template <class... Args>
   [[nodiscard]] T* construct(Args&&... args) {
     return construct_in(blocks_.allocate(), std::forward<Args>(args)...);
   }
 #endif
-  /// Like construct(), but returns null if there is no block; then no constructor runs.
+  /// Like construct(), but returns null if there is no block; then no constructor runs. Throws: what the constructor throws.
   template <class... Args>
   [[nodiscard]] T* try_construct(Args&&... args) {
     void* const block = blocks_.try_allocate();
@@ -161,13 +162,13 @@ class object_pool {
   }
 
 #if TARN_EXCEPTIONS
-  /// Constructs an object that its owner destroys. The pool must outlive it.
+  /// Constructs an object. Returns its owner, which destroys it; the pool must outlive it. Throws: as construct().
   template <class... Args>
   [[nodiscard]] unique_ptr make_unique(Args&&... args) {
     return unique_ptr(construct(std::forward<Args>(args)...), deleter(this));
   }
-  /// Constructs an object that the last of its owners destroys. The pool must outlive it. The reference counts lie in a static
-  /// pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
+  /// Constructs an object. Returns an owner; the last one destroys it, and the pool must outlive it. Throws: as construct(). The
+  /// counts lie in a static pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
   template <class... Args>
   [[nodiscard]] std::shared_ptr<T> allocate_shared(Args&&... args) {
     return std::shared_ptr<T>(construct(std::forward<Args>(args)...), deleter(this), stl_allocator<T>());
@@ -176,7 +177,7 @@ class object_pool {
 
   /// Calls f(object) for every object, by ascending address. f may destroy that object, and no other, and construct more, which
   /// aren't visited; it must not start another for_each() of this pool. Precondition: no other thread uses the pool, nor does a
-  /// maintenance_thread; the same for clear() and release(). O(blocks).
+  /// maintenance_thread; the same for clear() and release(). Throws: what f throws. O(blocks).
   template <class F>
   void for_each(F f) {
     detail::inspector::each_live(blocks_, [&](void* block) { f(*std::launder(static_cast<T*>(block))); });
@@ -198,7 +199,7 @@ class object_pool {
     blocks_.release();
   }
 
-  /// The pool of the blocks: reserve(), trim(), capacity(), owns(), statistics().
+  /// Returns the pool of the blocks: reserve(), trim(), capacity(), owns(), statistics().
   auto& blocks() noexcept { return blocks_; }
   const auto& blocks() const noexcept { return blocks_; }
 

@@ -20,7 +20,9 @@ class object_pool;
 template <class T, class... Policies>
 class object_deleter {
  public:
+  /// For objects of that pool, which must outlive it.
   constexpr explicit object_deleter(object_pool<T, Policies...>* pool = nullptr) noexcept : pool_(pool) {}
+  /// Destroys the object. Precondition: the pool constructed it, and it was not destroyed since.
   void operator()(T* object) const noexcept { pool_->destroy(object); }
 
  private:

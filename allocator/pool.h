@@ -57,13 +57,14 @@ using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::typ
 
 }  // namespace detail
 
-/// A pool that names one policy for each axis, in the order of the axes. Its members are those of detail::pool_members and
-/// pool_body:
+/// A pool that names one policy for each axis, in the order of the axes. Its members:
 ///
-///   allocate, try_allocate, deallocate, allocate_batch, try_allocate_batch, deallocate_batch    blocks
+///   allocate, try_allocate, deallocate, also with the size                                      blocks
+///   allocate_batch, try_allocate_batch, deallocate_batch                                        many blocks
 ///   reserve_blocks, try_reserve_blocks                                                          reservations
-///   reserve, try_reserve, trim, release                                                         chunks
-///   owns, block_size, block_alignment, capacity, statistics                                     questions
+///   reserve, try_reserve, maintain, trim, release                                               chunks
+///   owns, block_size, block_alignment, capacity, statistics, store, pages                       questions
+///   verify, note_site, hand_over, explain_fault                                                 checking policies
 ///   bytes_for, blocks_in                                                                        buffers, static
 ///
 /// It can't be copied or moved. Its destructor gives every chunk back, including blocks still in use.
@@ -76,12 +77,14 @@ class basic_pool
 
  public:
   /// \param given  policy objects of this pool, in any order; those without a default value must be among them
+  /// Throws: what copying them throws.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) basic_pool(const Given&... given) noexcept(detail::copies_cannot_throw<Given...>)
       : body(detail::accept_values<policies>(given...)) {}
 
   basic_pool(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   basic_pool& operator=(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
+  /// Gives every chunk back to the store, including blocks in use. A checking policy reports those.
   ~basic_pool() { this->close(); }
 };
 

@@ -81,9 +81,9 @@ class recycling_pool {
           template into<pool, detail::by_product<static_size<offset + sizeof(T), alignment>>, detail::by_product<lifo_reuse<>>>;
 
  public:
-  using value_type = T;
+  using value_type = T;  // the type of the objects
 
-  /// \param given  policy objects, as for a pool
+  /// \param given  policy objects, as for a pool. Throws: what copying them throws.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) recycling_pool(const Given&... given) noexcept(
       detail::copies_cannot_throw<Given...>)

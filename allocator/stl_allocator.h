@@ -98,6 +98,7 @@ constexpr std::size_t room_for(std::size_t n, std::size_t class_bytes) noexcept 
 template <class T, class... Policies>
 class stl_allocator {
  public:
+  /// As the standard requires of an allocator.
   using value_type = T;
   using is_always_equal = std::true_type;
   using propagate_on_container_move_assignment = std::true_type;
@@ -163,6 +164,7 @@ template <class T, class Source>
   requires detail::allocator_source<T, Source>
 class stl_allocator<T, Source> {
  public:
+  /// As the standard requires of an allocator.
   using value_type = T;
   using is_always_equal = std::false_type;
   using propagate_on_container_copy_assignment = std::false_type;
@@ -197,6 +199,7 @@ class stl_allocator<T, Source> {
     else [[maybe_unused]] detail::source_complaint<Source> c;
   }
 
+  /// Returns what it was made with.
   constexpr Source& source() const noexcept { return *source_; }
 
   template <class U>

@@ -72,7 +72,7 @@ class xallocator {
     return 0;
   }
 
-  /// As allocate(), for `count` elements of `bytes` bytes, all zero; null also where so many can't be.
+  /// Returns a block as allocate(), for `count` elements of `bytes` bytes, all zero; null also where so many can't be.
   [[nodiscard]] static void* allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
     const std::size_t all = detail::multiply(count, bytes);
     void* const block = allocate(all);
@@ -122,13 +122,14 @@ class xallocator {
   /// What one size class has counted.
   struct class_counts {
     std::size_t block_size = 0;  // bytes
-    pool_counts counts;
+    pool_counts counts;          // of its pool
   };
   /// What all have: one row for each size class, also those that were never used, and the larger blocks.
   struct statistics_type {
-    std::array<class_counts, classes::count> by_class;
-    large_counts large;
+    std::array<class_counts, classes::count> by_class;  // by ascending size
+    large_counts large;                                 // of blocks beyond the largest class
   };
+  /// Returns what was counted so far.
   static statistics_type statistics() noexcept {
     statistics_type all;
     for (std::size_t i = 0; i != classes::count; ++i) all.by_class[i].block_size = classes::size(i);
@@ -143,7 +144,7 @@ class xallocator {
   {
     return pools::instance().trim();
   }
-  /// As a pool's maintain(); the growth policy counts granules.
+  /// Returns what a pool's maintain() does, and does the same; the growth policy counts granules.
   template <class... Until>
   static maintained maintain(const Until&... until) noexcept
     requires requires(typename pools::body& all) { all.maintain(until...); }
@@ -164,29 +165,42 @@ using xmalloc_heap =
                static_array_store<(TARN_XMALLOC_STATIC_BYTES < 16 * 1024 ? 1 : TARN_XMALLOC_STATIC_BYTES / (16 * 1024))>>;
 #else
 inline namespace xmalloc_dynamic {
-using xmalloc_heap = xallocator<struct xmalloc_tag, heap_store>;
+using xmalloc_heap = xallocator<struct xmalloc_tag, heap_store>;  // the allocator behind the functions
 #endif
 
-/// As xallocator::allocate() and the others; the names and arguments are those of malloc, free, realloc, calloc,
-/// aligned_alloc(alignment, bytes), posix_memalign, free_sized, free_aligned_sized and malloc_usable_size.
+// As xallocator's functions; the names and arguments are those of malloc, free, realloc, calloc, aligned_alloc, posix_memalign,
+// free_sized, free_aligned_sized and malloc_usable_size.
+
+/// Returns at least `bytes` bytes, aligned to 16; null if there is no memory.
 [[nodiscard]] inline void* xmalloc(std::size_t bytes) noexcept { return xmalloc_heap::allocate(bytes); }
+/// Frees a block. Null is ignored. Precondition: it came from these functions and was not freed since.
 inline void xfree(void* block) noexcept { xmalloc_heap::deallocate(block); }
+/// Returns a block of at least `bytes` bytes with the content of `block`, which ends; null if there is no memory: then `block`
+/// stays. See xallocator::reallocate().
 [[nodiscard]] inline void* xrealloc(void* block, std::size_t bytes) noexcept { return xmalloc_heap::reallocate(block, bytes); }
+/// Returns room for `count` elements of `bytes` bytes, all zero; null if there is no memory, or so many can't be.
 [[nodiscard]] inline void* xcalloc(std::size_t count, std::size_t bytes) noexcept {
   return xmalloc_heap::allocate_zeroed(count, bytes);
 }
+/// Returns a block as xmalloc(), aligned to `alignment` bytes; null also where that is no power of two.
 [[nodiscard]] inline void* xaligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   return xmalloc_heap::allocate_aligned(alignment, bytes);
 }
+/// Puts such a block into `block`. Returns 0; else ENOMEM, or EINVAL for an alignment that is no power of two or smaller than a
+/// pointer, and leaves `block` and errno as they were.
 [[nodiscard]] inline int xposix_memalign(void** block, std::size_t alignment, std::size_t bytes) noexcept {
   return xmalloc_heap::allocate_aligned(block, alignment, bytes);
 }
+/// As xfree(), with the size that was asked for last, and the alignment; a checking policy looks at them.
 inline void xfree_sized(void* block, std::size_t bytes) noexcept { xmalloc_heap::deallocate_sized(block, bytes); }
 inline void xfree_aligned_sized(void* block, std::size_t alignment, std::size_t bytes) noexcept {
   xmalloc_heap::deallocate_aligned_sized(block, alignment, bytes);
 }
+/// Returns the bytes that a block has: what was asked for, or more; 0 for null.
 [[nodiscard]] inline std::size_t xmalloc_usable_size(const void* block) noexcept { return xmalloc_heap::usable_size(block); }
+/// Returns what was counted so far, for each size class.
 inline xmalloc_heap::statistics_type xmalloc_statistics() noexcept { return xmalloc_heap::statistics(); }
+/// Gives the wholly free granules back to the store. Returns their bytes.
 inline std::size_t xmalloc_trim() noexcept { return xmalloc_heap::trim(); }
 
 }  // namespace xmalloc_static or xmalloc_dynamic

@@ -9,8 +9,9 @@ namespace tarn {
 /// Like std::source_location, which clang 14 lacks, and which converts to it.
 struct call_site {
   const char* file = nullptr;  // a string literal, or text that lives as long
-  unsigned line = 0;
+  unsigned line = 0;           // of that file
 
+  /// No line; a line of a file; that of a std::source_location, or whatever has its members.
   constexpr call_site() noexcept = default;
   constexpr call_site(const char* of_file, unsigned of_line) noexcept : file(of_file), line(of_line) {}
   template <class Location>
@@ -20,7 +21,7 @@ struct call_site {
     }
   constexpr call_site(const Location& where) noexcept : file(where.file_name()), line(static_cast<unsigned>(where.line())) {}
 
-  /// The line that calls this; as a default argument, the line that calls the function.
+  /// Returns the line that calls this; as a default argument, the line that calls the function.
   static constexpr call_site current(const char* file = TARN_CALLER_FILE, unsigned line = TARN_CALLER_LINE) noexcept {
     return {file, line};
   }

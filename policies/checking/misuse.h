@@ -21,6 +21,7 @@
 
 namespace tarn {
 
+/// What was found.
 enum class misuse_kind : unsigned char {
   double_free,         // the block is free already
   foreign_pointer,     // no block of this pool
@@ -43,11 +44,11 @@ enum class misuse_kind : unsigned char {
 
 /// A misuse. Members that aren't known are null, 0 or `unknown`. What it points to is valid while the handler runs.
 struct misuse {
-  static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
+  static constexpr std::size_t unknown = static_cast<std::size_t>(-1);  // of `number`
 
-  misuse_kind kind = misuse_kind::foreign_pointer;
+  misuse_kind kind = misuse_kind::foreign_pointer;  // what was found
   const char* pool_name = "";      // as the checking policy was given it; never null
-  const void* pool = nullptr;
+  const void* pool = nullptr;      // that was called, or found it
   std::size_t block_size = 0;      // bytes
   const void* address = nullptr;   // that was given back, or the damaged block
   const void* block = nullptr;     // start of the block that the address lies in
@@ -55,10 +56,10 @@ struct misuse {
   std::size_t number = unknown;    // of the block in its chunk
   std::uint64_t allocated = 0;     // sequence number of the operation in its pool; of a leak: of the first block
   std::uint64_t allocated_by = 0;  // number of the thread
-  std::uint64_t freed = 0;
-  std::uint64_t freed_by = 0;
+  std::uint64_t freed = 0;         // sequence number of the operation that freed the block
+  std::uint64_t freed_by = 0;      // number of the thread
   const char* file = nullptr;      // where the block was allocated
-  unsigned line = 0;
+  unsigned line = 0;               // of that file
   std::uint64_t thread = 0;        // that called; 0: not determined
   std::uint64_t owner = 0;         // thread that owns the pool
   std::ptrdiff_t offset = 0;       // bytes from the block's start to the first that is damaged, or was accessed
@@ -66,7 +67,7 @@ struct misuse {
   unsigned char value = 0;         // of the first damaged byte
   std::size_t size = 0;            // bytes that a sized free named, or that the store gave
   std::size_t alignment = 0;       // bytes, likewise
-  const void* other_pool = nullptr;
+  const void* other_pool = nullptr;  // that the block belongs to
   const char* other_name = "";     // never null
   std::size_t leaked = 0;          // blocks
   span<const void* const> leaks = {};  // the first of them

@@ -24,6 +24,7 @@ struct exhaustion_traits {
   bool hears_asks = false;                  // asked(): another pool asked this one to trim, which it does next
   bool reclaims = false;  // member(): through which other pools ask this one. retry() is called only after the store refused
 
+  /// Whether there is a second store.
   constexpr bool has_second() const noexcept { return extra_chunks != 0; }
 };
 

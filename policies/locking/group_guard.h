@@ -28,6 +28,7 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
   using mutexes = detail::group_mutexes<Group, Mutex>;
 
  public:
+  /// Locks the group, unless the thread holds another guard of it. Throws: what lock() of the mutex throws.
   group_guard() : growth_(mutexes::growth, mutexes::held != 0) {
     if (!growth_) return;
     if (mutexes::held == 0) {
@@ -36,6 +37,7 @@ class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
     }
     ++mutexes::held;
   }
+  /// Unlocks the group, if it is the outermost guard.
   ~group_guard() {
     if (!growth_ || --mutexes::held != 0) return;
     mutexes::is_guarded = false;

@@ -21,10 +21,12 @@ class mutex {
   /// Says that it needs threads: where there are none, it would keep nothing apart.
   static constexpr bool keeps_threads_apart = true;
 
+  /// Unlocked.
   constexpr mutex() noexcept = default;
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
 
+  /// Waits until it is unlocked, and locks it. Precondition: this thread doesn't hold it.
   TARN_STEP void lock() noexcept {
     if constexpr (!platform::system::has_threads) return word_.store(locked, detail::memory_order_relaxed);
     detail::tsan_before_lock(this);
@@ -37,6 +39,7 @@ class mutex {
     }
     detail::tsan_after_lock(this);
   }
+  /// Locks it unless it is locked. Returns whether it did. Doesn't wait.
   bool try_lock() noexcept {
     detail::tsan_before_try_lock(this);
     unsigned seen = unlocked;
@@ -44,7 +47,7 @@ class mutex {
     detail::tsan_after_try_lock(this, got);
     return got;
   }
-  /// It may have been locked while the process had one thread: starting the second thread orders the two.
+  /// Unlocks it. Precondition: this thread holds it. It may have been locked while the process had one thread: starting the second thread orders the two.
   TARN_STEP void unlock() noexcept {
     if constexpr (!platform::system::has_threads) return word_.store(unlocked, detail::memory_order_relaxed);
     detail::tsan_before_unlock(this);

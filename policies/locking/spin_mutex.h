@@ -16,17 +16,21 @@ class spin_mutex {
   /// Says that it needs threads: where there are none, it would keep nothing apart.
   static constexpr bool keeps_threads_apart = true;
 
+  /// Unlocked.
   constexpr spin_mutex() noexcept = default;
   spin_mutex(const spin_mutex&) = delete;
   spin_mutex& operator=(const spin_mutex&) = delete;
 
+  /// Waits until it is unlocked, and locks it. Precondition: this thread doesn't hold it.
   void lock() noexcept {
     if (locked_.exchange(true, detail::memory_order_acquire)) [[unlikely]]
       wait();
   }
+  /// Locks it unless it is locked. Returns whether it did. Doesn't wait.
   bool try_lock() noexcept {
     return !locked_.load(detail::memory_order_relaxed) && !locked_.exchange(true, detail::memory_order_acquire);
   }
+  /// Unlocks it. Precondition: this thread holds it.
   void unlock() noexcept { locked_.store(false, detail::memory_order_release); }
 
  private:

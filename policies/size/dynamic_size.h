@@ -30,6 +30,7 @@ class dynamic_size {
       detail::throw_invalid_argument("tarn: dynamic_size: a block larger than an address space");
   }
 
+  /// Return what it was made with, in bytes.
   constexpr std::size_t bytes() const noexcept { return bytes_; }
   constexpr std::size_t alignment() const noexcept { return alignment_; }
 

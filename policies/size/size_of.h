@@ -31,6 +31,7 @@ struct size_of {
                   "definition before the pool is named, or use static_size<Bytes>");
   };
 
+  /// Return the size and the alignment of a T in bytes.
   static constexpr std::size_t bytes() noexcept {
     if constexpr (is_object && is_complete) return sizeof(T);
     else return 1;

@@ -19,6 +19,7 @@ template <std::size_t Bytes, std::size_t Align = natural>
 struct static_size {
   using axis = tarn::axis::size;
   static constexpr size_traits traits{};
+  /// Return the size and the alignment of a block in bytes.
   TARN_STEP static constexpr std::size_t bytes() noexcept { return Bytes; }
   TARN_STEP static constexpr std::size_t alignment() noexcept {
     return Align == natural ? detail::natural_alignment(Bytes) : Align;

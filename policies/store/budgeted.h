@@ -85,6 +85,7 @@ class budgeted : public detail::known_inner<Inner> {
     requires(named && std::constructible_from<known, const Given&>)
   constexpr explicit budgeted(const Given& inner) noexcept : known(inner) {}
 
+  /// Returns the budget that chunks are charged to.
   constexpr memory_budget& budget() const noexcept { return whose_.get(); }
 
   template <class Traits>

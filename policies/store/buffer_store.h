@@ -31,6 +31,7 @@ class buffer_store {
     requires(std::is_convertible_v<Bytes, span<unsigned char>> || std::is_convertible_v<Bytes, span<char>>)
   explicit buffer_store(Bytes&& bytes) noexcept : bytes_(renamed(span<character_of<Bytes>>(bytes))) {}
 
+  /// Returns the bytes that it was made with.
   constexpr span<std::byte> bytes() const noexcept { return bytes_; }
 
   template <class Traits>

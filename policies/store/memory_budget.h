@@ -32,26 +32,26 @@ class memory_budget {
   memory_budget(const memory_budget&) = delete;
   memory_budget& operator=(const memory_budget&) = delete;
 
-  /// The most bytes that may be in use at once.
+  /// Returns the most bytes that may be in use at once.
   std::size_t limit() const noexcept { return limit_.load(detail::memory_order_relaxed); }
   /// Nothing is taken away: above a lower limit, requests are refused until used() has fallen so far.
   void set_limit(std::size_t bytes) noexcept { limit_.store(bytes, detail::memory_order_relaxed); }
 
-  /// Above so many bytes, the handler is called. size_max: never.
+  /// Returns the bytes above which the handler is called. size_max: never.
   std::size_t soft_limit() const noexcept { return soft_limit_.load(detail::memory_order_relaxed); }
   /// Calls nothing, even if used() is above it.
   void set_soft_limit(std::size_t bytes) noexcept { soft_limit_.store(bytes, detail::memory_order_relaxed); }
 
-  /// Bytes in use: those of all regions that stores gave and didn't get back.
+  /// Returns the bytes in use: those of all regions that stores gave and didn't get back.
   std::size_t used() const noexcept { return used_.load(detail::memory_order_relaxed); }
-  /// The most that used() was.
+  /// Returns the most that used() was.
   std::size_t peak() const noexcept { return peak_.load(detail::memory_order_relaxed); }
-  /// Bytes that can still be had, if no other thread is faster. Memory that a store is being asked for counts as used.
+  /// Returns the bytes that can still be had, if no other thread is faster. Memory that a store is being asked for counts as used.
   std::size_t left() const noexcept {
     const std::size_t most = limit(), now = reserved_.load(detail::memory_order_relaxed);
     return most - detail::smaller(most, now);
   }
-  /// Requests that the limit refused. A pool that is refused a large chunk may request a smaller one.
+  /// Returns how many requests the limit refused. A pool that is refused a large chunk may request a smaller one.
   std::size_t refused() const noexcept { return refused_.load(detail::memory_order_relaxed); }
 
   // ---- for stores, and for memory that is in no pool -----------------------------------------------------------------------

@@ -23,6 +23,7 @@ class resource_store {
   /// \param resource  not null; must outlive the pool. If it throws, the pool is exhausted
   constexpr explicit resource_store(std::pmr::memory_resource* resource) noexcept : resource_(resource) {}
 
+  /// Returns the resource that it was made with.
   constexpr std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
   template <class Traits>

@@ -23,7 +23,7 @@ struct store_traits {
   bool rounds_up = false;          // rounded_up(bytes, alignment): the bytes that acquire() would give, if it gives any
   bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
-  /// What a store over this one declares: the same, except that each region goes through that store, by acquire(), and that
+  /// Returns what a store over this one declares: the same, except that each region goes through that store, by acquire(), and that
   /// pages don't go back inside regions. That store may have done something to them that would be lost, such as a lock or a
   /// device that writes there: if it hasn't, it sets can_discard to the inner one's.
   constexpr store_traits wrapped() const noexcept {

@@ -159,7 +159,7 @@ class size_class_body {
     return members_.maintain(chunks_, until...);
   }
 
-  /// Calls visit(class, pool) for each class that has a pool.
+  /// Calls visit(class, pool) for each class that has a pool. Throws: what visit throws.
   template <class Visit>
   void each_pool(Visit visit) {
     members_.each(visit);

@@ -21,6 +21,7 @@ namespace detail {
 template <class Members>
 class reserving {
  public:
+  /// What reserve_blocks() and try_reserve_blocks() return.
   using reservation = block_reservation<Members>;
 
 #if TARN_EXCEPTIONS

@@ -18,7 +18,7 @@ namespace tarn {
 /// and the store's own records don't count. If `huge` equals `resident`, huge pages were granted for everything that is
 /// resident.
 struct page_report {
-  std::size_t mapped = 0;
+  std::size_t mapped = 0;    // what the store got from the system
   std::size_t refused = 0;   // of `mapped`: the system says that huge pages can't be had there
   std::size_t resident = 0;  // of `mapped`: in memory now. Pages that were never touched are not
   std::size_t huge = 0;      // of `resident`: in whole huge pages now
