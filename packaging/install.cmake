@@ -48,11 +48,13 @@ endif()
 configure_file(packaging/tarn.pc.in "${tarn_out}/tarn.pc" @ONLY)
 install(FILES "${tarn_out}/tarn.pc" DESTINATION "${tarn_pc_folder}" COMPONENT tarn_development)
 
-# Programs, where there are some: tools/x is installed as tarn-x.
+# Programs, where there are some: tools/x, which takes --root, the folder of the headers, is started by tarn-x.
 file(GLOB tarn_tools CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/tools/*")
 foreach(tool IN LISTS tarn_tools)
   get_filename_component(name "${tool}" NAME)
   if(NOT IS_DIRECTORY "${tool}" AND NOT name MATCHES "^BUILD|[.]")
-    install(PROGRAMS "${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME "tarn-${name}" COMPONENT tarn_tools)
+    install(PROGRAMS "${tool}" DESTINATION "${CMAKE_INSTALL_DATADIR}/tarn/tools" COMPONENT tarn_tools)
+    configure_file(packaging/tool.in "${tarn_out}/tarn-${name}" @ONLY)
+    install(PROGRAMS "${tarn_out}/tarn-${name}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tarn_tools)
   endif()
 endforeach()
