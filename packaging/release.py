@@ -63,9 +63,9 @@ def ordered(version):
 # ---- the archive
 
 
-def archive(path, root=ROOT):
+def archive(path, root=ROOT, revision="HEAD"):
     prefix = f"tarn-{version_of(read('MODULE.bazel', root=root))}/"
-    tar = subprocess.run(["git", "-C", root, "archive", "--format=tar", "--prefix=" + prefix, "HEAD"], check=True,
+    tar = subprocess.run(["git", "-C", root, "archive", "--format=tar", "--prefix=" + prefix, revision], check=True,
                          stdout=subprocess.PIPE).stdout
     with open(path, "wb") as file, gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
         packed.write(tar)
