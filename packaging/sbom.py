@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 from license_expression import get_spdx_licensing
-from spdx_tools.spdx.model import (Actor, ActorType, Checksum, ChecksumAlgorithm, CreationInfo, Document, File, FileType, Package,
-                                   PackagePurpose, Relationship, RelationshipType, SpdxNoAssertion, SpdxNone)
+from spdx_tools.spdx.model import (Actor, ActorType, Checksum, ChecksumAlgorithm, CreationInfo, Document, File, FileType,
+                                   Package, PackagePurpose, Relationship, RelationshipType, SpdxNoAssertion, SpdxNone)
 from spdx_tools.spdx.parser.parse_anything import parse_file
 from spdx_tools.spdx.spdx_element_utils import calculate_package_verification_code
 from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
@@ -66,7 +66,8 @@ def document(root=ROOT):
     relations += [Relationship(package.spdx_id, RelationshipType.CONTAINS, one.spdx_id) for one in files]
     # No site holds it: an identifier, made of what it describes.
     space = f"urn:tarn:{package.version}:{package.verification_code.value}"
-    info = CreationInfo("SPDX-2.3", "SPDXRef-DOCUMENT", f"tarn-{package.version}", space, [AUTHORS], when(), data_license="CC0-1.0")
+    info = CreationInfo("SPDX-2.3", "SPDXRef-DOCUMENT", f"tarn-{package.version}", space, [AUTHORS], when(),
+                        data_license="CC0-1.0")
     return Document(info, packages=[package], files=files, relationships=relations)
 
 
@@ -82,7 +83,8 @@ def check(path, root=ROOT):
     listed = {one.name.removeprefix("./"): one.checksums for one in found.files}
     wrong += [f"{name}: not both installed and listed" for name in sorted(listed.keys() ^ set(parts(root)))]
     for name in sorted(listed.keys() & set(parts(root))):
-        if {(one.algorithm, one.value) for one in listed[name]} != {(one.algorithm, one.value) for one in sums(os.path.join(root, name))}:
+        actual = {(one.algorithm, one.value) for one in sums(os.path.join(root, name))}
+        if {(one.algorithm, one.value) for one in listed[name]} != actual:
             wrong.append(f"{name}: its checksum is another")
     if package.verification_code.value != calculate_package_verification_code(found.files).value:
         wrong.append("the verification code isn't that of the files")

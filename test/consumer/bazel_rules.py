@@ -14,8 +14,8 @@ import re
 RULES = re.compile(r"(cc|py|sh|java|proto|objc|android)_(library|binary|test|import|toolchain|toolchain_suite|proto_library)$")
 PROVIDERS = {"CcInfo", "cc_common", "CcToolchainInfo", "PyInfo", "JavaInfo", "java_common", "ProtoInfo", "DebugPackageInfo"}
 # Gone with WORKSPACE, or before.
-GONE = {"native.bind": "Bazel 8 has no bind()", "native.maven_jar": "gone", "native.http_archive": "gone", "native.git_repository": "gone",
-        "ctx.host_configuration": "gone", "ctx.host_fragments": "gone"}
+GONE = {"native.bind": "Bazel 8 has no bind()", "native.maven_jar": "gone", "native.http_archive": "gone",
+        "native.git_repository": "gone", "ctx.host_configuration": "gone", "ctx.host_fragments": "gone"}
 # Files that only WORKSPACE mode reads.
 WORKSPACE_ONLY = ("WORKSPACE", "bazel/repos.bzl")
 # What everybody has who depends on tarn; other folders are read by who develops it.
@@ -26,7 +26,8 @@ OWN = {"tarn", "bazel_tools"}
 def build_files(root):
     for folder, folders, names in os.walk(root):
         inside = os.path.relpath(folder, root)
-        folders[:] = sorted(one for one in folders if not one.startswith((".git", "bazel-")) and (inside, one) != (".", "build"))
+        folders[:] = sorted(one for one in folders
+                            if not one.startswith((".git", "bazel-")) and (inside, one) != (".", "build"))
         for name in sorted(names):
             if name in ("BUILD", "WORKSPACE", "WORKSPACE.bzlmod", "MODULE.bazel") or name.endswith(".bzl"):
                 yield os.path.normpath(os.path.join(inside, name))
@@ -81,7 +82,7 @@ def repositories(text):
 
 def check_module(text):
     tree = ast.parse(text)
-    module = {one.arg: ast.literal_eval(one.value) for one in calls(tree, "module")[0].keywords} if calls(tree, "module") else {}
+    module = {one.arg: ast.literal_eval(one.value) for call in calls(tree, "module") for one in call.keywords}
     if not re.fullmatch(r"[a-z]([a-z0-9._-]*[a-z0-9])?", module.get("name", "")):
         yield "MODULE.bazel: no name that a module may have"
     if not re.fullmatch(r"\d+\.\d+\.\d+(\.\w+)*", module.get("version", "")):
@@ -109,7 +110,7 @@ def check(root):
     wrong += check_module(texts["MODULE.bazel"])
     every, public = set(), set()
     for call in calls(ast.parse(texts["MODULE.bazel"]), "bazel_dep"):
-        given = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg in ("name", "dev_dependency", "repo_name")}
+        given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
         name = given.get("repo_name", given.get("name"))
         every.add(name)
         if not given.get("dev_dependency"):

@@ -2,7 +2,7 @@
 
 usage: test/consumer/packages.py [--only TEXT]... [--fix]
 
-Installs what is missing: Debian's packages by name, Conan, CMake, Meson and spdx-tools from PyPI, buildifier from npm. A case is
+Installs what is missing: Debian's packages by name; Conan, CMake, Meson, spdx-tools from PyPI; buildifier from npm. A case is
 a way to have tarn, or a check of a package; for each check there are cases that show that it finds what it looks for. The
 last line is 'N passed, N failed'. test/consumer/run calls this.
 
@@ -68,13 +68,13 @@ def install():
     missing = [one for one in PYPI if tuple(one.split("==")) not in here]
     if missing:
         print("installing from PyPI: " + " ".join(missing), flush=True)
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore",
-                        "--upgrade", "--target", PYTHON, *missing], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                        "--root-user-action=ignore", "--upgrade", "--target", PYTHON, *missing], check=True)
     package = os.path.join(NPM, "node_modules", "@bazel", "buildifier", "package.json")
     if not os.path.exists(package) or json.loads(read(package))["version"] != BUILDIFIER:
         print(f"installing from npm: @bazel/buildifier@{BUILDIFIER}", flush=True)
-        subprocess.run(["npm", "install", "--silent", "--no-save", "--prefix", NPM, f"@bazel/buildifier@{BUILDIFIER}"], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(["npm", "install", "--silent", "--no-save", "--prefix", NPM, f"@bazel/buildifier@{BUILDIFIER}"],
+                       check=True, stdout=subprocess.DEVNULL)
 
 
 # ---- helpers
@@ -178,13 +178,14 @@ VERSION = re.search(r"project\(tarn VERSION ([\d.]+)", read(ROOT, "CMakeLists.tx
 
 
 def headers(root):
-    return {path for pattern in ("*.h", "allocator/**/*.h", "policies/**/*.h") for path in glob.glob(pattern, root_dir=root,
-                                                                                                recursive=True)}
+    return {path for pattern in ("*.h", "allocator/**/*.h", "policies/**/*.h")
+            for path in glob.glob(pattern, root_dir=root, recursive=True)}
 
 
 def check_headers(folder):
     """That these are the tree's, byte for byte, and no others."""
-    for path in sorted(headers(ROOT) ^ {os.path.relpath(one, folder) for one in glob.glob(folder + "/**/*.*", recursive=True)}):
+    here = {os.path.relpath(one, folder) for one in glob.glob(folder + "/**/*.*", recursive=True)}
+    for path in sorted(headers(ROOT) ^ here):
         yield f"{path}: not both in the tree and installed"
     for path in sorted(headers(ROOT) & headers(folder)):
         if read(ROOT, path) != read(folder, path):
@@ -207,7 +208,8 @@ def check_installed(prefix, cps=False):
     present = {os.path.relpath(os.path.join(folder, name), prefix) for folder, _, names in os.walk(prefix) for name in names}
     wrong += [f"{path}: not both expected and installed"
               for path in sorted(expected ^ {one for one in present if not one.startswith("include/tarn/")})]
-    for path, line in (("share/pkgconfig/tarn.pc", f"Version: {VERSION}\n"), ("share/cps/tarn/tarn.cps", f'"version" : "{VERSION}"'),
+    for path, line in (("share/pkgconfig/tarn.pc", f"Version: {VERSION}\n"),
+                       ("share/cps/tarn/tarn.cps", f'"version" : "{VERSION}"'),
                        ("share/cmake/tarn/tarn-config-version.cmake", f'set(PACKAGE_VERSION "{VERSION}")')):
         if path in expected & present and line not in read(prefix, path):
             wrong.append(f"{path}: its version isn't {VERSION}")
@@ -316,7 +318,8 @@ def installed_detectors(world):
         return check_installed(prefix, cps=True)
 
     wrong = altered(prefix + "/include/tarn/allocator/pool.h", "#include", "# include", checked, "installed another")
-    for path, old, new in (("pkgconfig/tarn.pc", VERSION, "0.0.9"), ("cps/tarn/tarn.cps", f'"version" : "{VERSION}"', '"version" : "1"'),
+    for path, old, new in (("pkgconfig/tarn.pc", VERSION, "0.0.9"),
+                           ("cps/tarn/tarn.cps", f'"version" : "{VERSION}"', '"version" : "1"'),
                            ("cmake/tarn/tarn-config-version.cmake", VERSION, "0.0.9")):
         wrong += altered(f"{prefix}/share/{path}", old, new, checked, "its version isn't")
     write("", prefix, "include/tarn/x.h")
@@ -508,7 +511,8 @@ def bazel_detectors(world):
         write(read(ROOT, path), tree, path)
     for name, old, new, word in bazel_rules.MISTAKES:
         wrong += altered(os.path.join(tree, name), old, new, lambda: bazel_rules.check(tree), word)
-    for old, new, word in (("\ncc_library(", "\ncc_library( ", "not formatted"), ('"cc_library")', '"cc_library", "cc_test")', "load:")):
+    for old, new, word in (("\ncc_library(", "\ncc_library( ", "not formatted"),
+                           ('"cc_library")', '"cc_library", "cc_test")', "load:")):
         wrong += altered(tree + "/BUILD", old, new, lambda: list(check_buildifier(tree)), word)
     return wrong
 
@@ -550,7 +554,8 @@ def bcr_detectors(world):
             ("metadata.json", '"A Person"', '"{OWNER}"', "template is left")):
         wrong += altered(os.path.join(module, name), old, new, lambda: release.check(world.archive(), folder), word)
     digest = release.digest(world.archive()).hex()
-    return wrong + altered(folder + "/tarn.wrap", digest, "0" * 64, lambda: release.check(world.archive(), folder), "source_hash isn't")
+    return wrong + altered(folder + "/tarn.wrap", digest, "0" * 64, lambda: release.check(world.archive(), folder),
+                           "source_hash isn't")
 
 
 # ---- the release
@@ -568,7 +573,8 @@ def sbom_is_valid(world):
 @case("detectors: mistakes in an SBOM")
 def sbom_detectors(world):
     import sbom  # pylint: disable=import-outside-toplevel
-    path, wrong = world.path("tarn.spdx.json"), []
+    path, wrong = world.path("broken.spdx.json"), []
+    sbom.write_file(sbom.document(), path)
     first = json.loads(read(path))["files"][0]["checksums"][0]["checksumValue"]
     for old, new, word in ((f'"versionInfo": "{VERSION}"', '"versionInfo": "0.0.9"', "of version 0.0.9"),
                            (first, "0" * 40, "its checksum is another"),
