@@ -38,6 +38,7 @@ def tarn_test(name, srcs, deps = [], copts = [], **kwargs):
       name: the test.
       srcs: files that include <boost/test/unit_test.hpp> and define no BOOST_TEST_MODULE.
       deps: libraries besides Boost.Test.
+      copts: flags of its own; they rule out the precompiled header.
       **kwargs: as for cc_test.
     """
     tags = kwargs.get("tags", [])

@@ -72,6 +72,7 @@ NIGHTLY = {
     "platforms": None,
     "platform_parts": None,
     "fresh": None,
+    "packages": None,
 }
 TIERS = {"quick": QUICK, "full": FULL, "nightly": NIGHTLY}
 LEFT_OUT = {"quick": ("slow", "nightly", *NEEDS), "full": ("nightly",), "nightly": ()}
@@ -84,6 +85,7 @@ COMMANDS = {
     "platforms": ["test/platforms/run"],
     "platform_parts": ["test/platforms/parts"],
     "fresh": ["test/fresh/run"],
+    "packages": ["test/fresh/run", "--pass=5"],
 }
 
 AT_NIGHT = {"platforms": ["--all"], "platform_parts": ["--all"]}  # what a command is told more in the last tier
