@@ -135,7 +135,7 @@ def special(one):
         if last.startswith("~"):
             return "Ends the object, as the class says."
         if "= default" in one.signature:
-            return "The compiler's own."
+            return "Defaulted."
     return ""
 
 

@@ -89,7 +89,7 @@ def public_headers(tree):
     found = []
     for folder in ("allocator", "policies", *sorted(f"policies/{name}" for name in os.listdir(os.path.join(tree, "policies")))):
         where = os.path.join(tree, folder)
-        if os.path.isdir(where) and os.path.basename(folder) not in ("detail", "platform"):
+        if os.path.isdir(where) and os.path.basename(folder) not in ("detail", "platform", "_virtual_includes"):
             found += [f"{folder}/{name}" for name in sorted(os.listdir(where)) if name.endswith(".h")]
     return found
 
@@ -177,7 +177,7 @@ class Source:
     def above(self, line):
         """The /// lines that end above a line, counted from 1. Between them may stand what the preprocessor reads."""
         at = line - 2
-        while at >= 0 and re.match(r"\s*(template\b|requires\b|#)", self.lines[at]):
+        while at >= 0 and re.match(r"\s*(template\b|requires\b|#(?!define))", self.lines[at]):
             at -= 1
         found = []
         while at >= 0 and re.match(r"\s*///", self.lines[at]):
