@@ -146,8 +146,9 @@ def tidy(text):
     """A signature without comments and macros of the library's own, on one line where it fits."""
     text = re.sub(r"//[^\n]*", "", text)
     text = re.sub(r"\bTARN_DELETED\((?:\"[^\"]*\"\s*)+\)", "delete", text)
-    text = re.sub(r"\bTARN_(STEP|COLD|NOINLINE|RETURNS_NONNULL|NO_UNIQUE_ADDRESS|ONE_IN_PROCESS|FOUND_IN_PROCESS)\b\s*", "", text)
-    text = re.sub(r"\[\[(?:nodiscard\(\"[^\"]*\"\)|maybe_unused)\]\]\s*", lambda m: "[[nodiscard]] " if "nod" in m[0] else "", text)
+    text = re.sub(r"\bTARN_(STEP|COLD|NOINLINE|RETURNS_NONNULL|NO_UNIQUE_ADDRESS|(ONE|FOUND)_IN_PROCESS)\b\s*", "", text)
+    text = re.sub(r"\[\[maybe_unused\]\]\s*", "", text)
+    text = re.sub(r"\[\[nodiscard\(\"[^\"]*\"\)\]\]", "[[nodiscard]]", text)
     text = re.sub(r"\s+", " ", text).strip()
     end = after_template(text)
     return f"{text[:end]}\n{text[end:].strip()}" if end else text
@@ -400,12 +401,13 @@ class Headers:
         head = re.match(r"#define (\w+(?:\([^)]*\))?)", text)
         arguments, listed = self.listed(source.top(), name)
         comment = "\n\n".join(part for part in (listed, source.above(cursor.location.line)) if part)
-        self.names.append(Name(page_of(path), name, "", "macro", name + arguments if arguments else head[1], comment, path, cursor.location.line,
+        signature = name + arguments if arguments else head[1]
+        self.names.append(Name(page_of(path), name, "", "macro", signature, comment, path, cursor.location.line,
                                cursor.extent.end.line, "", False, ""))
 
     @staticmethod
     def listed(top, name):
-        """(arguments, text) of a name in the table at a header's top: `name(...)   text`, or with the text on the next lines."""
+        """(arguments, text) of a name in the table at a header's top: `name(...)   text`; the text may begin below."""
         found = re.search(rf"^   *{re.escape(name)}(\([^)]*\));?(\n? {{3,}}\S.*)((?:\n {{20,}}\S.*)*)", top, re.MULTILINE)
         return (found[1], re.sub(r"\s+", " ", found[2] + found[3]).strip()) if found else ("", "")
 
@@ -423,8 +425,9 @@ class Headers:
     @staticmethod
     def shared(first, before, source):
         """The comment of the declaration above, if only what the preprocessor reads lies between."""
-        return before.shared if before and before.end < first and all(line.startswith("#") for line in source.lines[before.end:first - 1]) \
-            else ""
+        if not before or before.end >= first:
+            return ""
+        return before.shared if all(line.startswith("#") for line in source.lines[before.end:first - 1]) else ""
 
     @staticmethod
     def start(cursor, source):

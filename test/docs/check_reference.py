@@ -118,7 +118,7 @@ def check_spelling(files):
     folders = collections.defaultdict(list)
     for file in files:
         folders[os.path.dirname(file) or "."].append(file)
-    return [case(f"spelling of {len(inside)} files in {folder}", "\n".join(said[file] for file in inside if file in said) or None)
+    return [case(f"spelling of {len(inside)} files in {folder}", "\n".join(said[file] for file in inside if file in said))
             for folder, inside in sorted(folders.items())]
 
 
