@@ -246,7 +246,7 @@ class Headers:
     def __init__(self, tree):
         self.tree = os.path.abspath(tree)
         self.sources, self.names, self.unplaced, self.seen = {}, [], [], {}
-        self.protocol = {}
+        self.protocol, self.hidden = {}, set()
         with tempfile.TemporaryDirectory() as root:
             os.symlink(self.tree, os.path.join(root, "tarn"))
             self.prefix = os.path.join(root, "tarn") + "/"
@@ -280,6 +280,11 @@ class Headers:
             self.sources[path] = Source(os.path.join(self.tree, path))
         return self.sources[path]
 
+    def is_hidden(self, name):
+        if name in HIDDEN:
+            self.hidden.add(name)
+        return name in HIDDEN
+
     def namespace(self, cursor, name):
         before = None
         for child in cursor.get_children():
@@ -287,11 +292,12 @@ class Headers:
                 continue
             if child.kind == Kind.NAMESPACE:
                 inner = name if child.spelling.startswith("xmalloc_") else f"{name}::{child.spelling}"  # inline: versions
+                hidden = self.is_hidden(inner)
                 if inner == "tarn::detail":
                     self.bases(child)
-                elif inner not in HIDDEN:
+                elif not hidden:
                     self.namespace(child, inner)
-            elif kind_word(child) and child.spelling and f"{name}::{child.spelling}" not in HIDDEN:
+            elif kind_word(child) and child.spelling and not self.is_hidden(f"{name}::{child.spelling}"):
                 if child.kind in CLASSES and not child.is_definition() or self.is_replacement(child):
                     continue
                 if child.kind not in CLASSES and child.canonical != child:
@@ -313,15 +319,20 @@ class Headers:
 
     def members(self, cursor, parent, page, hidden=frozenset()):
         before = None
-        children = list(cursor.get_children())
+        children = []
+        for child in cursor.get_children():
+            if child.kind == Kind.FRIEND_DECL:  # an operator, which is a friend so that it is found for this class alone
+                children += [one for one in child.get_children() if one.kind in FUNCTIONS and one.spelling.startswith("operator")]
+            elif child.access_specifier == cindex.AccessSpecifier.PUBLIC:
+                children.append(child)
         policy = parent != "tarn::basic_pool" and any(one.spelling == "axis" and one.kind in ALIASES for one in children)
         for child in children:
-            if child.access_specifier != cindex.AccessSpecifier.PUBLIC or not kind_word(child) or not child.spelling:
+            if not kind_word(child) or not child.spelling:
                 continue
             name = plain_name(child)
             if FOR_ERRORS.search(self.source(self.path(child)).lines[child.extent.end.line - 1]):
                 continue
-            if name.lstrip("~") in hidden or f"{parent}::{name}" in HIDDEN or policy and self.is_protocol(child, name):
+            if name.lstrip("~") in hidden or self.is_hidden(f"{parent}::{name}") or policy and self.is_protocol(child, name):
                 continue
             if child.kind in CLASSES and not child.is_definition():
                 continue
@@ -394,7 +405,7 @@ class Headers:
 
     def macro(self, cursor):
         name, path = cursor.spelling, self.path(cursor)
-        if name in HIDDEN or name not in MACROS and HIDDEN_MACROS.fullmatch(name):
+        if self.is_hidden(name) or name not in MACROS and HIDDEN_MACROS.fullmatch(name):
             return
         source = self.source(path)
         text = source.lines[cursor.location.line - 1]
