@@ -205,7 +205,7 @@ def wrapped(text):
 
 def header_of(page, names):
     """The header that a page is named after."""
-    for header in (f"allocator/{page}.h", f"policies/{page}.h", f"policies/detail/{page}.h"):
+    for header in (f"{page}.h", f"allocator/{page}.h", f"policies/{page}.h", f"policies/detail/{page}.h"):
         if os.path.exists(os.path.join(TREE, header)):
             return header
     return names[0].file

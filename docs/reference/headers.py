@@ -21,6 +21,7 @@ except ImportError:  # where Debian's python3-clang-19 lies, if this is another 
 Kind = cindex.CursorKind
 RESOURCES = "/usr/lib/llvm-19/lib/clang/19/include"  # stddef.h and the like; libclang brings none
 FOLDERS = ("allocator/", "policies/")
+ROOT = ("version.h",)  # headers beside the folders
 FLAGS = ["-std=c++20", "-D__OPTIMIZE__"]
 
 # Where a public name's header is an internal one: whose page has it.
@@ -76,6 +77,8 @@ def page_of(path):
     """The page that describes what a header declares."""
     if path in PAGE_OF:
         return PAGE_OF[path]
+    if path in ROOT:
+        return path.removesuffix(".h")
     parts = path.removesuffix(".h").split("/")
     if "detail" in parts or "platform" in parts:
         return ""
@@ -86,7 +89,7 @@ def page_of(path):
 
 def public_headers(tree):
     """What is parsed: all products; an axis's header includes its policies, but for those that need more."""
-    found = []
+    found = list(ROOT)
     for folder in ("allocator", "policies", *sorted(f"policies/{name}" for name in os.listdir(os.path.join(tree, "policies")))):
         where = os.path.join(tree, folder)
         if os.path.isdir(where) and os.path.basename(folder) not in ("detail", "platform", "_virtual_includes"):
@@ -217,12 +220,23 @@ HIDDEN = {
     "tarn::size_class_pool::tabled_bytes": "the same",
     "tarn::size_class_pool::try_allocate_large": "the same",
     "tarn::size_class_pool::deallocate_large": "the same",
-    "TARN_EXCEPTIONS": "computed from the compiler's flags; setting it has no effect",
-    "TARN_MEMORY_POOL_OPERATORS": "the body of the DECLARE_MEMORY_POOL macros",
 }
-HIDDEN_MACROS = re.compile(r"TARN_\w*(_H)?_|TARN_P\d|TARN_\w+")  # but for those of MACROS
-# Macros of the library itself have the prefix TARN_; these are the user's.
-MACROS = ("TARN_DECLARE_SHARED_POOL", "TARN_DEFINE_SHARED_POOL")
+# Macros of the library itself, and why nobody else needs them. One that ends in _ is internal, too. All others are public.
+INTERNAL_MACROS = {
+    "words that compilers spell differently": """TARN_AT_UNLOAD TARN_CALLER_FILE TARN_CALLER_LINE TARN_COLD TARN_DELETED
+        TARN_FIRST_AT_LOAD TARN_FUNCTION_NAME TARN_NEAR_TLS TARN_NOINLINE TARN_NO_UNIQUE_ADDRESS TARN_ONE_IN_LIBRARY
+        TARN_ONE_IN_PROCESS TARN_RETURNS_NONNULL TARN_STEP TARN_UNREACHABLE""",
+    "computed from the compiler's flags; setting them has no effect": """TARN_ASAN TARN_EXCEPTIONS TARN_FOR_SIZE TARN_MSAN
+        TARN_TSAN""",
+    "what a platform header says; docs/platforms.md describes them": """TARN_HAS_FORK TARN_KNOWS_SINGLE_THREAD
+        TARN_THREAD_LOCAL""",
+    "what one header tells another": """TARN_FOUND_IN_PROCESS TARN_HAS_NAMED_MEMORY TARN_HAS_NOTES TARN_IS_FOUND
+        TARN_MEMORY_RESOURCE_IS_INCLUDED TARN_MUTEX_IS_INCLUDED TARN_STANDARD_THREADS TARN_SYMBOL""",
+    "the body of the DECLARE_MEMORY_POOL macros": "TARN_MEMORY_POOL_OPERATORS",
+    "texts of one rule's message": "TARN_P1 TARN_P2 TARN_P3 TARN_P4 TARN_P5 TARN_P6 TARN_P7 TARN_P8 TARN_P9",
+    "parts of TARN_VERSION": "TARN_VERSION_MAJOR TARN_VERSION_MINOR TARN_VERSION_PATCH",
+}
+HIDDEN_MACROS = {name for names in INTERNAL_MACROS.values() for name in names.split()}
 # Overloads that are there only for the compiler's message.
 FOR_ERRORS = re.compile(r"requires\(!Traits::size_is_given_at_run_time\)")
 # Members by which a pool asks a policy, whatever the axis. docs/axes/ describes them, and what each axis requires besides.
@@ -256,7 +270,7 @@ class Headers:
                     self.namespace(cursor, "tarn")
                 elif cursor.kind == Kind.MACRO_DEFINITION and self.path(cursor):
                     self.macro(cursor)
-        self.names.sort(key=lambda one: (one.page, one.file.split("/")[1] == "detail", -one.file.count("members"), one.file,
+        self.names.sort(key=lambda one: (one.page, "/detail/" in one.file, -one.file.count("members"), one.file,
                                          one.line))
 
     def parse(self, root):
@@ -273,7 +287,7 @@ class Headers:
         """The header that declares it, relative to the tree; "" if that isn't one of tarn's."""
         file = cursor.location.file
         path = file.name.removeprefix(self.prefix) if file and file.name.startswith(self.prefix) else ""
-        return path if path.startswith(FOLDERS) else ""
+        return path if path.startswith(FOLDERS) or path in ROOT else ""
 
     def source(self, path):
         if path not in self.sources:
@@ -405,7 +419,7 @@ class Headers:
 
     def macro(self, cursor):
         name, path = cursor.spelling, self.path(cursor)
-        if self.is_hidden(name) or name not in MACROS and HIDDEN_MACROS.fullmatch(name):
+        if name in HIDDEN_MACROS or name.endswith("_"):
             return
         source = self.source(path)
         text = source.lines[cursor.location.line - 1]
@@ -449,15 +463,24 @@ class Headers:
             line -= 1
         return line
 
-    def settings(self):
-        """The macros that headers ask for and none defines: what a program may set."""
+    def macros(self):
+        """The names of macros that headers ask for, and of those that they define, on whatever system."""
         asked, defined = set(), set()
+        texts = [self.source(path).text for path in ROOT]
         for folder in FOLDERS:
             for where, _, files in os.walk(os.path.join(self.tree, folder)):
-                for name in files:
-                    if name.endswith(".h"):
-                        text = Source(os.path.join(where, name)).text
-                        for condition in re.findall(r"^ *# *(?:if|ifdef|ifndef|elif)\b(.*)", text, re.MULTILINE):
-                            asked.update(re.findall(r"\bTARN_\w+", condition))
-                        defined.update(re.findall(r"^ *# *define (TARN_\w+)", text, re.MULTILINE))
+                texts += [Source(os.path.join(where, name)).text for name in files if name.endswith(".h")]
+        for text in texts:
+            for condition in re.findall(r"^ *# *(?:if|ifdef|ifndef|elif)\b(.*)", text, re.MULTILINE):
+                asked.update(re.findall(r"\bTARN_\w+", condition))
+            defined.update(re.findall(r"^ *# *define (\w+)", text, re.MULTILINE))
+        return asked, defined
+
+    def settings(self):
+        """The macros that headers ask for and none defines: what a program may set."""
+        asked, defined = self.macros()
         return sorted(asked - defined)
+
+    def left_out_in_vain(self):
+        """What the lists above leave out, and no header has."""
+        return sorted((set(HIDDEN) - self.hidden) | (HIDDEN_MACROS - self.macros()[1]))
