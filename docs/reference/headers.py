@@ -336,7 +336,8 @@ class Headers:
         children = []
         for child in cursor.get_children():
             if child.kind == Kind.FRIEND_DECL:  # an operator, which is a friend so that it is found for this class alone
-                children += [one for one in child.get_children() if one.kind in FUNCTIONS and one.spelling.startswith("operator")]
+                children += [one for one in child.get_children()
+                             if one.kind in FUNCTIONS and one.spelling.startswith("operator")]
             elif child.access_specifier == cindex.AccessSpecifier.PUBLIC:
                 children.append(child)
         policy = parent != "tarn::basic_pool" and any(one.spelling == "axis" and one.kind in ALIASES for one in children)
