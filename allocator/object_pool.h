@@ -45,8 +45,9 @@ class object_pool {
   using value_type = T;  // the type of the objects
   using pool_type = pool<detail::by_product<size_of<T>>, Policies...>;  // of their blocks
 
-  static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };  // whether there is release()
-  static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));  // for handles
+  /// Whether there is release(), and whether there are handles.
+  static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };
+  static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
 
   using deleter = object_deleter<T, Policies...>;  // of unique_ptr
   using unique_ptr = object_ptr<T, Policies...>;   // what make_unique() returns
@@ -167,8 +168,8 @@ class object_pool {
   [[nodiscard]] unique_ptr make_unique(Args&&... args) {
     return unique_ptr(construct(std::forward<Args>(args)...), deleter(this));
   }
-  /// Constructs an object. Returns an owner; the last one destroys it, and the pool must outlive it. Throws: as construct(). The
-  /// counts lie in a static pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
+  /// Constructs an object. Returns an owner; the last one destroys it. The pool must outlive it. Throws: as construct().
+  /// The counts lie in a static pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
   template <class... Args>
   [[nodiscard]] std::shared_ptr<T> allocate_shared(Args&&... args) {
     return std::shared_ptr<T>(construct(std::forward<Args>(args)...), deleter(this), stl_allocator<T>());

@@ -6,7 +6,7 @@
 //   TARN_DEFINE_SHARED_POOL(orders);      in one source file of one library, to which all others link
 //
 //   DECLARE_SHARED_MEMORY_POOL(Order);    the same for the pool of a class that has one of the DECLARE_MEMORY_POOL macros
-//   DEFINE_SHARED_MEMORY_POOL(Order);
+//   DEFINE_SHARED_MEMORY_POOL(Order);     in one source file of one library
 //
 // Write all four at global scope, with a semicolon. If the definition can't be found, linking or loading fails; a second copy
 // is never made (except with -Bsymbolic, see shared-pools.md). With MSVC, whose compiler must know, define

@@ -132,6 +132,7 @@ class stl_allocator {
     array_pool().deallocate(objects, n * sizeof(T), alignof(T));
   }
 
+  /// Whether one frees what the other allocated: any two do.
   template <class U>
   friend constexpr bool operator==(const stl_allocator&, const stl_allocator<U, Policies...>&) noexcept {
     return true;
@@ -202,6 +203,7 @@ class stl_allocator<T, Source> {
   /// Returns what it was made with.
   constexpr Source& source() const noexcept { return *source_; }
 
+  /// Whether they have the same source.
   template <class U>
   friend constexpr bool operator==(const stl_allocator& a, const stl_allocator<U, Source>& b) noexcept {
     return &a.source() == &b.source();

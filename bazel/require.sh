@@ -60,6 +60,9 @@ require_for_all_tests() {
   require libbenchmark-dev "Google Benchmark; the benchmarks are compiled too" \
     libbenchmark.so /usr/include/benchmark/benchmark.h
   require nlohmann-json3-dev "a client of tarn's allocators" /usr/include/nlohmann/json.hpp
+  require python3-clang-19 "the test that compares the reference with the headers" \
+    /usr/lib/python3/dist-packages/clang/cindex.py
+  require codespell "the test of the documents' spelling" codespell
   require valgrind "the test that tools see freed blocks as freed" valgrind /usr/include/valgrind/memcheck.h
   require spin "the test that searches models of what threads do" spin
   require cmake "the test that tarn can be used from CMake" cmake

@@ -85,7 +85,8 @@ def sentences(text, is_function):
                 rest = ""
                 if word == "Complexity":
                     piece, _, rest = piece.partition(". ")
-                found.append((word, re.sub(r"^(Preconditions?: |Throws: |Thread safety: |Returns? )", "", re.sub(r"^Whether", "whether", piece))))
+                piece = re.sub(r"^(Preconditions?: |Throws: |Thread safety: |Returns? )", "", piece)
+                found.append((word, re.sub(r"^Whether", "whether", piece)))
                 found += [("", rest)] if rest else []
                 break
         else:
@@ -135,7 +136,7 @@ def special(one):
         if last.startswith("~"):
             return "Ends the object, as the class says."
         if "= default" in one.signature:
-            return "The compiler's own."
+            return "Defaulted."
     return ""
 
 

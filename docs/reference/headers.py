@@ -89,7 +89,7 @@ def public_headers(tree):
     found = []
     for folder in ("allocator", "policies", *sorted(f"policies/{name}" for name in os.listdir(os.path.join(tree, "policies")))):
         where = os.path.join(tree, folder)
-        if os.path.isdir(where) and os.path.basename(folder) not in ("detail", "platform"):
+        if os.path.isdir(where) and os.path.basename(folder) not in ("detail", "platform", "_virtual_includes"):
             found += [f"{folder}/{name}" for name in sorted(os.listdir(where)) if name.endswith(".h")]
     return found
 
@@ -146,8 +146,9 @@ def tidy(text):
     """A signature without comments and macros of the library's own, on one line where it fits."""
     text = re.sub(r"//[^\n]*", "", text)
     text = re.sub(r"\bTARN_DELETED\((?:\"[^\"]*\"\s*)+\)", "delete", text)
-    text = re.sub(r"\bTARN_(STEP|COLD|NOINLINE|RETURNS_NONNULL|NO_UNIQUE_ADDRESS|ONE_IN_PROCESS|FOUND_IN_PROCESS)\b\s*", "", text)
-    text = re.sub(r"\[\[(?:nodiscard\(\"[^\"]*\"\)|maybe_unused)\]\]\s*", lambda m: "[[nodiscard]] " if "nod" in m[0] else "", text)
+    text = re.sub(r"\bTARN_(STEP|COLD|NOINLINE|RETURNS_NONNULL|NO_UNIQUE_ADDRESS|(ONE|FOUND)_IN_PROCESS)\b\s*", "", text)
+    text = re.sub(r"\[\[maybe_unused\]\]\s*", "", text)
+    text = re.sub(r"\[\[nodiscard\(\"[^\"]*\"\)\]\]", "[[nodiscard]]", text)
     text = re.sub(r"\s+", " ", text).strip()
     end = after_template(text)
     return f"{text[:end]}\n{text[end:].strip()}" if end else text
@@ -177,7 +178,7 @@ class Source:
     def above(self, line):
         """The /// lines that end above a line, counted from 1. Between them may stand what the preprocessor reads."""
         at = line - 2
-        while at >= 0 and re.match(r"\s*(template\b|requires\b|#)", self.lines[at]):
+        while at >= 0 and re.match(r"\s*(template\b|requires\b|#(?!define))", self.lines[at]):
             at -= 1
         found = []
         while at >= 0 and re.match(r"\s*///", self.lines[at]):
@@ -245,7 +246,7 @@ class Headers:
     def __init__(self, tree):
         self.tree = os.path.abspath(tree)
         self.sources, self.names, self.unplaced, self.seen = {}, [], [], {}
-        self.protocol = {}
+        self.protocol, self.hidden = {}, set()
         with tempfile.TemporaryDirectory() as root:
             os.symlink(self.tree, os.path.join(root, "tarn"))
             self.prefix = os.path.join(root, "tarn") + "/"
@@ -279,6 +280,11 @@ class Headers:
             self.sources[path] = Source(os.path.join(self.tree, path))
         return self.sources[path]
 
+    def is_hidden(self, name):
+        if name in HIDDEN:
+            self.hidden.add(name)
+        return name in HIDDEN
+
     def namespace(self, cursor, name):
         before = None
         for child in cursor.get_children():
@@ -286,11 +292,12 @@ class Headers:
                 continue
             if child.kind == Kind.NAMESPACE:
                 inner = name if child.spelling.startswith("xmalloc_") else f"{name}::{child.spelling}"  # inline: versions
+                hidden = self.is_hidden(inner)
                 if inner == "tarn::detail":
                     self.bases(child)
-                elif inner not in HIDDEN:
+                elif not hidden:
                     self.namespace(child, inner)
-            elif kind_word(child) and child.spelling and f"{name}::{child.spelling}" not in HIDDEN:
+            elif kind_word(child) and child.spelling and not self.is_hidden(f"{name}::{child.spelling}"):
                 if child.kind in CLASSES and not child.is_definition() or self.is_replacement(child):
                     continue
                 if child.kind not in CLASSES and child.canonical != child:
@@ -312,15 +319,20 @@ class Headers:
 
     def members(self, cursor, parent, page, hidden=frozenset()):
         before = None
-        children = list(cursor.get_children())
+        children = []
+        for child in cursor.get_children():
+            if child.kind == Kind.FRIEND_DECL:  # an operator, which is a friend so that it is found for this class alone
+                children += [one for one in child.get_children() if one.kind in FUNCTIONS and one.spelling.startswith("operator")]
+            elif child.access_specifier == cindex.AccessSpecifier.PUBLIC:
+                children.append(child)
         policy = parent != "tarn::basic_pool" and any(one.spelling == "axis" and one.kind in ALIASES for one in children)
         for child in children:
-            if child.access_specifier != cindex.AccessSpecifier.PUBLIC or not kind_word(child) or not child.spelling:
+            if not kind_word(child) or not child.spelling:
                 continue
             name = plain_name(child)
             if FOR_ERRORS.search(self.source(self.path(child)).lines[child.extent.end.line - 1]):
                 continue
-            if name.lstrip("~") in hidden or f"{parent}::{name}" in HIDDEN or policy and self.is_protocol(child, name):
+            if name.lstrip("~") in hidden or self.is_hidden(f"{parent}::{name}") or policy and self.is_protocol(child, name):
                 continue
             if child.kind in CLASSES and not child.is_definition():
                 continue
@@ -393,19 +405,20 @@ class Headers:
 
     def macro(self, cursor):
         name, path = cursor.spelling, self.path(cursor)
-        if name in HIDDEN or name not in MACROS and HIDDEN_MACROS.fullmatch(name):
+        if self.is_hidden(name) or name not in MACROS and HIDDEN_MACROS.fullmatch(name):
             return
         source = self.source(path)
         text = source.lines[cursor.location.line - 1]
         head = re.match(r"#define (\w+(?:\([^)]*\))?)", text)
         arguments, listed = self.listed(source.top(), name)
         comment = "\n\n".join(part for part in (listed, source.above(cursor.location.line)) if part)
-        self.names.append(Name(page_of(path), name, "", "macro", name + arguments if arguments else head[1], comment, path, cursor.location.line,
+        signature = name + arguments if arguments else head[1]
+        self.names.append(Name(page_of(path), name, "", "macro", signature, comment, path, cursor.location.line,
                                cursor.extent.end.line, "", False, ""))
 
     @staticmethod
     def listed(top, name):
-        """(arguments, text) of a name in the table at a header's top: `name(...)   text`, or with the text on the next lines."""
+        """(arguments, text) of a name in the table at a header's top: `name(...)   text`; the text may begin below."""
         found = re.search(rf"^   *{re.escape(name)}(\([^)]*\));?(\n? {{3,}}\S.*)((?:\n {{20,}}\S.*)*)", top, re.MULTILINE)
         return (found[1], re.sub(r"\s+", " ", found[2] + found[3]).strip()) if found else ("", "")
 
@@ -423,8 +436,9 @@ class Headers:
     @staticmethod
     def shared(first, before, source):
         """The comment of the declaration above, if only what the preprocessor reads lies between."""
-        return before.shared if before and before.end < first and all(line.startswith("#") for line in source.lines[before.end:first - 1]) \
-            else ""
+        if not before or before.end >= first:
+            return ""
+        return before.shared if all(line.startswith("#") for line in source.lines[before.end:first - 1]) else ""
 
     @staticmethod
     def start(cursor, source):

@@ -89,8 +89,8 @@ class span {
   TARN_STEP constexpr span(Range&& range) noexcept(noexcept(range.data(), range.size()))
       : data_(range.data()), size_(static_cast<std::size_t>(range.size())) {}
 
-  /// Returns a std::span of them, where that has no constructor for it: it takes every lasting range whose iterators are pointers, and
-  /// others only to read.
+  /// Returns a std::span of them, where that has no constructor for it: it takes every lasting range whose iterators are
+  /// pointers, and others only to read.
   template <template <class, std::size_t> class Span>
     requires(!std::is_const_v<T> && has_pointers)
   TARN_STEP constexpr operator Span<T, static_cast<std::size_t>(-1)>() && noexcept {

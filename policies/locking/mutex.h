@@ -47,7 +47,8 @@ class mutex {
     detail::tsan_after_try_lock(this, got);
     return got;
   }
-  /// Unlocks it. Precondition: this thread holds it. It may have been locked while the process had one thread: starting the second thread orders the two.
+  /// Unlocks it. Precondition: this thread holds it. It may have been locked while the process had one thread:
+  /// starting the second thread orders the two.
   TARN_STEP void unlock() noexcept {
     if constexpr (!platform::system::has_threads) return word_.store(unlocked, detail::memory_order_relaxed);
     detail::tsan_before_unlock(this);

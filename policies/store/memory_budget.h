@@ -46,7 +46,8 @@ class memory_budget {
   std::size_t used() const noexcept { return used_.load(detail::memory_order_relaxed); }
   /// Returns the most that used() was.
   std::size_t peak() const noexcept { return peak_.load(detail::memory_order_relaxed); }
-  /// Returns the bytes that can still be had, if no other thread is faster. Memory that a store is being asked for counts as used.
+  /// Returns the bytes that can still be had, if no other thread is faster. Memory that a store is being asked for counts
+  /// as used.
   std::size_t left() const noexcept {
     const std::size_t most = limit(), now = reserved_.load(detail::memory_order_relaxed);
     return most - detail::smaller(most, now);

@@ -23,9 +23,9 @@ struct store_traits {
   bool rounds_up = false;          // rounded_up(bytes, alignment): the bytes that acquire() would give, if it gives any
   bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
-  /// Returns what a store over this one declares: the same, except that each region goes through that store, by acquire(), and that
-  /// pages don't go back inside regions. That store may have done something to them that would be lost, such as a lock or a
-  /// device that writes there: if it hasn't, it sets can_discard to the inner one's.
+  /// Returns what a store over this one declares: the same, except that each region goes through that store, by acquire(), and
+  /// that pages don't go back inside regions. That store may have done something to them that would be lost, such as a lock or
+  /// a device that writes there: if it hasn't, it sets can_discard to the inner one's.
   constexpr store_traits wrapped() const noexcept {
     store_traits all = *this;
     all.in_place = false;

@@ -21,7 +21,9 @@ import compilers
 import generate
 import headers
 
-FLOOR = 550  # public names, at least
+FLOOR = 570  # public names, at least
+IGNORED = "test/docs/spelling.txt"
+PROSE = ("*.md", "docs/**/*.md", "docs/**/*.toml", "allocator/**/*.h", "policies/**/*.h")
 HEADING = re.compile(r"^##+ (.*)$", re.MULTILINE)
 
 
@@ -92,3 +94,149 @@ def checked_in(folder):
         with open(path, encoding="utf-8") as file:
             found[os.path.basename(path)] = file.read()
     return found
+
+
+# ---- spelling --------------------------------------------------------------------------------------------------------------
+
+
+def misspelt(files):
+    """{file: what codespell says of it}. Code in backticks isn't read."""
+    done = subprocess.run(["codespell", "--ignore-words", IGNORED, "--ignore-regex", "`[^`]*`", *files], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode not in (0, 64, 65) and "==>" not in done.stdout:
+        raise SystemExit("codespell: " + done.stdout)
+    found = collections.defaultdict(list)
+    for line in done.stdout.splitlines():
+        if "==>" in line:
+            found[line.split(":")[0].removeprefix("./")].append(line)
+    return {file: "\n".join(lines) for file, lines in found.items()}
+
+
+def check_spelling(files):
+    """A case for each folder that has prose."""
+    said = misspelt(files)
+    folders = collections.defaultdict(list)
+    for file in files:
+        folders[os.path.dirname(file) or "."].append(file)
+    return [case(f"spelling of {len(inside)} files in {folder}", "\n".join(said[file] for file in inside if file in said))
+            for folder, inside in sorted(folders.items())]
+
+
+def written():
+    """The files with prose: documents, and headers with their comments."""
+    found = {os.path.normpath(path) for pattern in PROSE for path in glob.glob(pattern, recursive=True)}
+    return sorted(path for path in found if "_virtual_includes" not in path)
+
+
+# ---- the test of these tests -----------------------------------------------------------------------------------------------
+
+# In a copy of the headers, all at once: (file, what is replaced by what, the name that must be found, and what is said of it).
+BROKEN_HEADERS = [
+    ("allocator/detail/pool/members.h", "  /// Like reserve(), but returns whether it succeeded.\n", "\n",
+     "tarn::basic_pool::try_reserve", "it has no comment"),
+    ("allocator/detail/pool/members.h", "Returns a block: ", "A block: ",
+     "tarn::basic_pool::allocate", "what it returns"),
+    ("allocator/detail/pool/members.h", "/// Throws: std::bad_alloc if it can't get all of them; then none", "/// Else none",
+     "tarn::basic_pool::allocate_batch", "what it throws"),
+    ("policies/checking/misuse.h", "  double_free,         // the block is free already", "  double_free,\n",
+     "tarn::misuse_kind::double_free", "it has no comment"),
+    ("policies/checking/misuse.h", "  unsigned line = 0;               // of that file", "\n  unsigned line = 0;\n",
+     "tarn::misuse::line", "it has no comment"),
+    ("allocator/presets.h", "/// One thread at a time uses the pool, and nothing is known about the number of objects.\n", "\n",
+     "tarn::presets::local", "it has no comment"),
+    ("allocator/registry.h", "namespace tarn {\n", "namespace tarn {\ninline int added_function() noexcept { return 1; }\n\n",
+     "tarn::added_function", "it has no comment"),
+    ("allocator/handle.h", " public:\n", " public:\n  static constexpr int added_constant = 1;\n\n",
+     "tarn::handle::added_constant", "it has no comment"),
+    ("allocator/shared_pool.h", "#define TARN_DEFINE_SHARED_POOL", "#define ADDED_MACRO(x) x\n#define TARN_DEFINE_SHARED_POOL",
+     "ADDED_MACRO", "it has no comment"),
+]
+
+
+def wrong_in(cases):
+    return {name: found for name, found in ((name, wrong()) for name, wrong in cases) if found}
+
+
+def caught(what, good):
+    return case(f"self-test: {what}", None if good else "it isn't detected")
+
+
+def headers_self_test():
+    """A copy of the headers without some comments, and with names that nobody described."""
+    with tempfile.TemporaryDirectory() as tree:
+        for folder in headers.FOLDERS:
+            shutil.copytree(folder, os.path.join(tree, folder), ignore=shutil.ignore_patterns("_virtual_includes"))
+        for file, old, new, *_ in BROKEN_HEADERS:
+            path = os.path.join(tree, file)
+            with open(path, encoding="utf-8") as header:
+                text = header.read()
+            if text.count(old) < 1:
+                return [case(f"self-test: {file}", f"it has no '{old}' to break")]
+            os.chmod(path, 0o644)
+            with open(path, "w", encoding="utf-8") as header:
+                header.write(text.replace(old, new, 1))
+        found = headers.Headers(tree)
+        about = generate.about_pages()
+        text = generate.pages_of(found, about)
+        wrong = wrong_in(check_entries(found.names, found.settings(), text))
+    cases = [caught(f"{name}: {what}", what in wrong.get(name, "")) for _, _, _, name, what in BROKEN_HEADERS]
+    others = sorted(set(wrong) - {name for _, _, _, name, _ in BROKEN_HEADERS})
+    return cases + [case("self-test: nothing else is found there", f"found {', '.join(others)}" if others else None)]
+
+
+def pages_self_test(found, pages):
+    """Entries taken away, invented and emptied, in the pages as they are."""
+    names, settings = found.names, found.settings()
+    cases = []
+
+    def broken(what, page, old, new, name, says):
+        changed = dict(pages)
+        changed[page] = re.sub(old, new, pages[page], count=1, flags=re.MULTILINE | re.DOTALL)
+        assert changed[page] != pages[page], what
+        wrong = wrong_in(check_entries(names, settings, changed))
+        cases.append(caught(what, len(wrong) == 1 and any(name in one and says in said for one, said in wrong.items())))
+        wrong = wrong_in(check_pages(pages, changed))
+        cases.append(caught(f"{what}: the page isn't the generated one", list(wrong) == [f"docs/reference/{page}"]))
+
+    broken("a member's entry taken away", "pool.md", r"^### tarn::basic_pool::verify$.*?(?=^### )", "", "basic_pool::verify",
+           "no entry")
+    broken("a macro's entry taken away", "memory_pool_macros.md", r"^## PREPARE_MEMORY_POOL$.*\Z", "", "PREPARE", "no entry")
+    broken("a setting's entry taken away", "settings.md", r"^## TARN_VALGRIND$.*?(?=^## )", "", "TARN_VALGRIND", "no entry")
+    broken("an invented entry", "handle.md", r"^### tarn::handle::handle$", "### tarn::handle::reset\n\n\\g<0>", "entries",
+           "tarn::handle::reset")
+    broken("an entry that says nothing", "registry.md", r"(^## tarn::reclaim_all$.*?```text.*?```).*\Z", r"\1\n",
+           "reclaim_all", "no comment")
+    broken("another signature", "registry.md", r"reclaim_all\(\) noexcept", "reclaim_all(int) noexcept", "reclaim_all",
+           "the entry doesn't have")
+    wrong = wrong_in(check_pages(pages, {**pages, "stray.md": "# Stray\n"}))
+    cases.append(caught("a page of nothing", list(wrong) == ["docs/reference/stray.md"]))
+    return cases
+
+
+def spelling_self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        names = {"wrong.md": "How to recieve a block.\n", "wrong.h": "// It occured.\n", "right.md": "How to receive `teh`.\n"}
+        for name, text in names.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        found = {os.path.basename(file) for file in misspelt([os.path.join(folder, name) for name in names])}
+    return [compilers.same("misspelt words in a page and in a header", found, {"wrong.md", "wrong.h"})]
+
+
+def main():
+    if not shutil.which("codespell"):
+        sys.exit("codespell is missing: install Debian's package of that name")
+    found = headers.Headers(os.getcwd())
+    pages = checked_in("docs/reference")
+    count = len({one.name for one in found.names})
+    cases = [case(f"{count} public names", None if count >= FLOOR else f"the floor is {FLOOR}")]
+    gone = sorted(set(headers.HIDDEN) - found.hidden)
+    cases.append(case("what is left out is there", f"headers.py leaves out what no header has: {', '.join(gone)}" if gone else None))
+    cases += check_entries(found.names, found.settings(), pages)
+    cases += check_pages(generate.pages_of(found, generate.about_pages()), pages)
+    cases += check_spelling(written())
+    return compilers.report(cases + pages_self_test(found, pages) + headers_self_test() + spelling_self_test())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
