@@ -11,4 +11,8 @@ import check_tool
 import compilers
 
 os.chdir(ROOT)
+if sys.argv[1:] == ["--all"]:
+    os.environ["TARN_NIGHTLY"] = "1"
+elif sys.argv[1:]:
+    sys.exit("usage: test/migration/run [--all]")
 sys.exit(compilers.report(check_pages.all_cases() + check_tool.cases(check_tool.after_root())))

@@ -56,6 +56,7 @@ FULL = {
     "consumer": None,
     "platforms": None,
     "platform_parts": None,
+    "migration": None,
 }
 NIGHTLY = {
     "gcc": Configuration(("--config=opt", "--config=gcc")),
@@ -71,6 +72,7 @@ NIGHTLY = {
     "consumer": None,
     "platforms": None,
     "platform_parts": None,
+    "migration": None,
     "fresh": None,
     "packages": None,
 }
@@ -84,11 +86,13 @@ COMMANDS = {
     "consumer": ["test/consumer/run"],
     "platforms": ["test/platforms/run"],
     "platform_parts": ["test/platforms/parts"],
+    "migration": ["test/migration/run"],
     "fresh": ["test/fresh/run"],
     "packages": ["test/fresh/run", "--pass=5"],
 }
 
-AT_NIGHT = {"platforms": ["--all"], "platform_parts": ["--all"]}  # what a command is told more in the last tier
+# What a command is told more in the last tier.
+AT_NIGHT = {"platforms": ["--all"], "platform_parts": ["--all"], "migration": ["--all"]}
 
 NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.
 FLOOR = "test/floor"

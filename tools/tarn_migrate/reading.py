@@ -298,7 +298,19 @@ class Reader:
             why = reasons.DEPENDENT
         elif owner.kind in (self.kind.VAR_DECL, self.kind.FIELD_DECL) and plain(owner.type) == key:
             decl = identity(owner)
+        if name == "object_pool" and decl and self.is_incomplete(owner):
+            why = reasons.INCOMPLETE
         self.program.add(Type(path, line, start, end, name, key, args, decl, why))
+
+    def is_incomplete(self, pool):
+        """Whether the type of a pool's objects is defined below the pool, or nowhere: Boost's can be a member even so."""
+        objects = pool.type.get_canonical().get_template_argument_type(0).get_declaration()
+        if objects.kind == self.kind.NO_DECL_FOUND:
+            return False
+        there = objects.get_definition()
+        if there is None:
+            return True
+        return self.path_of(there) == self.path_of(pool) and offset(there.location) > offset(pool.location)
 
     def key_of(self, name, owner):
         """The canonical type that a template's name stands for, where its owner's type says it."""

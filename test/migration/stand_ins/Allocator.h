@@ -8,7 +8,9 @@
 class Allocator {
  public:
   Allocator(std::size_t size, unsigned objects = 0, char* memory = nullptr, const char* name = nullptr)
-      : size_(size), objects_(objects), memory_(memory), name_(name) {}
+      : size_(size) {
+    static_cast<void>(objects), static_cast<void>(memory), static_cast<void>(name);
+  }
   void* Allocate(std::size_t size) { return ++used_, ::operator new(size); }
   void Deallocate(void* block) { --used_, ::operator delete(block); }
   std::size_t GetBlockSize() const { return size_; }
@@ -16,9 +18,6 @@ class Allocator {
 
  private:
   std::size_t size_;
-  unsigned objects_;
-  char* memory_;
-  const char* name_;
   unsigned used_ = 0;
 };
 
