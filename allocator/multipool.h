@@ -92,7 +92,7 @@ class multipool {
   ~multipool() { clear_from<0>(); }
 
 #if TARN_EXCEPTIONS
-  /// Constructs a T from these arguments. Returns it. Throws: as object_pool::construct().
+  /// Constructs a T from these arguments. Returns the object. Throws: as object_pool::construct().
   template <class T, class... Arguments>
   [[nodiscard]] T* construct(Arguments&&... arguments) {
     return pool_of<T>().construct(std::forward<Arguments>(arguments)...);

@@ -96,7 +96,7 @@ class object_pool {
   }
 
 #if TARN_EXCEPTIONS
-  /// Constructs an object from these arguments. Returns it.
+  /// Constructs an object from these arguments. Returns the object.
   /// Throws: std::bad_alloc if there is no block, and what the constructor throws; the pool is then unchanged.
   template <class... Args>
   [[nodiscard]] T* construct(Args&&... args) {

@@ -203,6 +203,11 @@ def wrapped(text):
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
 
 
+def joined(text):
+    """Paragraphs, each on one line."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text.strip())
+
+
 def header_of(page, names):
     """The header that a page is named after."""
     for header in (f"{page}.h", f"allocator/{page}.h", f"policies/{page}.h", f"policies/detail/{page}.h"):
@@ -227,7 +232,7 @@ def example(name):
 def page_text(page, names, about):
     header = header_of(page, names)
     groups = groups_of(names)
-    lines = [NOTE, f"# {page}", "", f"`#include \"tarn/{about.get('include', header)}\"`", "", about["intro"].strip(), "",
+    lines = [NOTE, f"# {page}", "", f"`#include \"tarn/{about.get('include', header)}\"`", "", joined(about["intro"]), "",
              f"Thread safety: {about['threads'].strip()}", "", f"Complexity: {about['complexity'].strip()}", ""]
     lines += ["## Example", "", *example(about["example"]), ""]
     for name in ordered(groups):
@@ -236,7 +241,7 @@ def page_text(page, names, about):
 
 
 def macros_text(about, settings):
-    lines = [NOTE, "# Settings", "", about["intro"].strip(), "", f"Thread safety: {about['threads'].strip()}", "",
+    lines = [NOTE, "# Settings", "", joined(about["intro"]), "", f"Thread safety: {about['threads'].strip()}", "",
              f"Complexity: {about['complexity'].strip()}", ""]
     for name, what in sorted(settings.items()):
         lines += [f"## {name}", "", "```text", f"#define {name}{what.get('value', '')}", "```", "", what["what"].strip(), ""]
@@ -252,7 +257,7 @@ def anchor(name):
 
 
 def index_text(pages, about):
-    lines = [NOTE, "# Reference", "", about["intro"].strip(), "", "| page | header | what |", "|---|---|---|"]
+    lines = [NOTE, "# Reference", "", joined(about["intro"]), "", "| page | header | what |", "|---|---|---|"]
     for page in sorted(pages):
         names = pages[page]
         header = header_of(page, names) if names else ""
