@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every file that names tarn's version names that of version.h. A case is a file.
 
-It reads the tree that it lies in, not what its rule names. NAMED lists the files; one that names the version and isn't listed is
-a failure, and so is one that is gone. CHANGELOG.md has older versions, too: its newest is the one.
+It reads the tree that it lies in, not what its rule names. NAMED lists the files; one that names the version and isn't listed
+is a failure, and so is one that is gone. CHANGELOG.md has older versions, too: its newest is the one.
 """
 
 import os
@@ -14,8 +14,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import check_lengths
 import compilers
 
-# {path, or the name of a file in ANYWHERE: patterns}. What a pattern's group finds is a version: of three numbers, or of two where the third doesn't matter.
-# Each pattern must be found in the file.
+# {path, or the name of a file in ANYWHERE: patterns}. What a pattern's group finds is a version: of three numbers, or of two
+# where the third doesn't matter. Each pattern must be found in the file.
 NAMED = {
     "MODULE.bazel": [r'module\([^)]*?version = "([^"]*)"'],
     "CMakeLists.txt": [r"project\(tarn\s+VERSION ([\d.]+)"],
