@@ -148,8 +148,8 @@ BROKEN_HEADERS = [
      "tarn::added_function", "it has no comment"),
     ("allocator/handle.h", " public:\n", " public:\n  static constexpr int added_constant = 1;\n\n",
      "tarn::handle::added_constant", "it has no comment"),
-    ("allocator/shared_pool.h", "#define TARN_DEFINE_SHARED_POOL", "#define TARN_ADDED(x) x\n#define TARN_DEFINE_SHARED_POOL",
-     "TARN_ADDED", "it has no comment"),
+    ("allocator/shared_pool.h", "#define TARN_DEFINE_SHARED_POOL", "#define ADDED_MACRO(x) x\n#define TARN_DEFINE_SHARED_POOL",
+     "ADDED_MACRO", "it has no comment"),
 ]
 
 
@@ -166,8 +166,7 @@ def headers_self_test():
     with tempfile.TemporaryDirectory() as tree:
         for folder in headers.FOLDERS:
             shutil.copytree(folder, os.path.join(tree, folder), ignore=shutil.ignore_patterns("_virtual_includes"))
-        for file in headers.ROOT:
-            shutil.copy(file, tree)
+        shutil.copy("version.h", tree)
         for file, old, new, *_ in BROKEN_HEADERS:
             path = os.path.join(tree, file)
             with open(path, encoding="utf-8") as header:
@@ -232,9 +231,8 @@ def main():
     pages = checked_in("docs/reference")
     count = len({one.name for one in found.names})
     cases = [case(f"{count} public names", None if count >= FLOOR else f"the floor is {FLOOR}")]
-    gone = found.left_out_in_vain()
-    cases.append(case("what is left out is there",
-                      f"headers.py leaves out what no header has: {', '.join(gone)}" if gone else None))
+    gone = sorted(set(headers.HIDDEN) - found.hidden)
+    cases.append(case("what is left out is there", f"headers.py leaves out what no header has: {', '.join(gone)}" if gone else None))
     cases += check_entries(found.names, found.settings(), pages)
     cases += check_pages(generate.pages_of(found, generate.about_pages()), pages)
     cases += check_spelling(written())

@@ -23,6 +23,8 @@ SECONDS = 300  # A run takes a moment; this is for one that hangs.
 LEAST_PRODUCTS, LEAST_HEADERS = 21, 170
 BARE = ["-fno-exceptions", "-fno-rtti"]
 APART = {"allocator/fwd.h", "policies/platform/bare.h"}  # what all.h doesn't include
+# Whose first program is compiled and run: the first two by two compilers.
+PAGES = ["README.md", *(f"docs/products/{name}.md" for name in ("operator-new", "containers", "memory-resource"))]
 NO_POOL = {"fwd", "handle", "object_ptr", "registry", "version"}  # what needs less than pool.h
 
 TWO = """#include "tarn.hpp"
@@ -280,21 +282,24 @@ def mixed_cases(whole, pool, compiler):
 
 
 def examples(text):
-    """The programs of README.md, with this header in place of tarn's."""
+    """The programs of a page, with this header in place of tarn's."""
     found = re.findall(r"^```cpp run\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [re.sub(r'(#include "tarn/.*"\n)+', '#include "tarn.hpp"\n', one) for one in found]
 
 
 def program_cases(whole, present):
-    with open("README.md", encoding="utf-8") as file:
-        programs = examples(file.read())
-    found = [] if len(programs) >= 2 else [("README.md", lambda: f"{len(programs)} programs: there were 2")]
+    programs = []
+    for page in PAGES:
+        with open(page, encoding="utf-8") as file:
+            programs += examples(file.read())[:1]
+    found = [] if len(programs) == len(PAGES) else [("pages", lambda: f"{len(programs)} programs in {len(PAGES)} pages")]
     whole.write("with_headers.cc", SECOND.replace('"tarn.hpp"', '"tarn/allocator/static_pool.h"'))
     found.append(("a file with tarn.hpp and one with headers", lambda: whole.run(present[0], ["first.cc", "with_headers.cc"])))
     for number, program in enumerate(programs):
-        whole.write(f"readme{number}.cc", program)
-        found += [(f"README.md, program {number + 1} ({compiler})",
-                   lambda name=f"readme{number}.cc", compiler=compiler: whole.run(compiler, name)) for compiler in present[:2]]
+        whole.write(f"page{number}.cc", program)
+        found += [(f"{PAGES[number]}, its first program ({compiler})",
+                   lambda name=f"page{number}.cc", compiler=compiler: whole.run(compiler, name))
+                  for compiler in present[:2 if number < 2 else 1]]
     whole.write("first.cc", FIRST)
     whole.write("second.cc", SECOND)
     found += [(f"two files are one program ({compiler})",

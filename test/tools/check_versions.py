@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every file that names tarn's version names that of version.h. A case is a file.
 
-It reads the tree that it lies in, not what its rule names. NAMED lists the files: one that isn't there yet is no case, and one
-that names the version and isn't listed is a failure. CHANGELOG.md has older versions, too: its newest is the one.
+It reads the tree that it lies in, not what its rule names. NAMED lists the files; one that names the version and isn't listed
+is a failure, and so is one that is gone. CHANGELOG.md has older versions, too: its newest is the one.
 """
 
 import os
@@ -14,27 +14,23 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import check_lengths
 import compilers
 
-# {path: patterns}. What a pattern's group finds is a version: of three numbers, or of two where the third doesn't matter.
-# Each pattern must be found in the file.
+# {path, or the name of a file in ANYWHERE: patterns}. What a pattern's group finds is a version: of three numbers, or of two
+# where the third doesn't matter. Each pattern must be found in the file.
 NAMED = {
     "MODULE.bazel": [r'module\([^)]*?version = "([^"]*)"'],
     "CMakeLists.txt": [r"project\(tarn\s+VERSION ([\d.]+)"],
     "README.md": [r'bazel_dep\(name = "tarn", version = "([^"]*)"', r"find_package\(tarn ([\d.]+)"],
     "CHANGELOG.md": [r"\A(?:(?!^## \[\d).)*^## \[(\d[^\]]*)\] (?:-|–) \d{4}-\d\d-\d\d$"],
     "test/consumer/MODULE.bazel": [r'bazel_dep\(name = "tarn", version = "([^"]*)"'],
-    "test/consumer/CMakeLists.txt": [r"find_package\(tarn ([\d.]+)"],
-    # What packages are made from, wherever it lies.
-    "conanfile.py": [r'^\s+version = "([^"]*)"'],
-    "conandata.yml": [r'^\s+"?(\d[\d.]*)"?:'],
+    "meson.build": [r"^project\('tarn'[^)]*?\bversion: '([^']*)'"],
+    "debian/changelog": [r"\Atarn \(([\d.]+)[^)]*\)"],
+    "packaging/install.cmake": [r"find_package\(tarn ([\d.]+)"],
+    "test/consumer/meson.build": [r"dependency\('tarn', version: '>=([\d.]+)'"],
+    # Wherever they lie. conanfile.py and tarn.pc.in name none: they read CMakeLists.txt.
     "vcpkg.json": [r'"version(?:-semver|-string)?":\s*"([^"]*)"'],
-    "changelog": [r"\A\S+ \(([\d.]+)[^)]*\)"],  # Debian's
-    "meson.build": [r"project\([^)]*?version\s*:\s*'([^']*)'"],
     "metadata.json": [r'"versions":\s*\[[^\]]*"([^"]*)"\s*\]'],  # Bazel Central Registry's: its newest is the last
-    "xmake.lua": [r'set_version\("([^"]*)"'],
-    "tarn.spec": [r"^Version:\s*(\S+)"],
-    "tarn.pc.in": [r"^Version:\s*([\d.]+|@\S+@)$"],
 }
-FIRST = 6  # that many of them are there in any case
+ANYWHERE = ("vcpkg.json", "metadata.json")
 
 # Where versions of other things, and older ones of tarn's, may stand.
 NOT_OURS = re.compile(r"(CHANGELOG\.md|test/tools/check_versions\.py|.*\.(lock|txt|svg|inc))")
@@ -62,9 +58,7 @@ def patterns_of(path):
     if path in NAMED:
         return NAMED[path]
     name = os.path.basename(path)
-    if name == "changelog" and os.path.basename(os.path.dirname(path)) != "debian":
-        return None
-    return NAMED[name] if name in list(NAMED)[FIRST:] else None
+    return NAMED[name] if name in ANYWHERE else None
 
 
 def wrong_in(path, text, version):
@@ -74,7 +68,7 @@ def wrong_in(path, text, version):
         found = re.findall(pattern, text, re.MULTILINE | re.DOTALL)
         if not found:
             said.append(f"{path} names no version where it should: {pattern}")
-        allowed = (version, version.rpartition(".")[0], "@PROJECT_VERSION@")
+        allowed = (version, version.rpartition(".")[0])
         said += [f"{path} says {one}, version.h says {version}" for one in found if one not in allowed]
     return "\n".join(said) or None
 
@@ -91,8 +85,8 @@ def unlisted(texts, version):
 def selftest(texts, version):
     """Each file that is there with another version in it; and small texts."""
     def changed(path):
-        # The newest, not those that a changelog has further down.
-        text = texts[path].replace(version, "9.9.9", 1).replace(f"tarn {version.rpartition('.')[0]} ", "tarn 9.9 ", 1)
+        shorter = re.escape(version.rpartition(".")[0])
+        text = re.sub(rf"(?<![\d.])({re.escape(version)}|{shorter})(?!\.?\d)", "9.9.9", texts[path])
         return bool(wrong_in(path, text, version))
 
     log = "# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-01-01\n\n## [1.2.2] - 2025-01-01\n"
@@ -103,8 +97,8 @@ def selftest(texts, version):
         same("none", bool(wrong_in("CHANGELOG.md", "## [Unreleased]\n", "1.2.2")), True),
         same("a package's", wrong_in("packaging/vcpkg.json", '{"version": "1.2.4"}', "1.2.3"),
              "packaging/vcpkg.json says 1.2.4, version.h says 1.2.3"),
-        same("Debian's", wrong_in("packaging/debian/changelog", "tarn (1.2.4-1) unstable\n", "1.2.3"),
-             "packaging/debian/changelog says 1.2.4, version.h says 1.2.3"),
+        same("Debian's", wrong_in("debian/changelog", "tarn (1.2.4-1) unstable\n", "1.2.3"),
+             "debian/changelog says 1.2.4, version.h says 1.2.3"),
         same("a file that isn't listed", unlisted({"docs/a.md": "install tarn 1.2.3 so:"}, "1.2.3"),
              "docs/a.md names 1.2.3 and isn't listed in check_versions.py"),
         same("another thing's version", unlisted({"docs/a.md": "version 1.2.30, and 11.2.3 of tarn"}, "1.2.3"), None),
@@ -136,7 +130,7 @@ def main():
     listed = [path for path in texts if patterns_of(path)]
     cases = [(path, lambda path=path: wrong_in(path, texts[path], version)) for path in listed]
     cases.append(("no other file", lambda: unlisted(texts, version)))
-    cases += [(path, lambda path=path: f"{path} isn't there") for path in list(NAMED)[:FIRST] if path not in texts]
+    cases += [(path, lambda path=path: f"{path} isn't there") for path in NAMED if path not in (*texts, *ANYWHERE)]
     return compilers.report(selftest(texts, version) + [header(one) for one in compilers.present()] + cases)
 
 
