@@ -5,15 +5,14 @@ line that ends with `// left: NAME` is left, for that reason of tools/tarn_migra
 the comments, and with the rest rewritten, prints what it printed before. Each reason has such a line.
 """
 
-import contextlib
 import difflib
 import functools
 import glob
-import io
 import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -24,8 +23,8 @@ FLAGS = ["-std=c++20", "-I" + STAND_INS]
 
 
 def tool():
-    from tarn_migrate import command, edits, reading, reasons, rewriting
-    return command, edits, reading, reasons, rewriting
+    from tarn_migrate import edits, reading, reasons, rewriting
+    return edits, reading, reasons, rewriting
 
 
 def read(path):
@@ -40,7 +39,7 @@ def write(path, text):
 
 def migrated(text, flags=(), headers=()):
     """(the new text, [(line, why)]) of a program in one file."""
-    _, edits, reading, _, rewriting = tool()
+    edits, reading, _, rewriting = tool()
     with tempfile.TemporaryDirectory() as work:
         work = os.path.realpath(work)
         path = os.path.join(work, "program.cc")
@@ -103,7 +102,7 @@ def wanted_reasons(text):
 
 def left(text, root):
     """What is wrong with what is left of a program, or None."""
-    _, edits, _, reasons, _ = tool()
+    edits, _, reasons, _ = tool()
     new, found = migrated(text)
     names = {value: name for name, value in vars(reasons).items() if name.isupper()}
     said = [(line, "STAYS" if why.startswith(reasons.STAYS) else names.get(why, why)) for line, why in found]
@@ -124,7 +123,7 @@ def left(text, root):
 
 
 def every_reason(texts):
-    _, _, _, reasons, _ = tool()
+    _, _, reasons, _ = tool()
     known = {name for name in vars(reasons) if name.isupper()}
     shown = {name for text in texts for _, name in wanted_reasons(text)}
     missing = sorted(known - shown)
@@ -135,14 +134,11 @@ def every_reason(texts):
 
 
 def run_command(*words):
-    command = tool()[0]
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = command.main(list(words))
-        except SystemExit as end:
-            status = end.code
-    return status, out.getvalue(), err.getvalue()
+    # A process of its own: what it prints is its own, whatever runs beside it.
+    done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tools", "tarn-migrate"), *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=300, check=False,
+                          env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "build", "migration", "python")})
+    return done.returncode, done.stdout, done.stderr
 
 
 SMALL = '#include "xallocator.h"\nint main() { xfree(xmalloc(4)); }\n'
@@ -211,7 +207,7 @@ def in_an_argument():
 
 def endings_stay():
     """Line ends of another system, and bytes that are no UTF-8, stay."""
-    _, edits, reading, _, rewriting = tool()
+    edits, reading, _, rewriting = tool()
     text = SMALL.replace("\n", "\r\n").encode() + b"// \xe4\r\n// no end"
     with tempfile.TemporaryDirectory() as work:
         work = os.path.realpath(work)
@@ -240,7 +236,8 @@ def cases(root):
         ("tarn-migrate: several files by compile_commands.json", several_files),
         ("tarn-migrate: a call in an argument of a macro", in_an_argument),
         ("tarn-migrate: line ends and bytes stay", endings_stay),
-        ("tarn-migrate: refuses what doesn't compile", functools.partial(refused, SMALL + "int f() { return x; }\n", "undeclared")),
+        ("tarn-migrate: refuses what doesn't compile",
+         functools.partial(refused, SMALL + "int f() { return x; }\n", "undeclared")),
         ("tarn-migrate: refuses a missing header", functools.partial(refused, '#include "gone.h"\n' + SMALL, "gone.h")),
         ("tarn-migrate: refuses a missing file", functools.partial(refused, SMALL, "no such file", "/nowhere/x.cc")),
         ("tarn-migrate: refuses a missing list", functools.partial(refused, SMALL, "compile_commands.json", "-p", "/nowhere")),
@@ -263,7 +260,8 @@ def self_tests(root):
         ("a line that should stay", functools.partial(rewritten, before, after.replace("tarn::list", "xlist")), "xlist"),
         ("something left", functools.partial(rewritten, objects, objects), "something is left"),
         ("a second run that changes", functools.partial(again, before), "tarn::list"),
-        ("another output", functools.partial(prints_the_same, after, after.replace('"one two two"', '"one two one"'), root), "-2"),
+        ("another output",
+         functools.partial(prints_the_same, after, after.replace('"one two two"', '"one two one"'), root), "-2"),
         ("another reason", functools.partial(left, objects.replace("UNKNOWN", "BASE"), root), "BASE"),
         ("a reason without a program", functools.partial(every_reason, [objects]), "BASE"),
         ("a program that is not refused", functools.partial(refused, SMALL, "undeclared"), "status 0"),

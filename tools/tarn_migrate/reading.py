@@ -380,7 +380,8 @@ class Reader:
         kind, cursor = self.kind, self.inner(cursor)
         if cursor.kind == kind.INTEGER_LITERAL:
             return "number"
-        refers = [one for one in cursor.walk_preorder() if one.kind in (kind.DECL_REF_EXPR, kind.MEMBER_REF_EXPR, kind.CALL_EXPR)]
+        references = (kind.DECL_REF_EXPR, kind.MEMBER_REF_EXPR, kind.CALL_EXPR)
+        refers = [one for one in cursor.walk_preorder() if one.kind in references]
         if cursor.kind == kind.CXX_UNARY_EXPR and not refers:
             return "sizeof"
         known = all(one.kind == kind.DECL_REF_EXPR and one.referenced is not None and

@@ -214,7 +214,8 @@ def new_type(unit, one):
     if unit.template == "singleton_pool":
         # By number, as Boost has it: sizeof(T) and the same number written out are one pool.
         locking = "" if len(one.args) > 3 else ", tarn::shared_locking"
-        return f"tarn::static_pool<{one.args[0]}, tarn::static_size<{one.args[1]}>{locking}{growth([(a, '') for a in one.args[4:]])}>"
+        more = growth([(text, "") for text in one.args[4:]])
+        return f"tarn::static_pool<{one.args[0]}, tarn::static_size<{one.args[1]}>{locking}{more}>"
     args = unit.constructions[0].args if unit.constructions else []
     more = growth(args[1:])
     return f"tarn::pool<{size(*args[0]) if is_static(unit) else 'tarn::dynamic_size'}{more}>"
