@@ -22,19 +22,22 @@ NAMED = {
     "README.md": [r'bazel_dep\(name = "tarn", version = "([^"]*)"', r"find_package\(tarn ([\d.]+)"],
     "CHANGELOG.md": [r"\A(?:(?!^## \[\d).)*^## \[(\d[^\]]*)\] (?:-|–) \d{4}-\d\d-\d\d$"],
     "test/consumer/MODULE.bazel": [r'bazel_dep\(name = "tarn", version = "([^"]*)"'],
-    "test/consumer/CMakeLists.txt": [r"find_package\(tarn ([\d.]+)"],
-    # What packages are made from, wherever it lies.
-    "conanfile.py": [r'^\s+version = "([^"]*)"'],
+    "test/consumer/CMakeLists.txt": [r"set\(WANTED ([\d.]+)"],
+    "test/consumer/meson.build": [r"version: '>=([\d.]+)'"],
+    "meson.build": [r"project\([^)]*?version\s*:\s*'([^']*)'"],
+    "debian/changelog": [r"\A\S+ \(([\d.]+)[^)]*\)"],
+    "packaging/vcpkg/ports/tarn/vcpkg.json": [r'"version":\s*"([^"]*)"'],
+    "docs/packages.md": [r"find_package\(tarn ([\d.]+)", r'"tarn/([\d.]+)"', r"tarn-([\d.]+\d)\.",
+                         r'bazel_dep\(name = "tarn", version = "([^"]*)"'],
+    # What packages are made from, wherever it lies. conanfile.py and tarn.pc.in take CMakeLists.txt's.
     "conandata.yml": [r'^\s+"?(\d[\d.]*)"?:'],
     "vcpkg.json": [r'"version(?:-semver|-string)?":\s*"([^"]*)"'],
     "changelog": [r"\A\S+ \(([\d.]+)[^)]*\)"],  # Debian's
-    "meson.build": [r"project\([^)]*?version\s*:\s*'([^']*)'"],
     "metadata.json": [r'"versions":\s*\[[^\]]*"([^"]*)"\s*\]'],  # Bazel Central Registry's: its newest is the last
     "xmake.lua": [r'set_version\("([^"]*)"'],
     "tarn.spec": [r"^Version:\s*(\S+)"],
-    "tarn.pc.in": [r"^Version:\s*([\d.]+|@\S+@)$"],
 }
-FIRST = 6  # that many of them are there in any case
+FIRST = 11  # that many of them are there in any case
 
 # Where versions of other things, and older ones of tarn's, may stand.
 NOT_OURS = re.compile(r"(CHANGELOG\.md|test/tools/check_versions\.py|.*\.(lock|txt|svg|inc))")
@@ -74,7 +77,7 @@ def wrong_in(path, text, version):
         found = re.findall(pattern, text, re.MULTILINE | re.DOTALL)
         if not found:
             said.append(f"{path} names no version where it should: {pattern}")
-        allowed = (version, version.rpartition(".")[0], "@PROJECT_VERSION@")
+        allowed = (version, version.rpartition(".")[0])
         said += [f"{path} says {one}, version.h says {version}" for one in found if one not in allowed]
     return "\n".join(said) or None
 
@@ -92,8 +95,8 @@ def selftest(texts, version):
     """Each file that is there with another version in it; and small texts."""
     def changed(path):
         # The newest, not those that a changelog has further down.
-        text = texts[path].replace(version, "9.9.9", 1).replace(f"tarn {version.rpartition('.')[0]} ", "tarn 9.9 ", 1)
-        return bool(wrong_in(path, text, version))
+        found = re.search(patterns_of(path)[0], texts[path], re.MULTILINE | re.DOTALL)
+        return bool(found and wrong_in(path, texts[path][:found.start(1)] + "9.9.9" + texts[path][found.end(1):], version))
 
     log = "# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-01-01\n\n## [1.2.2] - 2025-01-01\n"
     same = compilers.same
