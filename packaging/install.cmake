@@ -48,6 +48,10 @@ endif()
 configure_file(packaging/tarn.pc.in "${tarn_out}/tarn.pc" @ONLY)
 install(FILES "${tarn_out}/tarn.pc" DESTINATION "${tarn_pc_folder}" COMPONENT tarn_development)
 
+option(TARN_INSTALL_TOOLS "Install tarn's programs, too" ON)
+if(NOT TARN_INSTALL_TOOLS)
+  return()
+endif()
 # Programs, and beside them the tree that they read: links to the headers. tools/x is started by tarn-x.
 install(DIRECTORY tools DESTINATION "${CMAKE_INSTALL_DATADIR}/tarn" COMPONENT tarn_tools USE_SOURCE_PERMISSIONS
   PATTERN BUILD EXCLUDE PATTERN __pycache__ EXCLUDE)
