@@ -91,7 +91,7 @@ MISTAKES = [
     ("vcpkg.json", '"version": "', '"version": "v', "none of numbers"),
     ("vcpkg.json", '  "version": "', '  "version-semver": "1.0.0",\n  "version": "', "2 versions"),
     ("vcpkg.json", '"name": "tarn"', '"name": "Tarn"', "no name"),
-    ("vcpkg.json", '"description": "', '"descripton": "', "schema has no descripton"),
+    ("vcpkg.json", '"description": "', '"describes": "', "schema has no describes"),
     ("vcpkg.json", '      "host": true', '      "host": false', "runs at build"),
     ("vcpkg.json", "  ", "    ", "format-manifest"),
     ("portfile.cmake", "vcpkg_install_copyright(", "message(", "no vcpkg_install_copyright"),

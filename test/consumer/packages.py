@@ -114,8 +114,8 @@ def refused(words, *command, **more):
     return [] if words in said else [f"refused, but it doesn't say '{words}':\n{said}"]
 
 
-def consumed(program, **more):
-    return [] if must(program, **more).splitlines()[-1:] == ["consumed"] else [f"{program} doesn't say 'consumed'"]
+def consumed(path, **more):
+    return [] if must(path, **more).splitlines()[-1:] == ["consumed"] else [f"{path} doesn't say 'consumed'"]
 
 
 def found(wrong, word, what):
@@ -203,8 +203,10 @@ def check_installed(prefix, cps=False):
     expected = {"share/cmake/tarn/tarn-config.cmake", "share/cmake/tarn/tarn-config-version.cmake",
                 "share/cmake/tarn/tarn-targets.cmake", "share/pkgconfig/tarn.pc", "share/licenses/tarn/LICENSE"}
     expected |= {"share/cps/tarn/tarn.cps"} if cps else set()
-    for tool in tools():
-        expected |= {f"share/tarn/tools/{tool}", f"bin/tarn-{tool}"}
+    expected |= {"share/tarn/LICENSE", "share/tarn/version.h"} | {f"bin/{program(tool)}" for tool in tools()}
+    for folder, _, names in os.walk(os.path.join(ROOT, "tools")):
+        if not folder.endswith("__pycache__"):
+            expected |= {"share/tarn/" + os.path.relpath(os.path.join(folder, name), ROOT) for name in names if name != "BUILD"}
     present = {os.path.relpath(os.path.join(folder, name), prefix) for folder, _, names in os.walk(prefix) for name in names}
     wrong += [f"{path}: not both expected and installed"
               for path in sorted(expected ^ {one for one in present if not one.startswith("include/tarn/")})]
@@ -219,6 +221,10 @@ def check_installed(prefix, cps=False):
 def tools():
     return sorted(name for name in map(os.path.basename, glob.glob(os.path.join(ROOT, "tools", "*")))
                   if "." not in name and not name.startswith("BUILD") and os.path.isfile(os.path.join(ROOT, "tools", name)))
+
+
+def program(tool):
+    return "tarn-" + tool.removeprefix("tarn-")
 
 
 def check_parent(prefix):
@@ -331,13 +337,13 @@ def installed_detectors(world):
 
 
 for each in tools():
-    @case(f"tools: tarn-{each}, installed")
+    @case(f"tools: {program(each)}, installed")
     def tool_runs(world, tool=each):
-        program = world.prefix("cmake") + f"/bin/tarn-{tool}"
-        must(program, "--help")
+        path = f"{world.prefix('cmake')}/bin/{program(tool)}"
+        must(path, "--help")
         if tool != "amalgamate":
             return []
-        must(program, "-o", world.path("one.h"))
+        must(path, "-o", world.path("one.h"))
         must("g++", "-std=c++20", "-fsyntax-only", "-x", "c++", world.path("one.h"))
         return []
 
@@ -454,7 +460,7 @@ def vcpkg_portfile(world):
     wrong = [*check_headers(packages + "/include/tarn"), *check_licence(packages + "/share/tarn/copyright")]
     wrong += [f"share/tarn/{name} is missing" for name in ("usage", "tarn-config.cmake")
               if not os.path.exists(f"{packages}/share/tarn/{name}")]
-    wrong += [f"{name}/ is there" for name in ("lib", "debug", "share/licenses") if os.path.exists(f"{packages}/{name}")]
+    wrong += [f"{name}/ is there" for name in ("bin", "lib", "debug", "share/licenses", "share/tarn/tools") if os.path.exists(f"{packages}/{name}")]
     folder = build(world, "vcpkg-consumer", "-DFROM=package", "-DCMAKE_PREFIX_PATH=" + packages)
     return wrong + consumed(folder + "/consumer")
 
@@ -594,8 +600,6 @@ VERSIONS = [("CMakeLists.txt", r"project\(tarn VERSION ([\d.]+)"), ("MODULE.baze
 def check_versions(root):
     wrong = []
     for name, pattern in VERSIONS:
-        if name == "version.h" and not os.path.exists(os.path.join(ROOT, name)):
-            continue
         match = re.search(pattern, read(root, name), re.MULTILINE)
         if not match or match[1] != VERSION:
             wrong.append(f"{name}: version {match and match[1]}, not {VERSION}")
@@ -606,11 +610,12 @@ def check_versions(root):
 def versions(world):
     wrong = check_versions(ROOT)
     tree = world.path("versions")
-    names = [name for name, _ in VERSIONS if os.path.exists(os.path.join(ROOT, name))]
-    for name in names:
+    for name, _ in VERSIONS:
         write(read(ROOT, name), tree, name)
-    for name in names:
-        wrong += altered(os.path.join(tree, name), VERSION, "0.0.9", lambda: check_versions(tree), f"{name}: version 0.0.9")
+    for name, pattern in VERSIONS:
+        line = re.search(pattern, read(ROOT, name), re.MULTILINE)[0]
+        wrong += altered(os.path.join(tree, name), line, line.replace(VERSION, "0.0.9"), lambda: check_versions(tree),
+                         f"{name}: version 0.0.9")
     return wrong
 
 

@@ -32,8 +32,8 @@ debian_calls='cp -r . /tmp/tarn-source && cd /tmp/tarn-source && dpkg-buildpacka
   g++ -std=c++20 /tmp/tarn-source/test/consumer/consumer.cc -o /tmp/consumer && /tmp/consumer'
 debian_after='apt-get install -qq -y --no-install-recommends lintian >/tmp/apt.log 2>&1 && cd /tmp &&
   lintian --allow-root --fail-on error tarn_*.changes && rm -r tarn-source && for tool in /usr/bin/tarn-*; do
-  [ ! -e "$tool" ] || "$tool" --help >/tmp/help || exit; done && if [ -e /usr/bin/tarn-amalgamate ]; then
-  tarn-amalgamate -o /tmp/one.h && g++ -std=c++20 -fsyntax-only -x c++ /tmp/one.h; fi'
+  "$tool" --help >/tmp/help || exit; done && tarn-amalgamate -o /tmp/one.h &&
+  g++ -std=c++20 -fsyntax-only -x c++ /tmp/one.h'
 
 bazel_needs="g++ python3 bazel-bootstrap bazel-rules-cc bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib"
 bazel_calls='cp -r test/consumer /tmp/consumer && rm /tmp/consumer/MODULE.bazel && ln -s /root/tarn /tmp/consumer/tarn &&

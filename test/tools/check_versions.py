@@ -25,6 +25,9 @@ NAMED = {
     "meson.build": [r"^project\('tarn'[^)]*?\bversion: '([^']*)'"],
     "debian/changelog": [r"\Atarn \(([\d.]+)[^)]*\)"],
     "packaging/install.cmake": [r"find_package\(tarn ([\d.]+)"],
+    "test/consumer/CMakeLists.txt": [r"set\(WANTED ([\d.]+)"],
+    "docs/packages.md": [r"find_package\(tarn ([\d.]+)", r'"tarn/([\d.]+)"', r"tarn-([\d.]+\d)\.",
+                         r'bazel_dep\(name = "tarn", version = "([^"]*)"'],
     "test/consumer/meson.build": [r"dependency\('tarn', version: '>=([\d.]+)'"],
     # Wherever they lie. conanfile.py and tarn.pc.in name none: they read CMakeLists.txt.
     "vcpkg.json": [r'"version(?:-semver|-string)?":\s*"([^"]*)"'],

@@ -4,7 +4,7 @@ get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../../.." ABSOL
 # Headers only: what a build type could change isn't there.
 set(VCPKG_BUILD_TYPE release)
 
-vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS -DTARN_INSTALL=ON)
+vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS -DTARN_INSTALL=ON -DTARN_INSTALL_TOOLS=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/tarn)
 vcpkg_fixup_pkgconfig()
