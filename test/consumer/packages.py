@@ -460,7 +460,8 @@ def vcpkg_portfile(world):
     wrong = [*check_headers(packages + "/include/tarn"), *check_licence(packages + "/share/tarn/copyright")]
     wrong += [f"share/tarn/{name} is missing" for name in ("usage", "tarn-config.cmake")
               if not os.path.exists(f"{packages}/share/tarn/{name}")]
-    wrong += [f"{name}/ is there" for name in ("bin", "lib", "debug", "share/licenses", "share/tarn/tools") if os.path.exists(f"{packages}/{name}")]
+    wrong += [f"{name}/ is there" for name in ("bin", "lib", "debug", "share/licenses", "share/tarn/tools")
+              if os.path.exists(f"{packages}/{name}")]
     folder = build(world, "vcpkg-consumer", "-DFROM=package", "-DCMAKE_PREFIX_PATH=" + packages)
     return wrong + consumed(folder + "/consumer")
 
