@@ -6,12 +6,14 @@ beside them as text; blocks `cpp run` become `cpp`; the chooser gets its data. T
 that none of its tables leads to is an error.
 """
 
+import json
 import os
 import re
 import shutil
 import sys
 
 import chooser_data
+import shim
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -69,9 +71,8 @@ def staged(path, text, files):
 
 def linked(index):
     """The pages that a page links to, in its order."""
-    targets = [match[1].partition("#")[0] for _, match in ((0, m) for m in re.finditer(r"\]\(([^)\s]+)", read(index)))]
-    return list(dict.fromkeys(os.path.normpath(os.path.join(os.path.dirname(index), one)) for one in targets if one)
-                )
+    targets = [target.partition("#")[0] for _, target in LINK.findall(read(index))]
+    return list(dict.fromkeys(os.path.normpath(os.path.join(os.path.dirname(index), one)) for one in targets if one))
 
 
 def in_folder(folder, index):
@@ -112,7 +113,7 @@ def yaml(entries, depth=0):
         if isinstance(what, list):
             lines += [f"{'  ' * depth}- {name}:", *yaml(what, depth + 1)]
         else:
-            lines.append(f"{'  ' * depth}- " + (f"{name}: {what}" if name else f'"{title(read(what))}": {what}'))
+            lines.append(f"{'  ' * depth}- " + (f"{name}: {what}" if name else f"{json.dumps(title(read(what)))}: {what}"))
     return lines
 
 
@@ -144,8 +145,10 @@ def stage(folder):
         shutil.copy(os.path.join(TREE, "docs", picture), os.path.join(folder, "pages/docs", picture))
     for file in ("site.css", "chooser.js"):
         write(folder, "pages/site/" + file, read("docs/site/" + file))
+    write(folder, "pages/site/iframe-worker.js", shim.script(os.path.join(os.path.dirname(folder), "iframe-worker.js")))
     write(folder, "pages/site/chooser_data.js", chooser_data.script(TREE))
-    write(folder, "mkdocs.yml", read("docs/site/mkdocs.yml") + "nav:\n" + "\n".join(yaml(entries, 1)) + "\n")
+    write(folder, "mkdocs.yml", read("docs/site/mkdocs.yml") + f"hooks:\n  - {HERE}/hooks.py\nnav:\n" + "\n".join(yaml(entries, 1)) +
+          "\n")
 
 
 def main():

@@ -1,0 +1,16 @@
+"""MkDocs calls these while it builds."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import shim
+
+
+def on_post_page(output, page, config):
+    """The theme loads nothing from elsewhere."""
+    return output.replace(shim.LOADED_FROM, "../" * page.url.count("/") + "site/iframe-worker.js")
+
+
+def on_post_template(output_content, template_name, config):
+    return output_content.replace(shim.LOADED_FROM, "/site/iframe-worker.js")
