@@ -1,2 +1,47 @@
+"""The chooser's data: chooser.json, with what each policy costs from the first lines of its header, and what each rule says
+from docs/rules.md. Nothing is written twice."""
+
+import glob
+import json
+import os
+import re
+
+RULE = re.compile(r"^### ([A-Z]\d+): .*?\n+```text\n(?:.*?)tarn: \[\1\] (.*?)\n```", re.MULTILINE | re.DOTALL)
+
+
+def read(tree, path):
+    with open(os.path.join(tree, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def cost_of(tree, policy):
+    """The `costs` line of a policy's header."""
+    name = re.match(r"tarn::(\w+)", policy)[1]
+    header = glob.glob(os.path.join(tree, f"policies/*/{name}.h"))
+    text = read(tree, header[0])
+    found = re.search(r"^// costs +(.*?)^// conflicts", text, re.MULTILINE | re.DOTALL)
+    return re.sub(r"\s*\n// +", " ", found[1]).strip()
+
+
+def data(tree):
+    found = json.loads(read(tree, "docs/site/chooser.json"))
+    for question in found["questions"]:
+        for answer in question["answers"]:
+            if "policy" in answer:
+                answer["costs"] = cost_of(tree, answer["policy"])
+    rules = read(tree, "docs/rules.md")
+    for conflict in found["conflicts"]:
+        conflict["says"], conflict["anchor"] = says(rules, conflict["rule"])
+    return found
+
+
+def says(rules, number):
+    """The words of a rule's message, and where it stands on its page."""
+    title = re.search(rf"^### ({number}: .*?)\s*$", rules, re.MULTILINE)[1]
+    section = re.search(rf"^### {number}: .*?(?=^###? |\Z)", rules, re.MULTILINE | re.DOTALL)[0]
+    words = re.search(rf"\[{number}\] (.*?)(?:\n\n|\n```|`\n|$(?!\n> ))", re.sub(r"\n> ?", " ", section), re.DOTALL)[1]
+    return re.sub(r"\s+", " ", words), re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 def script(tree):
-    return ""
+    return "window.tarnChooserData = " + json.dumps(data(tree), ensure_ascii=True) + ";\n"
