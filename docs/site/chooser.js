@@ -6,16 +6,12 @@ const tarnChooser = (() => {
   const answerOf = (question, choice) => question.answers.find((one) => one.id === choice[question.id]) || question.answers[0];
   const asked = (data, product) => data.questions.filter((question) => question.axis !== "size" || product.sized);
 
-  // `first(policy, policy)` with one in each line, if there are several.
-  function inLines(text, before) {
-    const open = before.length + text.indexOf("{") ;
-    return (policies) => text.replace("{}", policies.join(",\n" + " ".repeat(open)));
-  }
-
+  // The product over the policies, each in a line of its own; `before` stands in front of the first.
   function typeOf(product, policies, before) {
     if (policies.length === 0 && product.empty) return product.empty;
     if (policies.length === 0) return product.type.replace(", {}", "").replace("{}", "");
-    return inLines(product.type, before)(policies);
+    const margin = " ".repeat(before.length + product.type.indexOf("{"));
+    return product.type.replace("{}", policies.join(",\n" + margin));
   }
 
   const order = "struct order {\n  long number;\n  double price;\n};\n";
@@ -83,3 +79,84 @@ const tarnChooser = (() => {
 })();
 
 if (typeof module !== "undefined") module.exports = tarnChooser;
+
+// ---- what is shown
+
+function tarnShowChooser(root, data) {
+  const choice = {product: data.products[0].id};
+  const make = (tag, text, ...inside) => {
+    const one = document.createElement(tag);
+    if (text) one.textContent = text;
+    one.append(...inside);
+    return one;
+  };
+
+  // A group of radio buttons: the arrow keys move in it, Tab to the next one.
+  function group(id, text, answers) {
+    const set = make("fieldset", "", make("legend", text));
+    for (const answer of answers) {
+      const button = make("input");
+      Object.assign(button, {type: "radio", name: id, value: answer.id, checked: choice[id] === answer.id});
+      if (!(id in choice) && answer === answers[0]) button.checked = true;
+      button.addEventListener("change", () => {
+        choice[id] = answer.id;
+        id === "product" ? showAll() : showResult();
+      });
+      set.append(make("label", "", button, make("span", answer.text)));
+    }
+    return set;
+  }
+
+  const questions = make("div");
+  const result = make("div");
+  result.setAttribute("aria-live", "polite");
+  questions.className = "chooser-questions";
+  result.className = "chooser-result";
+  root.replaceChildren(questions, result);
+
+  function costs(found) {
+    const list = make("ul");
+    for (const question of data.questions)
+      for (const answer of question.answers)
+        if (answer.id === found.choice[question.id] && answer.policy)
+          list.append(make("li", "", make("code", answer.policy.replace(/^tarn::/, "")), ": " + answer.costs));
+    return list.children.length ? list : make("p", "Nothing: these are the defaults.");
+  }
+
+  function warning(conflict) {
+    const link = make("a", conflict.rule);
+    link.href = "rules.html#" + conflict.anchor;
+    const box = make("div", "", make("p", "These answers can't be combined, and the compiler says so:"),
+                     make("p", "", link, ": " + conflict.says));
+    box.className = "chooser-warning";
+    return box;
+  }
+
+  function showResult() {
+    const found = tarnChooser.compose(data, choice);
+    const parts = [make("h2", "Composition")];
+    const conflict = found.rule && data.conflicts.find((one) => one.rule === found.rule);
+    if (conflict) parts.push(warning(conflict));
+    const code = make("code", found.code);
+    const copy = make("button", "copy");
+    copy.type = "button";
+    copy.className = "chooser-copy md-button";
+    copy.addEventListener("click", () => navigator.clipboard.writeText(found.code).then(() => (copy.textContent = "copied")));
+    parts.push(make("pre", "", code), copy);
+    parts.push(make("h2", "What it costs"), costs(found));
+    result.replaceChildren(...parts);
+  }
+
+  function showAll() {
+    const product = data.products.find((one) => one.id === choice.product);
+    questions.replaceChildren(group("product", "What should the pool look like to its users?", data.products),
+                              ...tarnChooser.asked(data, product).map((one) => group(one.id, one.text, one.answers)));
+    showResult();
+  }
+  showAll();
+}
+
+if (typeof document !== "undefined") {
+  const root = document.getElementById("questions");
+  if (root) tarnShowChooser(root, window.tarnChooserData);
+}

@@ -6,8 +6,6 @@ import json
 import os
 import re
 
-RULE = re.compile(r"^### ([A-Z]\d+): .*?\n+```text\n(?:.*?)tarn: \[\1\] (.*?)\n```", re.MULTILINE | re.DOTALL)
-
 
 def read(tree, path):
     with open(os.path.join(tree, path), encoding="utf-8") as file:
@@ -36,11 +34,9 @@ def data(tree):
 
 
 def says(rules, number):
-    """The words of a rule's message, and where it stands on its page."""
-    title = re.search(rf"^### ({number}: .*?)\s*$", rules, re.MULTILINE)[1]
-    section = re.search(rf"^### {number}: .*?(?=^###? |\Z)", rules, re.MULTILINE | re.DOTALL)[0]
-    words = re.search(rf"\[{number}\] (.*?)(?:\n\n|\n```|`\n|$(?!\n> ))", re.sub(r"\n> ?", " ", section), re.DOTALL)[1]
-    return re.sub(r"\s+", " ", words), re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+    """The words of a rule's message, and the anchor of its heading."""
+    found = re.search(rf"^### ({number}: [^\n]*)\n+```text\ntarn: \[{number}\] (.*?)\n", rules, re.MULTILINE)
+    return found[2], re.sub(r"[^\w\- ]", "", found[1].lower()).replace(" ", "-")
 
 
 def script(tree):

@@ -21,6 +21,7 @@ TOP = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 SECTIONS = ["learn", "do", "look up", "understand"]
 LINK = re.compile(r"(\]\(<?)([^)\s>]+)")
 FENCE = re.compile(r"^( *```)(cpp|c\+\+)\b.*$", re.MULTILINE)
+WIDE = {"docs/chooser.md": "---\nhide: toc\n---\n\n"}  # without a table of contents
 INLINE = {"#products": "docs/products", "#axes": "docs/axes"}  # folders without an index; docs/README.md lists their pages
 
 
@@ -137,7 +138,7 @@ def stage(folder):
             raise Unlisted(f"{page}: no table of docs/README.md leads to it, so the site wouldn't")
     files = set()
     for page in pages:
-        write(folder, "pages/" + page, staged(page, read(page), files))
+        write(folder, "pages/" + page, WIDE.get(page, "") + staged(page, read(page), files))
     for file in sorted(files):
         write(folder, f"pages/source/{file}.txt", read(file))
     for picture in (name for name in os.listdir(os.path.join(TREE, "docs")) if name.endswith((".png", ".svg"))):
