@@ -38,7 +38,7 @@ const tarnChooser = (() => {
     }),
     size_class_pool: (type, values) => ({
       before: `using block_pool = ${type};\n`,
-      main: [`block_pool blocks${values};`, "void* const block = blocks.allocate(100);", "blocks.deallocate(block, 100);"],
+      main: [`static block_pool blocks${values};`, "void* const block = blocks.allocate(100);", "blocks.deallocate(block, 100);"],
     }),
   };
   const lineBefore = {pool: "using order_pool = ", static_pool: "using order_pool = ", object_pool: "using order_pool = ",
@@ -48,10 +48,10 @@ const tarnChooser = (() => {
     const named = values.length ? `{${values.join(", ")}}` : "";
     const parts = bodies[product.id](typeOf(product, policies, lineBefore[product.id]), named);
     const standard = values.some((one) => one.includes("std::pmr")) ? ["#include <memory_resource>"] : [];
-    const bytes = values.some((one) => one.includes("bytes")) ? ["#include <cstddef>"] : [];
+    const bytes = values.some((one) => one.includes("memory}")) ? ["#include <cstddef>"] : [];
     const includes = [...bytes, ...standard].join("\n");
     const own = headers.map((one) => `#include "${one}"`).join("\n");
-    const memory = bytes.length ? "alignas(64) static std::byte bytes[1 << 20];\n\n" : "";
+    const memory = bytes.length ? "alignas(64) static std::byte memory[1 << 20];\n\n" : "";
     return `${includes}${includes ? "\n\n" : ""}${own}\n\n${parts.before}\n${memory}int main() {\n  ${parts.main.join("\n  ")}\n}\n`;
   }
 

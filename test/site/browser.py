@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The site in headless Chromium, opened without a server: test/site/run --all calls this. The last line is
+'N passed, N failed'."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from playwright.sync_api import sync_playwright
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TREE, "test/support"))
+import compilers
+
+SITE = "file://" + os.path.join(TREE, "build/site/html/")
+WIDE, PHONE = {"width": 1300, "height": 900}, {"width": 390, "height": 844}
+PAGES = ["index.html", "docs/chooser.html", "docs/axes/locking.html", "docs/how-to/particles.html", "docs/reference/pool.html",
+         "docs/benchmarks.html"]
+# Twelve ways through the chooser: {question: answer}, in the order in which they are clicked.
+PATHS = [
+    {"product": "pool"},
+    {"product": "pool", "size": "bytes", "locking": "often", "reuse": "few"},
+    {"product": "pool", "size": "run_time", "store": "buffer", "checking": "release"},
+    {"product": "pool", "locking": "now_and_then", "exhaustion": "wait", "growth": "limit"},
+    {"product": "pool", "store": "resource", "exhaustion": "heap"},
+    {"product": "static_pool", "store": "array", "locking": "now_and_then"},
+    {"product": "object_pool", "store": "huge", "checking": "sampled"},
+    {"product": "object_pool", "store": "pages", "retention": "pages"},
+    {"product": "class_new", "checking": "all"},
+    {"product": "containers", "locking": "one", "reuse": "close"},
+    {"product": "size_class_pool", "locking": "often", "exhaustion": "ask"},
+    {"product": "size_class_pool", "store": "array", "checking": "later"},
+]
+
+
+def search_finds(page):
+    page.goto(SITE + "index.html")
+    page.get_by_placeholder("Search").first.click()
+    page.keyboard.type("thread_cached", delay=20)
+    found = page.locator(".md-search-result__item a").first
+    found.wait_for(timeout=30_000)
+    words = page.locator(".md-search-result__list").inner_text()
+    return None if "thread_cached" in words else f"it finds: {words[:300]}"
+
+
+def nothing_found(page):
+    """The search says so where there is nothing, so that the case above can fail."""
+    page.goto(SITE + "index.html")
+    page.get_by_placeholder("Search").first.click()
+    page.keyboard.type("xyzzyplugh", delay=20)
+    page.get_by_text("No matching documents").wait_for(timeout=30_000)
+    return "something" if page.locator(".md-search-result__item").count() else None
+
+
+def copies(page):
+    page.goto(SITE + "docs/tutorial.html")
+    button = page.locator("button.md-clipboard, .md-code__button").first
+    button.wait_for(state="attached", timeout=10_000)
+    return None
+
+
+def toggles(page):
+    page.goto(SITE + "index.html")
+    seen = []
+    for _ in range(2):
+        seen.append(page.locator("body").get_attribute("data-md-color-scheme"))
+        page.locator("label.md-header__button[for^=__palette]:visible").first.click()
+        page.wait_for_timeout(300)
+    return None if sorted(seen) == ["default", "slate"] else f"schemes: {seen}"
+
+
+def fits(page, path):
+    """Whether nothing of a page lies beside a phone's screen."""
+    page.goto(SITE + path)
+    width = page.evaluate("document.scrollingElement.scrollWidth")
+    return None if width <= PHONE["width"] else f"{width} pixels wide"
+
+
+def too_wide(page):
+    page.set_content('<div style="width: 500px">.</div>')
+    return None if page.evaluate("document.scrollingElement.scrollWidth") > PHONE["width"] else "nothing lies beside the screen"
+
+
+def chosen(page, answers):
+    """Clicks through the chooser; compiles what it shows, and runs it."""
+    page.goto(SITE + "docs/chooser.html")
+    for question, answer in answers.items():
+        page.locator(f'input[name="{question}"][value="{answer}"]').check()
+    if page.locator(".chooser-warning").count():
+        return page.locator(".chooser-warning").inner_text()
+    code = page.locator(".chooser-result pre code").inner_text()
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "chosen")
+        with open(program + ".cc", "w", encoding="utf-8") as file:
+            file.write(code)
+        done = subprocess.run(["g++", "-std=c++20", *compilers.WARNINGS, "-I" + compilers.include_root(), program + ".cc", "-o",
+                               program, "-pthread"], capture_output=True, text=True, check=False)
+        if done.returncode:
+            return code + done.stderr
+        ran = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+        return None if ran.returncode == 0 else f"{code}exit status {ran.returncode}\n{ran.stderr}"
+
+
+def warns(page):
+    """Answers that can't be combined: the rule, and a link to it that leads somewhere."""
+    page.goto(SITE + "docs/chooser.html")
+    for question, answer in {"store": "array", "growth": "steps"}.items():
+        page.locator(f'input[name="{question}"][value="{answer}"]').check()
+    link = page.locator(".chooser-warning a")
+    if link.inner_text() != "R3":
+        return link.inner_text()
+    link.click()
+    page.wait_for_timeout(300)
+    anchor = page.url.partition("#")[2]
+    return None if anchor and page.locator(f'[id="{anchor}"]').count() == 1 else f"{page.url} has no such heading"
+
+
+def links(page):
+    """Every link of the pages above leads to a file that is there."""
+    wrong = []
+    for path in PAGES:
+        page.goto(SITE + path)
+        for target in page.eval_on_selector_all("a[href]", "all => all.map(a => a.href)"):
+            file = target.partition("#")[0].removeprefix("file://")
+            if target.startswith("file:") and not os.path.exists(file):
+                wrong.append(f"{path}: {target}")
+    return "\n".join(wrong) or None
+
+
+def main():
+    failed = passed = 0
+    with sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        fetched = []
+
+        def run(name, size, act, *more):
+            nonlocal failed, passed
+            context = browser.new_context(viewport=size)
+            page = context.new_page()
+            page.on("request", lambda request: fetched.append(request.url))
+            try:
+                wrong = act(page, *more)
+            except Exception as thrown:  # what playwright throws when it waits in vain
+                wrong = str(thrown)
+            context.close()
+            print(("FAIL  " if wrong else "ok    ") + name + ("\n      " + wrong.replace("\n", "\n      ") if wrong else ""), flush=True)
+            failed += bool(wrong)
+            passed += not wrong
+
+        run("search finds thread_cached", WIDE, search_finds)
+        run("search finds nothing where there is nothing", WIDE, nothing_found)
+        run("code can be copied", WIDE, copies)
+        run("light and dark", WIDE, toggles)
+        run("links", WIDE, links)
+        for path in PAGES:
+            run(f"{path} fits on a phone", PHONE, fits, path)
+        run("self-test: a page that doesn't fit", PHONE, too_wide)
+        for number, answers in enumerate(PATHS, 1):
+            run(f"the chooser, way {number}: {', '.join(answers.values())}", PHONE if number % 2 else WIDE, chosen, answers)
+        run("the chooser warns", WIDE, warns)
+        outside = [url for url in fetched if not url.startswith(("file:", "data:", "about:", "blob:"))]
+        run("nothing was fetched from elsewhere", WIDE, lambda page: "\n".join(outside) or None)
+        browser.close()
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
