@@ -57,7 +57,7 @@ def strict(text):
             settings = file.read().replace("extra_css:\n  - site/site.css\n", "")
         with open(os.path.join(folder, "mkdocs.yml"), "w", encoding="utf-8") as file:
             file.write(settings + "nav:\n  - index.md\n  - other.md\n")
-        return subprocess.run([sys.executable, "-B", "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", folder + "/html"],
+        return subprocess.run([sys.executable, "-B", "-m", "mkdocs", "build", "--strict", "--site-dir", folder + "/html"],
                               cwd=folder, env={**os.environ, "PYTHONPATH": os.path.join(TREE, "build/site/python")},
                               capture_output=True, check=False).returncode == 0
 
