@@ -148,8 +148,8 @@ def stage(folder):
         write(folder, "pages/site/" + file, read("docs/site/" + file))
     write(folder, "pages/site/iframe-worker.js", shim.script(os.path.join(os.path.dirname(folder), "iframe-worker.js")))
     write(folder, "pages/site/chooser_data.js", chooser_data.script(TREE))
-    write(folder, "mkdocs.yml", read("docs/site/mkdocs.yml") + f"hooks:\n  - {HERE}/hooks.py\nnav:\n" + "\n".join(yaml(entries, 1)) +
-          "\n")
+    lines = ["hooks:", f"  - {HERE}/hooks.py", "nav:", *yaml(entries, 1), ""]
+    write(folder, "mkdocs.yml", read("docs/site/mkdocs.yml") + "\n".join(lines))
 
 
 def main():

@@ -144,7 +144,9 @@ def main():
             except Exception as thrown:  # what playwright throws when it waits in vain
                 wrong = str(thrown)
             context.close()
-            print(("FAIL  " if wrong else "ok    ") + name + ("\n      " + wrong.replace("\n", "\n      ") if wrong else ""), flush=True)
+            print(("FAIL  " if wrong else "ok    ") + name, flush=True)
+            if wrong:
+                print("      " + wrong.replace("\n", "\n      "), flush=True)
             failed += bool(wrong)
             passed += not wrong
 

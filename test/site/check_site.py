@@ -101,8 +101,8 @@ def site_cases():
 # ---- the chooser
 
 def compositions():
-    return json.loads(subprocess.run(["node", os.path.join(TREE, "test/site/compositions.js"), TREE], capture_output=True, text=True,
-                                     check=True).stdout)
+    command = ["node", os.path.join(TREE, "test/site/compositions.js"), TREE]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def name_of(one):
@@ -122,8 +122,8 @@ class Compiling:
         source = os.path.join(self.root, f"chosen{number}.cc")
         with open(source, "w", encoding="utf-8") as file:
             file.write(text)
-        done = subprocess.run(["g++", "-std=c++20", "-I.", *self.flags, "-fsyntax-only", source], cwd=self.root, capture_output=True,
-                              text=True, check=False)
+        command = ["g++", "-std=c++20", "-I.", *self.flags, "-fsyntax-only", source]
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
         return (set(RULE.findall(done.stderr)) or {done.stderr[:500]}) if done.returncode else None
 
 
@@ -159,8 +159,8 @@ def chooser_cases():
 
     with concurrent.futures.ThreadPoolExecutor(2) as workers:
         wrong = [one for some in workers.map(batch, range(len(batches))) for one in some if one]
-        wrong += [one for one in workers.map(lambda at: wrong_with(bad[at], compiling.rules(f"r{at}", [bad[at]])), range(len(bad)))
-                  if one]
+        refused = workers.map(lambda at: wrong_with(bad[at], compiling.rules(f"r{at}", [bad[at]])), range(len(bad)))
+        wrong += [one for one in refused if one]
     same = compilers.same
     least = None if len(found) >= LEAST else f"{len(found)} compositions"
     return [
