@@ -57,6 +57,7 @@ FULL = {
     "platforms": None,
     "platform_parts": None,
     "migration": None,
+    "site": None,
 }
 NIGHTLY = {
     "gcc": Configuration(("--config=opt", "--config=gcc")),
@@ -73,6 +74,7 @@ NIGHTLY = {
     "platforms": None,
     "platform_parts": None,
     "migration": None,
+    "site": None,
     "fresh": None,
     "packages": None,
 }
@@ -87,12 +89,13 @@ COMMANDS = {
     "platforms": ["test/platforms/run"],
     "platform_parts": ["test/platforms/parts"],
     "migration": ["test/migration/run"],
+    "site": ["test/site/run"],
     "fresh": ["test/fresh/run"],
     "packages": ["test/fresh/run", "--pass=5"],
 }
 
 # What a command is told more in the last tier.
-AT_NIGHT = {"platforms": ["--all"], "platform_parts": ["--all"], "migration": ["--all"]}
+AT_NIGHT = {"platforms": ["--all"], "platform_parts": ["--all"], "migration": ["--all"], "site": ["--all"]}
 
 NO_TESTS = 4  # Bazel's exit status where all tests were filtered out.
 FLOOR = "test/floor"
