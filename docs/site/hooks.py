@@ -1,14 +1,18 @@
 """MkDocs calls these while it builds."""
 
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shim
 
+LOGO = re.compile(r'href="([./]+)" title="tarn"')
+
 
 def on_post_page(output, page, config):
-    """The theme loads nothing from elsewhere."""
+    """The theme loads nothing from elsewhere, and its logo leads to a page: a folder is a listing without a server."""
+    output = LOGO.sub(lambda found: f'href="{found[1].rstrip("/")}/index.html" title="tarn"', output)
     return output.replace(shim.LOADED_FROM, "../" * page.url.count("/") + "site/iframe-worker.js")
 
 

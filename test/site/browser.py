@@ -116,14 +116,26 @@ def warns(page):
     return None if anchor and page.locator(f'[id="{anchor}"]').count() == 1 else f"{page.url} has no such heading"
 
 
+def all_pages():
+    folder = SITE.removeprefix("file://")
+    found = [os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names]
+    return sorted(path for path in found if path.endswith(".html") and path != "404.html")  # which only a server shows
+
+
+def all_fit(page):
+    """Every page of the site, of which those above are looked at one by one."""
+    wrong = [f"{path}: {what}" for path in all_pages() if (what := fits(page, path))]
+    return "\n".join(wrong) or None
+
+
 def links(page):
-    """Every link of the pages above leads to a file that is there."""
+    """Every link leads to a file that is there. A folder is none: without a server it would be shown as a listing."""
     wrong = []
-    for path in PAGES:
+    for path in all_pages():
         page.goto(SITE + path)
         for target in page.eval_on_selector_all("a[href]", "all => all.map(a => a.href)"):
             file = target.partition("#")[0].removeprefix("file://")
-            if target.startswith("file:") and not os.path.exists(file):
+            if target.startswith("file:") and not os.path.isfile(file):
                 wrong.append(f"{path}: {target}")
     return "\n".join(wrong) or None
 
@@ -157,6 +169,7 @@ def main():
         run("links", WIDE, links)
         for path in PAGES:
             run(f"{path} fits on a phone", PHONE, fits, path)
+        run("every page fits on a phone", PHONE, all_fit)
         run("self-test: a page that doesn't fit", PHONE, too_wide)
         for number, answers in enumerate(PATHS, 1):
             run(f"the chooser, way {number}: {', '.join(answers.values())}", PHONE if number % 2 else WIDE, chosen, answers)
