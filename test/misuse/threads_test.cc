@@ -202,5 +202,43 @@ BOOST_AUTO_TEST_CASE(nothing_is_reported_where_nothing_is_wrong) {
   run_clean<checked_with<shuffled>>("checked_with<shuffled>", clean_operations);
 }
 
+#if defined(TARN_ASAN)
+/// Says, each time it is released, whether the watched block is poisoned.
+struct watching_mutex {
+  void lock() { held.lock(); }
+  bool try_lock() { return held.try_lock(); }
+  void unlock() {
+    if (watched != nullptr) poisoned.push_back(__asan_address_is_poisoned(watched) != 0);
+    held.unlock();
+  }
+  mutex held;
+  inline static const void* watched = nullptr;
+  inline static std::vector<bool> poisoned;
+};
+struct watched_magazines : thread_cached<> {
+  template <class>
+  using state = detail::magazine_calls<detail::mutex_pair<watching_mutex>, detail::process_threads, 16, 5>;
+};
+
+/// Another thread's verify() opens a free block, looks into it and poisons it again. If the block were poisoned after the guard
+/// was released under which it became free, that could happen meanwhile.
+template <class Checking>
+void poisoned_when_released(void (*give_back)(pool<static_size<64>, watched_magazines, Checking>&, void*), called_from = {}) {
+  pool<static_size<64>, watched_magazines, Checking> p;
+  void* const block = p.allocate();
+  watching_mutex::poisoned.clear();
+  watching_mutex::watched = block;
+  give_back(p, block);
+  watching_mutex::watched = nullptr;
+  CHECK(!watching_mutex::poisoned.empty() && watching_mutex::poisoned.front());
+}
+
+BOOST_AUTO_TEST_CASE(a_block_is_poisoned_before_another_thread_can_look_into_it) {
+  poisoned_when_released<checked>([](auto& p, void* block) { p.deallocate(block); });
+  poisoned_when_released<checked>([](auto& p, void* block) { p.deallocate_batch(std::span(&block, 1)); });
+  poisoned_when_released<hardened>([](auto& p, void* block) { p.deallocate(block); });
+}
+#endif
+
 }  // namespace
 }  // namespace tarn::test

@@ -61,7 +61,6 @@ struct checked_path : admission<State> {
       [[maybe_unused]] const auto guard = hit_guard(s);
       if (may_go(s, block)) [[likely]] {
         s.statistics.on_deallocate(1);
-        poison_block(s, block);
         return true;
       }
     }
@@ -102,17 +101,22 @@ struct checked_path : admission<State> {
   }
   TARN_STEP static bool may_go(State& s, void* block) noexcept {
     [[maybe_unused]] const auto looking = look_guard(s);
-    return s.checking.on_deallocate(s.chunks, block) == status::done;
+    return is_freed(s, block);
+  }
+  /// Poisoned under the same guard: once that is released, another thread's verify() may look into the free block.
+  TARN_STEP static bool is_freed(State& s, void* block) noexcept {
+    if (s.checking.on_deallocate(s.chunks, block) != status::done) [[unlikely]] return false;
+    poison_block(s, block);
+    return true;
   }
   /// The same, if the chunk of the block had to be looked for.
   static bool may_go_after_all(State& s, void* block) noexcept {
     [[maybe_unused]] const auto looking = look_guard(s);
     const auto in_front = s.chunks.bring_in_front(block);
-    return in_front && s.checking.on_deallocate(s.chunks, block) == status::done;
+    return in_front && is_freed(s, block);
   }
   TARN_STEP static status take_back(State& s, void* block) noexcept {
     s.statistics.on_deallocate(1);
-    poison_block(s, block);
     const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : make_room_if(s, answer);
   }
