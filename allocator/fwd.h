@@ -13,7 +13,7 @@ namespace tarn {
 
 // ---- products ------------------------------------------------------------------------------------------------------------
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
+          class Statistics, class Name>
 class basic_pool;
 template <class Members>
 class block_reservation;
@@ -161,11 +161,18 @@ struct counting_statistics;
 struct no_statistics;
 struct pool_counts;
 
+// ---- name ----------------------------------------------------------------------------------------------------------------
+struct pool_listing;
+struct pool_record;
+class run_time_name;
+struct unnamed;
+
 // ---- what policies say of themselves -------------------------------------------------------------------------------------
 struct checking_traits;
 struct exhaustion_traits;
 struct growth_traits;
 struct locking_traits;
+struct name_traits;
 struct retention_traits;
 struct reuse_traits;
 struct size_traits;

@@ -49,6 +49,12 @@ class many_chunks : public suspicions<Traits> {
   {
     return number_.value;
   }
+  /// Blocks that were ever handed out.
+  std::size_t carved() const noexcept
+    requires(Traits::is_listed)
+  {
+    return carved_.value;
+  }
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
   /// For hits: it may miss a chunk that isn't in front. bring_in_front() does that as long as its result, which is false if
@@ -105,6 +111,7 @@ class many_chunks : public suspicions<Traits> {
       geometry_.write_blocks(out + got, c.first, c.carved, taken);
       got += taken;
       c.carved += taken;
+      carved_.add(taken);
       if (c.carved == c.blocks) untouched_.remove(c);
     }
     if constexpr (Traits::shuffles) shuffle_(out, got);
@@ -138,7 +145,8 @@ class many_chunks : public suspicions<Traits> {
   void insert(chunk& c) noexcept {
     map_.insert(c, geometry_);
     capacity_ += c.blocks;
-    number_.change(1);
+    number_.add(1);
+    carved_.add(c.carved);
     if (c.carved != c.blocks) untouched_.push(c);
   }
   /// A fresh chunk becomes part of the pool.
@@ -163,7 +171,8 @@ class many_chunks : public suspicions<Traits> {
     if (c.carved != c.blocks) untouched_.remove(c);
     map_.erase(c, geometry_);
     capacity_ -= c.blocks;
-    number_.change(-1);
+    number_.subtract(1);
+    carved_.subtract(c.carved);
     c.next = replace(leaving, &c);
   }
   /// Takes out the chunks that were never used.
@@ -178,6 +187,7 @@ class many_chunks : public suspicions<Traits> {
     untouched_.forget();
     capacity_ = 0;
     number_ = {};
+    carved_ = {};
     return map_.take_all();
   }
   /// Makes it as new, except for what the policies count. Forgets the map's table, too.
@@ -237,7 +247,8 @@ class many_chunks : public suspicions<Traits> {
   carving_list<chunk> untouched_;
   chunk_map<Traits> map_;
   std::size_t capacity_ = 0;  // blocks in all chunks
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted_chunks, uncounted_chunks> number_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted, uncounted<chunk>> number_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::is_listed, counted, uncounted<void>> carved_;
   std::size_t newest_ = 0;  // blocks in the newest chunk
   TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
   TARN_NO_UNIQUE_ADDRESS typename Traits::growth growth_;

@@ -4,6 +4,7 @@
 
 #include "tarn/allocator/detail/pool/admission.h"
 #include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/listing.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/platform/config.h"
 
@@ -56,6 +57,7 @@ struct sampled_path {
     [[maybe_unused]] const auto guard = core_guard(s);
     void* const block = s.checking.take(s.chunks.geometry().block_size(), s.chunks.geometry().block_alignment());
     if (block != nullptr) s.statistics.on_allocate(1);
+    note_outside(s);
     return block;
   }
 };

@@ -124,6 +124,8 @@ class page_local_list {
   }
   /// Blocks in use or in the front.
   std::size_t outside() const noexcept { return outside_; }
+  std::size_t outside(const chunks_type&) const noexcept { return outside_; }
+  std::size_t in_front(const chunks_type&) const noexcept { return front_.blocks(); }
   std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n) noexcept
     requires(Traits::returns_pages)
   {

@@ -1,6 +1,6 @@
 // The name of a type, as a constant: how reports name the static pool of a tag.
-#ifndef TARN_ALLOCATOR_DETAIL_TYPE_NAME_H_
-#define TARN_ALLOCATOR_DETAIL_TYPE_NAME_H_
+#ifndef TARN_POLICIES_DETAIL_TYPE_NAME_H_
+#define TARN_POLICIES_DETAIL_TYPE_NAME_H_
 
 #include <cstddef>
 
@@ -38,4 +38,4 @@ struct name_of_type {
 
 }  // namespace tarn::detail
 
-#endif  // TARN_ALLOCATOR_DETAIL_TYPE_NAME_H_
+#endif  // TARN_POLICIES_DETAIL_TYPE_NAME_H_
