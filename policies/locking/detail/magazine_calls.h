@@ -31,8 +31,9 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     const thread_record& me = Process::self();
     slot& s = slots_.slot_for(me);
     if (!s.is_of(me) || s.top == s.bottom) [[unlikely]] return nullptr;
-    store_relaxed(s.top, s.top - 1);
-    void* const block = *s.top;
+    void** const top = s.top - 1;
+    store_relaxed(s.top, top);
+    void* const block = *top;
     if (block == nullptr) TARN_UNREACHABLE();  // so that this is also the caller's test for null
     return block;
   }
@@ -52,8 +53,9 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     slot* const s = mine(pool, call::allocates);
     if (s == nullptr) return pop_locked(pool);
     if (s->top == s->bottom && !refill(pool, *s)) return nullptr;  // further threads' slots are always reached here
-    store_relaxed(s->top, s->top - 1);
-    return *s->top;
+    void** const top = s->top - 1;
+    store_relaxed(s->top, top);
+    return *top;
   }
   template <class Pool>
   TARN_NOINLINE status push_slow(Pool& pool, void* block) noexcept {
