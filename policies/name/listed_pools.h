@@ -51,10 +51,10 @@ class listed_pool : public asked_member<listed_pool> {
 
   /// Called with nothing held when the pool is made, and before it gets a chunk. `confined`: no lock keeps threads apart, so only
   /// the thread that was here last may look into the pool.
-  void enter(const void* pool, teller tell, bool confined) noexcept {
+  void enter(const void* pool, teller look, bool confined) noexcept {
     if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
     if (!has_entered()) [[unlikely]]
-      enter_now(pool, tell);
+      enter_now(pool, look);
   }
   /// Waits for threads that are looking at the pool.
   void leave() noexcept;
@@ -93,7 +93,7 @@ class listed_pool : public asked_member<listed_pool> {
     out.refused = refused_.load(memory_order_relaxed);
     const thread_number owner = owner_.load(memory_order_relaxed);
     out.is_exact = owner == 0 || owner == this_thread_number();
-    tell_(pool_, out);
+    look_(pool_, out);
     text_writer name(span<char>(out.name, sizeof out.name - 1));
     name.put(its_.name);
     if (its_.has_size) name.put('/'), name.put_number(out.block_size);
@@ -105,7 +105,7 @@ class listed_pool : public asked_member<listed_pool> {
   friend class asked_list<listed_pool>;
   static constexpr int rank() noexcept { return 0; }  // so that to enter and to leave is O(1)
 
-  TARN_ONE_IN_LIBRARY void enter_now(const void* pool, teller tell) noexcept;
+  TARN_ONE_IN_LIBRARY void enter_now(const void* pool, teller look) noexcept;
   void off_chunk_bytes(std::size_t bytes, std::size_t capacity) noexcept {
     change(bytes_, bytes);
     capacity_.store(capacity, memory_order_relaxed);
@@ -116,7 +116,7 @@ class listed_pool : public asked_member<listed_pool> {
 
   pool_listing its_;
   const void* pool_ = nullptr;
-  teller tell_ = nullptr;
+  teller look_ = nullptr;
   atomic_word<thread_number> owner_ = 0;  // if confined
   atomic_word<std::size_t> outside_ = 0;
   atomic_word<std::size_t> peak_ = 0;
@@ -157,11 +157,11 @@ TARN_ONE_IN_LIBRARY inline void end_of_listing() noexcept {
 TARN_ONE_IN_LIBRARY inline void begin_of_listing() noexcept { std::atexit(end_of_listing); }
 
 constexpr listed_pool::listed_pool(const listed& policy) noexcept : asked_member(library_listing), its_(policy.its) {}
-inline void listed_pool::enter_now(const void* pool, teller tell) noexcept {
+inline void listed_pool::enter_now(const void* pool, teller look) noexcept {
   if (!begins(library_listing)) return;
   pools_of_process().add(*this, [=](listed_pool& one) {
     one.pool_ = pool;
-    one.tell_ = tell;
+    one.look_ = look;
   });
 }
 inline void listed_pool::leave() noexcept {

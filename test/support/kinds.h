@@ -90,6 +90,9 @@ inline constexpr std::tuple kinds{
 
     KIND(no_statistics),
     KIND(counting_statistics),
+
+    KIND(unnamed),
+    KIND(named<"tested">),
 };
 #undef KIND
 

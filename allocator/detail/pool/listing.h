@@ -92,7 +92,7 @@ void tell_of(const State& s, pool_record& out) noexcept {
   if constexpr (traits::counts) {
     const auto counts = s.statistics.read();
     out.in_use = counts.in_use;
-    out.peak = counts.peak;
+    if constexpr (!traits::locking::traits.has_tally) out.peak = counts.peak;  // else the most that somebody saw
   }
   out.peak = larger(out.peak, out.in_use);
 }
