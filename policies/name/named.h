@@ -28,7 +28,7 @@ struct named {
   static constexpr bool arguments_hold = sizeof Text.text > 1 && sizeof Text.text <= 64;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [N1] named<\"...\"> with no text, or with more than 63 characters: the registry keeps no more; write "
+                  "tarn: [A1] named<\"...\"> with no text, or with more than 63 characters: the registry keeps no more; write "
                   "a shorter name");
   };
   static constexpr name_traits traits{.is_listed = true};
