@@ -26,31 +26,37 @@ namespace tarn {
 // ---- what there is -------------------------------------------------------------------------------------------------------
 
 /// Writes a record for each pool with a name into `out`, as many as it has room for, in the order in which they came. Returns
-/// how many pools there are. Each record is of one moment, which the pool's lock keeps; the moments follow one another. Pools may
-/// come, go and be used meanwhile: no thread waits but those that need the lock of the pool that is looked at. A pool that
-/// ends, or whose owner walks through its blocks, isn't in it. Allocates nothing. May be called wherever a lock may be
+/// how many pools there are. Each record is of one moment, which the pool's lock keeps; the moments follow one another. Pools
+/// may come, go and be used meanwhile: no thread waits but those that need the lock of the pool that is looked at. A pool
+/// that ends, or whose owner walks through its blocks, isn't in it. Allocates nothing. May be called wherever a lock may be
 /// taken: not in a signal handler. O(pools), and for each O(blocks in the list's front, and free blocks under lifo_reuse or
 /// lock_free).
-inline std::size_t snapshot(span<pool_record> out) noexcept { return detail::pools_of_process().fill(out.data(), out.size()); }
+inline std::size_t snapshot(span<pool_record> out) noexcept {
+  return detail::pools_of_process().fill(out.data(), out.size());
+}
 
-/// The records that a snapshot took: a range of pool_record.
+/// The records that a snapshot took: a range of pool_record. It can be moved.
 class pool_snapshot {
  public:
+  /// Takes the records of another, which is then empty. The assignment returns *this.
   pool_snapshot(pool_snapshot&& other) noexcept
       : records_(detail::replace(other.records_, nullptr)), size_(detail::replace(other.size_, std::size_t{0})) {}
   pool_snapshot& operator=(pool_snapshot&& other) noexcept {
-    delete[] records_;
-    records_ = detail::replace(other.records_, nullptr);
-    size_ = detail::replace(other.size_, std::size_t{0});
+    pool_snapshot taken(static_cast<pool_snapshot&&>(other));
+    detail::swap_both(records_, taken.records_);
+    detail::swap_both(size_, taken.size_);
     return *this;
   }
   ~pool_snapshot() { delete[] records_; }
 
+  /// Return pointers to the first record, and past the last: iterators.
   const pool_record* begin() const noexcept { return records_; }
   const pool_record* end() const noexcept { return records_ + size_; }
+  /// Return the records as an array, how many they are, and whether there is none.
   const pool_record* data() const noexcept { return records_; }
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
+  /// Returns record `i`. Precondition: i < size().
   const pool_record& operator[](std::size_t i) const noexcept { return records_[i]; }
 
  private:
@@ -75,21 +81,23 @@ class pool_snapshot {
 }
 
 // ---- as text -------------------------------------------------------------------------------------------------------------
-// Each with a buffer: writes as much as there is room for, without a null at its end. Returns how many characters the whole text
-// has. Allocates nothing, takes no lock: may be called in a signal handler. Each without: returns the text.
-// Throws: std::bad_alloc.
+// Those with a buffer allocate nothing and take no lock: they may be called in a signal handler.
 
-/// JSON: {"version":1,"pools":[{"name":"orders",...},...]}. The names are those of pool_record's members.
-inline std::size_t to_json(span<const pool_record> records, span<char> out) noexcept { return detail::write_json(records, out); }
-/// The text format of Prometheus, version 0.0.4.
+/// Writes JSON into `out`, as much as there is room for, without a null at its end:
+/// {"version":1,"pools":[{"name":"orders",...},...]}. The names are those of pool_record's members. Returns how many characters
+/// the whole text has. O(records).
+inline std::size_t to_json(span<const pool_record> records, span<char> out) noexcept {
+  return detail::write_json(records, out);
+}
+/// The same in the text format of Prometheus, version 0.0.4.
 inline std::size_t to_prometheus(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_prometheus(records, out, false);
 }
-/// The text format of OpenMetrics, version 1.0.
+/// The same in the text format of OpenMetrics, version 1.0.
 inline std::size_t to_open_metrics(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_prometheus(records, out, true);
 }
-/// The columns of Linux' /proc/slabinfo, version 2.1: a chunk is a slab.
+/// The same in the columns of Linux' /proc/slabinfo, version 2.1: a chunk is a slab.
 inline std::size_t to_slabinfo(span<const pool_record> records, span<char> out) noexcept {
   return detail::write_slabinfo(records, out);
 }
@@ -103,18 +111,22 @@ std::string as_text(span<const pool_record> records, Write write) {
 }
 }  // namespace detail
 
-inline std::string to_json(span<const pool_record> records) {
-  return detail::as_text(records, [](span<const pool_record> all, span<char> out) { return to_json(all, out); });
-}
+/// Returns the records as JSON.
+/// Throws: std::bad_alloc.
+inline std::string to_json(span<const pool_record> records) { return detail::as_text(records, detail::write_json); }
+/// Returns the records in the text format of Prometheus.
+/// Throws: std::bad_alloc.
 inline std::string to_prometheus(span<const pool_record> records) {
   return detail::as_text(records, [](span<const pool_record> all, span<char> out) { return to_prometheus(all, out); });
 }
+/// Returns the records in the text format of OpenMetrics.
+/// Throws: std::bad_alloc.
 inline std::string to_open_metrics(span<const pool_record> records) {
   return detail::as_text(records, [](span<const pool_record> all, span<char> out) { return to_open_metrics(all, out); });
 }
-inline std::string to_slabinfo(span<const pool_record> records) {
-  return detail::as_text(records, [](span<const pool_record> all, span<char> out) { return to_slabinfo(all, out); });
-}
+/// Returns the records in the columns of Linux' /proc/slabinfo.
+/// Throws: std::bad_alloc.
+inline std::string to_slabinfo(span<const pool_record> records) { return detail::as_text(records, detail::write_slabinfo); }
 
 // ---- memory back ---------------------------------------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ concept locking_members =
 ///   expect(n)                     n blocks were reserved: shortage() then returns what the calling thread will need for
 ///                                 them
 ///   waiting(pool)                 if the pool is in the registry, and threads keep blocks or the free list is its own: free
-///                                 blocks that aren't in the list. Called under the core guard, while other threads use the pool
+///                                 blocks that aren't in the list. Called under the core guard; other threads use the pool
 ///   starves()                     whether a slow operation left the machinery with a shortage
 ///   adopt(pool, chunk)            under the core guard: calls chunks.adopt(chunk, list), and records what the machinery must
 ///                                 know about a chunk. Not called if the blocks are an array in the pool and no axis has a

@@ -1,5 +1,5 @@
-// The pools of the process that have a name. What a pool keeps for the list is all atomic: a pool without a lock may be asked by
-// any thread, and answers with what it noted last.
+// The pools of the process that have a name. What a pool keeps for the list is all atomic: a pool without a lock may be asked
+// by any thread, and answers with what it noted last.
 #ifndef TARN_POLICIES_NAME_LISTED_POOLS_H_
 #define TARN_POLICIES_NAME_LISTED_POOLS_H_
 
@@ -49,8 +49,8 @@ class listed_pool : public asked_member<listed_pool> {
 
   constexpr explicit listed_pool(const listed& policy) noexcept;
 
-  /// Called with nothing held when the pool is made, and before it gets a chunk. `confined`: no lock keeps threads apart, so only
-  /// the thread that was here last may look into the pool.
+  /// Called with nothing held when the pool is made, and before it gets a chunk. `confined`: no lock keeps threads apart, so
+  /// only the thread that was here last may look into the pool.
   void enter(const void* pool, teller look, bool confined) noexcept {
     if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
     if (!has_entered()) [[unlikely]]

@@ -20,7 +20,7 @@ struct pool_record {
   std::size_t peak = 0;           // the most that were in use at once: never too low; how far too high: docs/registry.md
   std::size_t waiting = 0;        // free blocks in threads' magazines, or on the stack of lock_free
   std::size_t capacity = 0;       // blocks, free or in use
-  std::size_t chunks = 0;
+  std::size_t chunks = 0;         // that it holds
   std::size_t bytes_held = 0;     // in those chunks, as the store gave them
   std::size_t growths = 0;        // chunks that it ever got
   std::size_t refused = 0;        // requests for blocks that found none

@@ -197,7 +197,8 @@ inline std::size_t write_slabinfo(span<const pool_record> records, span<char> ou
   for (const pool_record& r : records) {
     to.put_text(r.name, [&](char c) { to.put(static_cast<unsigned char>(c) <= ' ' ? '_' : c); });
     const std::size_t slabs = larger(r.chunks, 1);
-    const std::size_t columns[] = {r.in_use, r.capacity, r.stride, r.capacity / slabs, (r.bytes_held / slabs + page - 1) / page};
+    const std::size_t columns[] = {r.in_use, r.capacity, r.stride, r.capacity / slabs,
+                                   (r.bytes_held / slabs + page - 1) / page};
     for (const std::size_t value : columns) {
       to.put(' ');
       to.put_number(value);

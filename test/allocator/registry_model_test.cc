@@ -1,5 +1,5 @@
-// What the registry tells of a pool, in every composition, after each of many random operations: what is in use is what the model
-// has, and the peak is never too low, and too high by no more than the documents say (docs/products/registry.md).
+// What the registry tells of a pool, in every composition, after each of many random operations: what is in use is what the
+// model has, and the peak is never too low, and too high by no more than the documents say (docs/products/registry.md).
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -70,7 +70,8 @@ BOOST_DATA_TEST_CASE(the_registry_tells_what_the_model_knows, tested_pools(), is
 }
 
 BOOST_AUTO_TEST_CASE(many_rows_are_listed) {
-  const auto listed = std::count_if(tested_pools().begin(), tested_pools().end(), [](const tested_pool& p) { return p.is_listed; });
+  const auto is_listed = [](const tested_pool& p) { return p.is_listed; };
+  const auto listed = std::count_if(tested_pools().begin(), tested_pools().end(), is_listed);
   std::printf("%zu of %zu compositions are listed\n", static_cast<std::size_t>(listed), tested_pools().size());
   BOOST_TEST(listed >= 50);
 }

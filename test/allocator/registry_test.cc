@@ -33,7 +33,7 @@ std::optional<pool_record> find(std::string_view name) {
   return found;
 }
 
-// ---- who is in it ----------------------------------------------------------------------------------------------------------
+// ---- who is in it --------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_pool_is_in_the_registry_while_it_lives) {
   const std::size_t before = snapshot().size();
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(size_class_products_name_their_classes) {
   CHECK(find("objects").has_value());
 }
 
-// ---- what it counts --------------------------------------------------------------------------------------------------------
+// ---- what it counts ------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(growths_and_refusals_are_counted) {
   pool<static_size<64>, fixed_growth<10, 25>, named<"small">> p;
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(of_a_pool_without_a_lock_another_thread_sees_what_it_noted_
   p.deallocate_batch(blocks);
 }
 
-// ---- while pools come and go -------------------------------------------------------------------------------------------------
+// ---- while pools come and go ---------------------------------------------------------------------------------------------
 
 /// Its blocks, and how many of them are in use, whenever nobody is between the two.
 template <class Pool>
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_buffer_that_is_too_small_is_filled) {
   CHECK(snapshot(span<pool_record>()) == all);
 }
 
-// ---- text --------------------------------------------------------------------------------------------------------------------
+// ---- text ----------------------------------------------------------------------------------------------------------------
 
 pool_record written() {
   pool_record r;
@@ -269,7 +269,8 @@ BOOST_AUTO_TEST_CASE(for_prometheus) {
   const std::string text = to_prometheus(r);
   const std::string labels = "{pool=\"a \\\"b\\\"\\\\\\n\x01 caf\xC3\xA9 \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\",id=\"0x1f0\"} ";
   BOOST_TEST(text.find("# TYPE tarn_pool_blocks_in_use gauge\ntarn_pool_blocks_in_use" + labels + "1\n") != std::string::npos);
-  BOOST_TEST(text.find("# TYPE tarn_pool_refused_total counter\ntarn_pool_refused_total" + labels + "6\n") != std::string::npos);
+  BOOST_TEST(text.find("# TYPE tarn_pool_refused_total counter\ntarn_pool_refused_total" + labels + "6\n") !=
+             std::string::npos);
   BOOST_TEST(text.find("# EOF") == std::string::npos);
   const std::string open = to_open_metrics(r);
   BOOST_TEST(open.find("# TYPE tarn_pool_refused counter\ntarn_pool_refused_total" + labels + "6\n") != std::string::npos);

@@ -1,7 +1,7 @@
 // A: parameters of name policies.
 #include "tarn/allocator/pool.h"
 
-// expect: tarn: [A1] named<"..."> with no text, or with more than 63 characters
+// expect: tarn: [A1] named with no text, or with more than 63 characters
 namespace a1_no_name {
 #ifdef TARN_TWIN
 tarn::pool<tarn::static_size<64>, tarn::named<"a">> right;
@@ -10,7 +10,7 @@ tarn::pool<tarn::static_size<64>, tarn::named<"">> wrong;
 #endif
 }  // namespace a1_no_name
 
-// expect: tarn: [A1] named<"..."> with no text, or with more than 63 characters
+// expect: tarn: [A1] named with no text, or with more than 63 characters
 namespace a1_a_long_name {
 #ifdef TARN_TWIN
 tarn::pool<tarn::static_size<64>, tarn::named<"0123456789 123456789 123456789 123456789 123456789 123456789 12">> right;

@@ -22,9 +22,9 @@ template <class Size, class Locking, class Growth, class Store, class Reuse, cla
 concept shapes_hold =
     arguments_hold<Size> && arguments_hold<Locking> && arguments_hold<Growth> && arguments_hold<Store> &&
     arguments_hold<Reuse> && arguments_hold<Retention> && arguments_hold<Exhaustion> && arguments_hold<Checking> &&
-    arguments_hold<Statistics> && arguments_hold<Name> && size_policy<Size> && locking_policy<Locking> && growth_policy<Growth> &&
-    store_policy<Store> && reuse_policy<Reuse> && retention_policy<Retention> && exhaustion_policy<Exhaustion> &&
-    checking_policy<Checking> && statistics_policy<Statistics> && name_policy<Name>;
+    arguments_hold<Statistics> && arguments_hold<Name> && size_policy<Size> && locking_policy<Locking> &&
+    growth_policy<Growth> && store_policy<Store> && reuse_policy<Reuse> && retention_policy<Retention> &&
+    exhaustion_policy<Exhaustion> && checking_policy<Checking> && statistics_policy<Statistics> && name_policy<Name>;
 
 /// What this pool keeps for each chunk; and whether each policy has what this pool uses. Asked only if no rule refused, one
 /// after the other. Not concepts: g++ 12 crashes on them.

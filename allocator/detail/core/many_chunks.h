@@ -44,17 +44,8 @@ class many_chunks : public suspicions<Traits> {
 
   TARN_STEP const geometry_type& geometry() const noexcept { return geometry_; }
   TARN_STEP std::size_t capacity() const noexcept { return capacity_; }  // blocks, free or in use
-  std::size_t number() const noexcept
-    requires(returns_chunks)
-  {
-    return number_.value;
-  }
-  /// Blocks that were ever handed out.
-  std::size_t carved() const noexcept
-    requires(Traits::is_listed)
-  {
-    return carved_.value;
-  }
+  std::size_t number() const noexcept { return count_.number.value; }  // if chunks go back
+  std::size_t carved() const noexcept { return count_.carved.value; }  // blocks that were ever handed out: of a listed pool
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
   /// For hits: it may miss a chunk that isn't in front. bring_in_front() does that as long as its result, which is false if
@@ -111,7 +102,7 @@ class many_chunks : public suspicions<Traits> {
       geometry_.write_blocks(out + got, c.first, c.carved, taken);
       got += taken;
       c.carved += taken;
-      carved_.add(taken);
+      count_.carved.add(taken);
       if (c.carved == c.blocks) untouched_.remove(c);
     }
     if constexpr (Traits::shuffles) shuffle_(out, got);
@@ -145,8 +136,7 @@ class many_chunks : public suspicions<Traits> {
   void insert(chunk& c) noexcept {
     map_.insert(c, geometry_);
     capacity_ += c.blocks;
-    number_.add(1);
-    carved_.add(c.carved);
+    count_.enter(c.carved);
     if (c.carved != c.blocks) untouched_.push(c);
   }
   /// A fresh chunk becomes part of the pool.
@@ -171,8 +161,7 @@ class many_chunks : public suspicions<Traits> {
     if (c.carved != c.blocks) untouched_.remove(c);
     map_.erase(c, geometry_);
     capacity_ -= c.blocks;
-    number_.subtract(1);
-    carved_.subtract(c.carved);
+    count_.leave(c.carved);
     c.next = replace(leaving, &c);
   }
   /// Takes out the chunks that were never used.
@@ -186,8 +175,7 @@ class many_chunks : public suspicions<Traits> {
   TARN_STEP chunk* take_all() noexcept {
     untouched_.forget();
     capacity_ = 0;
-    number_ = {};
-    carved_ = {};
+    count_ = {};
     return map_.take_all();
   }
   /// Makes it as new, except for what the policies count. Forgets the map's table, too.
@@ -247,8 +235,7 @@ class many_chunks : public suspicions<Traits> {
   carving_list<chunk> untouched_;
   chunk_map<Traits> map_;
   std::size_t capacity_ = 0;  // blocks in all chunks
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted, uncounted<chunk>> number_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::is_listed, counted, uncounted<void>> carved_;
+  TARN_NO_UNIQUE_ADDRESS chunk_count<returns_chunks, Traits::is_listed> count_;
   std::size_t newest_ = 0;  // blocks in the newest chunk
   TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
   TARN_NO_UNIQUE_ADDRESS typename Traits::growth growth_;

@@ -50,10 +50,7 @@ std::size_t return_chunks(State& s, Unlink unlink) noexcept {
   {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     leaving = unlink(s);
-    for (const auto* c = leaving; c != nullptr; c = c->next) {
-      s.statistics.off_chunk(c->region.bytes);
-      if constexpr (State::traits::is_listed) s.name.off_chunk(c->region.bytes, s.chunks.capacity());
-    }
+    for (const auto* c = leaving; c != nullptr; c = c->next) note_chunk_gone(s, c->region.bytes);
     note_outside(s);
   }
   return give_back(s, leaving);

@@ -125,8 +125,7 @@ void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
     next = c->next;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.locking.adopt(s, *c);
-    s.statistics.on_chunk(c->region.bytes);
-    if constexpr (State::traits::is_listed) s.name.on_chunk(c->region.bytes, s.chunks.capacity());
+    note_chunk(s, c->region.bytes);
   }
 }
 

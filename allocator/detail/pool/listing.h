@@ -1,5 +1,5 @@
-// How a pool with a name is seen from outside: what it notes where it works anyway, and what is counted when somebody asks. No hit
-// counts anything:
+// How a pool with a name is seen from outside: what it notes where it works anyway, and what is counted when somebody asks. No
+// hit counts anything:
 //
 //   blocks ever handed out = in use + at the front of the list + waiting in front of the list + behind the list's front
 //                            '----------------------- outside -----------------------------'
@@ -40,6 +40,17 @@ TARN_STEP void note_outside_in_hit([[maybe_unused]] State& s) noexcept {
       note_outside(s);
     }
   }
+}
+/// Called under the core guard.
+template <class State>
+TARN_STEP void note_chunk(State& s, std::size_t bytes) noexcept {
+  s.statistics.on_chunk(bytes);
+  if constexpr (State::traits::is_listed) s.name.on_chunk(bytes, s.chunks.capacity());
+}
+template <class State>
+TARN_STEP void note_chunk_gone(State& s, std::size_t bytes) noexcept {
+  s.statistics.off_chunk(bytes);
+  if constexpr (State::traits::is_listed) s.name.off_chunk(bytes, s.chunks.capacity());
 }
 template <class State>
 TARN_STEP void note_refusal([[maybe_unused]] State& s) noexcept {

@@ -92,7 +92,8 @@ template <class Pool>
 inline constexpr bool legal = false;
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics, class Name>
-inline constexpr bool legal<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>> =
+inline constexpr bool
+    legal<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>> =
     detail::first_broken(detail::composition_of<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking>()) ==
     detail::rule::none;
 
