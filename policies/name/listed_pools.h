@@ -9,7 +9,7 @@
 #include "tarn/policies/detail/asked_list.h"
 #include "tarn/policies/detail/this_thread_number.h"
 #include "tarn/policies/name/pool_record.h"
-#include "tarn/policies/name/record_text.h"
+#include "tarn/policies/name/text_writer.h"
 #include "tarn/policies/name/traits.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
