@@ -30,6 +30,7 @@ template <class T, class... Policies>
 class object_pool;
 template <class... Policies>
 class pool_resource;
+class pool_snapshot;
 template <class T, class... Policies>
 class recycling_pool;
 template <class... Policies>

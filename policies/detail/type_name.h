@@ -29,9 +29,9 @@ struct name_of_type {
     char at[length() + 1] = {};
   };
   static constexpr characters copy = [] {
-    characters c;
-    for (std::size_t i = 0; i != length(); ++i) c.at[i] = whole()[first() + i];
-    return c;
+    characters its;  // no name that a program may have, too: g++ would say that it is shadowed
+    for (std::size_t letter = 0; letter != length(); ++letter) its.at[letter] = whole()[first() + letter];
+    return its;
   }();
   static constexpr const char* text() noexcept { return copy.at; }
 };

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/name.h"
 #include "tarn/policies/name/listed_pools.h"
 #include "tarn/policies/platform/config.h"
 
@@ -106,9 +107,9 @@ class values_and_listing {
 };
 template <class Name, class Values>
 TARN_STEP constexpr auto with_listing(const Values& values) noexcept {
-  if constexpr (requires { requires Name::traits.is_listed; })
-    return values_and_listing<Values>(values, values.template get<Name>().listing());
-  else return values;
+  if constexpr (!name_policy<Name>) return values;  // refused
+  else if constexpr (!Name::traits.is_listed) return values;
+  else return values_and_listing<Values>(values, values.template get<Name>().listing());
 }
 
 /// After a complaint: what the pool's constructor needs to compile. Never run.
