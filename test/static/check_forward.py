@@ -12,8 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import compilers
 
 CLASS = re.compile(r"(?:class|struct|enum class) (?:\[\[.*?\]\] )?(\w+)(?![\w<:]| <)([^;]*;)?")
-# A parameter whose type the constructor of name_text deduces: before that is defined, clang 14 takes no two declarations for the
-# same.
+# A parameter whose type is deduced by the constructor of name_text: before that is defined, clang 14 takes no two
+# declarations for the same.
 NOT_DECLARED = {"named", "name_text"}
 PROGRAM = """#include "tarn/allocator/fwd.h"
 struct order;
