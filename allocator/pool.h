@@ -84,7 +84,7 @@ class basic_pool
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) basic_pool(const Given&... given) noexcept(detail::copies_cannot_throw<Given...>)
       : body(detail::with_listing<Name>(detail::accept_values<policies>(given...))) {
-    if (!std::is_constant_evaluated()) this->open();
+    if (!std::is_constant_evaluated() && !std::is_same_v<Name, detail::name_of_class>) this->open();
   }
 
   basic_pool(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");

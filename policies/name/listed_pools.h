@@ -144,9 +144,12 @@ class listed_pools : public asked_list<listed_pool> {
 
 TARN_FOUND_IN_PROCESS inline constinit listed_pools library_pools;
 inline listed_pools& pools_of_process() noexcept { return one_in_process<library_pools, 0x107>::get(); }
-/// A template, so that only programs with such pools have it. Found at load: later a thread holds what the loader may wait for.
+/// Found at load: later a thread holds what the loader may wait for. A template, so that only programs with such pools have it.
+struct TARN_ONE_IN_LIBRARY early_listing {
+  TARN_STEP early_listing() noexcept { pools_of_process(); }
+};
 template <class>
-[[maybe_unused]] static listed_pools& listed_at_load = pools_of_process();
+TARN_FIRST_AT_LOAD static const early_listing listed_at_load;
 
 TARN_ONE_IN_LIBRARY void begin_of_listing() noexcept;
 TARN_ONE_IN_LIBRARY inline constinit asked_library library_listing{.at_first = begin_of_listing};
