@@ -79,7 +79,9 @@ struct provisions {
     kinds_budget.set_limit(on ? 0 : unlimited);
   }
 };
-alignas(64) inline constinit unsigned char pool_place[160 * 1024] = {};
+// A second store that is an array is aligned to pages where those go back.
+inline constexpr std::size_t pool_alignment = platform::system::has_threads ? 4096 : 64;
+alignas(pool_alignment) inline constinit unsigned char pool_place[160 * 1024] = {};
 provisions& provided() noexcept;
 void try_all(tried& pool) noexcept;  // all that model.cc has
 
@@ -153,7 +155,7 @@ template <class Size, class Locking, class Growth, class Store, class Reuse, cla
 void with_pool(void (*f)(tried&), std::type_identity<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion,
                                                                 Checking, Statistics, Name>>) noexcept {
   using pool_type = basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>;
-  static_assert(sizeof(pool_type) <= sizeof pool_place && alignof(pool_type) <= 64);
+  static_assert(sizeof(pool_type) <= sizeof pool_place && alignof(pool_type) <= pool_alignment);
   pool_type* const made = make_pool<pool_type, Size, Store>(pool_place);
   {
     tried_as<pool_type> view(*made);
