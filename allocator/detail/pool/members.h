@@ -10,6 +10,7 @@
 #include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/reserving.h"
+#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/detail/pool/state.h"
@@ -62,7 +63,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (Traits::samples)
       if (void* const block = sampled::take(state_)) [[unlikely]] return block;
     void* const block = path::take(state_);
-    if ((Traits::has_one_way && Traits::ends_empty) || block != nullptr) [[likely]] return block;
+    if ((Traits::has_one_way && Traits::ends_empty && !hears_events<Traits>) || block != nullptr) [[likely]] return block;
     return slow::try_allocate(state_);
   }
 

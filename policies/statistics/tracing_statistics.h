@@ -1,0 +1,55 @@
+// decides    a sink hears of every block and chunk, with its address, and of refusals
+// costs      what the sink costs: trace_ring keeps events in memory, sampled_trace hears some, docs/how-to/trace.md has figures
+// conflicts  none
+// use when   a program's allocations shall be recorded and replayed, or shown by a tool that watches allocations
+#ifndef TARN_POLICIES_STATISTICS_TRACING_STATISTICS_H_
+#define TARN_POLICIES_STATISTICS_TRACING_STATISTICS_H_
+
+#include <concepts>
+#include <cstddef>
+
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/statistics/no_statistics.h"
+#include "tarn/policies/statistics/trace_event.h"
+#include "tarn/policies/statistics/traits.h"
+
+namespace tarn {
+
+/// What tracing_statistics needs of a sink:
+///   static void on_event(const trace_event&) noexcept
+/// It is called by the thread that calls the pool, often with the pool's lock held, under thread_cached and lock_free by many
+/// threads at once. It must not call the pool, nor allocate from what is made of it; whatever it waits for, the pool waits for.
+template <class S>
+concept trace_sink = requires(const trace_event& event) {
+  { S::on_event(event) } noexcept -> std::same_as<void>;
+};
+
+/// \tparam Sink   hears each event
+/// \tparam Inner  the statistics policy that counts besides, as counting_statistics
+template <class Sink, class Inner = no_statistics>
+struct tracing_statistics {
+  using axis = tarn::axis::statistics;
+  static constexpr bool arguments_hold = trace_sink<Sink> && policy_on<Inner, axis> && !Inner::traits.hears_events;
+  struct complaint {
+    static_assert(trace_sink<Sink>,
+                  "tarn: [A1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept "
+                  "and returns void; add it, or name trace_ring<>");
+    static_assert(!trace_sink<Sink> || arguments_hold,
+                  "tarn: [A2] tracing_statistics was given something to count with that is no statistics policy, or that traces "
+                  "itself; write counting_statistics there, or nothing");
+  };
+  static constexpr statistics_traits traits{.counts = Inner::traits.counts,
+                                            .can_try = Inner::traits.can_try,
+                                            .hears_release = Inner::traits.hears_release,
+                                            .hears_events = true};
+
+  template <class Traits>
+  struct state : Inner::template state<Traits> {
+    constexpr explicit state(const tracing_statistics&) noexcept : Inner::template state<Traits>(Inner{}) {}
+    TARN_STEP void on_event(const trace_event& event) noexcept { Sink::on_event(event); }
+  };
+};
+
+}  // namespace tarn
+
+#endif  // TARN_POLICIES_STATISTICS_TRACING_STATISTICS_H_
