@@ -19,10 +19,23 @@ namespace tarn {
 ///   static void on_event(const trace_event&) noexcept
 /// It is called by the thread that calls the pool, often with the pool's lock held, under thread_cached and lock_free by many
 /// threads at once. It must not call the pool, nor allocate from what is made of it; whatever it waits for, the pool waits for.
+/// A sink may have, too: template <class Traits> struct state, constexpr, which then is in each pool, with an on_event() that is
+/// called instead.
 template <class S>
 concept trace_sink = requires(const trace_event& event) {
   { S::on_event(event) } noexcept -> std::same_as<void>;
 };
+
+namespace detail {
+/// What a sink keeps in each pool: `state<Traits>`, if it has that, whose on_event() is called instead.
+template <class Sink, class Traits>
+struct sink_state {
+  TARN_STEP static void on_event(const trace_event& event) noexcept { Sink::on_event(event); }
+};
+template <class Sink, class Traits>
+  requires requires { typename template_name<Sink::template state>; }
+struct sink_state<Sink, Traits> : Sink::template state<Traits> {};
+}  // namespace detail
 
 /// \tparam Sink   hears each event
 /// \tparam Inner  the statistics policy that counts besides, as counting_statistics
@@ -44,9 +57,13 @@ struct tracing_statistics {
                                             .hears_events = true};
 
   template <class Traits>
-  struct state : Inner::template state<Traits> {
+  class state : public Inner::template state<Traits> {
+   public:
     constexpr explicit state(const tracing_statistics&) noexcept : Inner::template state<Traits>(Inner{}) {}
-    TARN_STEP void on_event(const trace_event& event) noexcept { Sink::on_event(event); }
+    TARN_STEP void on_event(const trace_event& event) noexcept { sink_.on_event(event); }
+
+   private:
+    TARN_NO_UNIQUE_ADDRESS detail::sink_state<Sink, Traits> sink_;
   };
 };
 
