@@ -61,12 +61,11 @@ class sampled_trace {
  private:
   TARN_STEP static void hear(const trace_event& event, std::int64_t& left) noexcept {
     if (event.kind == trace_kind::allocate) {
-      if ((left -= static_cast<std::int64_t>(event.bytes)) <= 0) [[unlikely]] choose(event, left);
+      if ((left -= static_cast<std::int64_t>(event.bytes)) <= 0) [[unlikely]] choose(event.pool, event.address, event.bytes, left);
     } else if (event.kind == trace_kind::free) {
-      if (place_of(event.address).load(detail::memory_order_relaxed) == number_of(event.address)) [[unlikely]] let_go(event);
+      if (place_of(event.address).load(detail::memory_order_relaxed) == number_of(event.address)) [[unlikely]] let_go(event.pool, event.address, event.bytes);
     } else {
-      if (event.kind == trace_kind::release) forget(event.pool);
-      Sink::on_event(event);
+      pass_on(event.kind, event.pool, event.address, event.bytes);
     }
   }
   static std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
@@ -75,23 +74,29 @@ class sampled_trace {
     return live_[mixed >> (64 - bits)];
   }
 
+  // What these take are the members of an event: an event would lie in memory, and be written for each call of the pool.
+
   /// `left`: 0 before the first allocation, and never after one.
-  TARN_COLD static void choose(const trace_event& event, std::int64_t& left) noexcept {
-    if (left == -static_cast<std::int64_t>(event.bytes)) left += distance();
+  TARN_COLD static void choose(const void* pool, const void* address, std::size_t bytes, std::int64_t& left) noexcept {
+    if (left == -static_cast<std::int64_t>(bytes)) left += distance();
     if (left > 0) return;
     while (left <= 0) left += distance();  // several samples may fall into one block
-    auto& place = place_of(event.address);
+    auto& place = place_of(address);
     std::uintptr_t none = 0;
-    if (!place.compare_exchange_strong(none, number_of(event.address), detail::memory_order_relaxed)) {
+    if (!place.compare_exchange_strong(none, number_of(address), detail::memory_order_relaxed)) {
       missed_.fetch_add(1, detail::memory_order_relaxed);
       return;
     }
-    pools_[&place - live_].store(number_of(event.pool), detail::memory_order_relaxed);
-    Sink::on_event(event);
+    pools_[&place - live_].store(number_of(pool), detail::memory_order_relaxed);
+    Sink::on_event({trace_kind::allocate, pool, address, bytes});
   }
-  TARN_COLD static void let_go(const trace_event& event) noexcept {
-    place_of(event.address).store(0, detail::memory_order_relaxed);
-    Sink::on_event(event);
+  TARN_COLD static void let_go(const void* pool, const void* address, std::size_t bytes) noexcept {
+    place_of(address).store(0, detail::memory_order_relaxed);
+    Sink::on_event({trace_kind::free, pool, address, bytes});
+  }
+  TARN_COLD static void pass_on(trace_kind kind, const void* pool, const void* address, std::size_t bytes) noexcept {
+    if (kind == trace_kind::release) forget(pool);
+    Sink::on_event({kind, pool, address, bytes});
   }
   TARN_COLD static void forget(const void* pool) noexcept {
     for (std::size_t i = 0; i != Live; ++i)
