@@ -15,7 +15,6 @@
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/members.h"
 #include "tarn/allocator/detail/pool/reserving.h"
-#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/free_words.h"
 #include "tarn/policies/detail/protocol.h"

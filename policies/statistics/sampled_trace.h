@@ -19,22 +19,31 @@
 namespace tarn {
 
 /// A sink of tracing_statistics that passes on some blocks, chosen by chance: each byte allocated is chosen with the same
-/// chance, 1 in MeanBytes, and with a byte its block. A block of b bytes is thus chosen with a chance of 1 - exp(-b / MeanBytes);
-/// divide by that to estimate how many there are. Events that are no blocks are all passed on.
+/// chance, 1 in MeanBytes, and with a byte its block. A block of b bytes is thus chosen with a chance of
+/// 1 - exp(-b / MeanBytes); divide by that to estimate how many there are. Events that are no blocks are all passed on.
 /// \tparam Sink       hears them
 /// \tparam MeanBytes  between two samples, on average
-/// \tparam Live       how many chosen blocks can be in use at once, a power of two: each has its place by its address. One whose
-///                    place is taken isn't chosen after all; missed() counts them
-template <trace_sink Sink, std::size_t MeanBytes = 512 * 1024, std::size_t Live = 1024>
+/// \tparam Live       how many chosen blocks can be in use at once, a power of two: each has its place by its address. One
+///                    whose place is taken isn't chosen after all; missed() counts them
+template <class Sink, std::size_t MeanBytes = 512 * 1024, std::size_t Live = 1024>
 class sampled_trace {
-  static_assert(MeanBytes != 0 && Live >= 2 && (Live & (Live - 1)) == 0,
-                "tarn: [A4] sampled_trace was given a mean of no bytes, or a number of blocks that is no power of two; write "
-                "sampled_trace<trace_ring<>>");
   template <class T>
   using word = detail::atomic_word<T>;
   static constexpr int bits = std::countr_zero(Live);
 
  public:
+  static constexpr bool arguments_hold =
+      trace_sink<Sink> && detail::sink_arguments_hold<Sink> && MeanBytes != 0 && Live >= 2 && (Live & (Live - 1)) == 0;
+  struct complaint : detail::sink_complaint<Sink> {
+    static_assert(
+        trace_sink<Sink>,
+        "tarn: [A1] sampled_trace was given a sink without a static on_event(const trace_event&) that is noexcept and "
+        "returns void; add it, or name trace_ring<>");
+    static_assert(!trace_sink<Sink> || !detail::sink_arguments_hold<Sink> || arguments_hold,
+                  "tarn: [A4] sampled_trace was given a mean of no bytes, or a number of blocks that is no power of two; write "
+                  "sampled_trace<trace_ring<>>");
+  };
+
   /// Passes the event on, or not.
   TARN_STEP static void on_event(const trace_event& event) noexcept { hear(event, left_); }
 
@@ -61,9 +70,11 @@ class sampled_trace {
  private:
   TARN_STEP static void hear(const trace_event& event, std::int64_t& left) noexcept {
     if (event.kind == trace_kind::allocate) {
-      if ((left -= static_cast<std::int64_t>(event.bytes)) <= 0) [[unlikely]] choose(event.pool, event.address, event.bytes, left);
+      if ((left -= static_cast<std::int64_t>(event.bytes)) <= 0) [[unlikely]]
+        choose(event.pool, event.address, event.bytes, left);
     } else if (event.kind == trace_kind::free) {
-      if (place_of(event.address).load(detail::memory_order_relaxed) == number_of(event.address)) [[unlikely]] let_go(event.pool, event.address, event.bytes);
+      if (place_of(event.address).load(detail::memory_order_relaxed) == number_of(event.address)) [[unlikely]]
+        let_go(event.pool, event.address, event.bytes);
     } else {
       pass_on(event.kind, event.pool, event.address, event.bytes);
     }

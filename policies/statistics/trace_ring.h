@@ -11,8 +11,8 @@
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/thread_end.h"
+#include "tarn/policies/platform/trace_words.h"
 #include "tarn/policies/statistics/detail/trace_file.h"
-#include "tarn/policies/statistics/detail/trace_words.h"
 #include "tarn/policies/statistics/trace_event.h"
 
 namespace tarn {
@@ -37,12 +37,16 @@ TARN_AT_UNLOAD static void close_trace_rings() noexcept {
 /// \tparam Times    when the clock is read
 template <std::size_t Events = 4096, std::size_t Threads = 64, trace_times Times = trace_times::some_events>
 class trace_ring {
-  static_assert(Events >= 64 && (Events & (Events - 1)) == 0 && Threads != 0,
-                "tarn: [A3] trace_ring was given a number of events that is no power of two, or less than 64, or no threads; "
-                "write trace_ring<4096>");
   using ring = detail::trace_ring_of<Events>;
 
  public:
+  static constexpr bool arguments_hold = Events >= 64 && (Events & (Events - 1)) == 0 && Threads != 0;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [A3] trace_ring was given a number of events that is no power of two, or less than 64, or no threads; "
+                  "write trace_ring<4096>");
+  };
+
   /// Keeps the event.
   TARN_STEP static void on_event(const trace_event& event) noexcept {
     ring* its = mine_;

@@ -19,8 +19,9 @@ namespace tarn {
 ///   static void on_event(const trace_event&) noexcept
 /// It is called by the thread that calls the pool, often with the pool's lock held, under thread_cached and lock_free by many
 /// threads at once. It must not call the pool, nor allocate from what is made of it; whatever it waits for, the pool waits for.
-/// A sink may have, too: template <class Traits> struct state, constexpr, which then is in each pool, with an on_event() that is
-/// called instead.
+/// A sink may have, too:
+///   template <class Traits> struct state          constexpr; lies in each pool, and its on_event() is called instead
+///   arguments_hold, struct complaint              as a policy has them
 template <class S>
 concept trace_sink = requires(const trace_event& event) {
   { S::on_event(event) } noexcept -> std::same_as<void>;
@@ -35,6 +36,21 @@ struct sink_state {
 template <class Sink, class Traits>
   requires requires { typename template_name<Sink::template state>; }
 struct sink_state<Sink, Traits> : Sink::template state<Traits> {};
+
+/// Whether a sink's own arguments are valid, as for a policy, and its sentence where not.
+template <class S>
+inline constexpr bool sink_arguments_hold = true;
+template <class S>
+  requires requires { S::arguments_hold; }
+inline constexpr bool sink_arguments_hold<S> = S::arguments_hold;
+template <class S>
+struct sink_complaint {};
+template <class S>
+  requires(!sink_arguments_hold<S>)
+struct sink_complaint<S> : S::complaint {};
+
+template <class P>
+concept counts_beside = policy_on<P, axis::statistics> && requires { requires !P::traits.hears_events; };
 }  // namespace detail
 
 /// \tparam Sink   hears each event
@@ -42,14 +58,16 @@ struct sink_state<Sink, Traits> : Sink::template state<Traits> {};
 template <class Sink, class Inner = no_statistics>
 struct tracing_statistics {
   using axis = tarn::axis::statistics;
-  static constexpr bool arguments_hold = trace_sink<Sink> && policy_on<Inner, axis> && !Inner::traits.hears_events;
-  struct complaint {
-    static_assert(trace_sink<Sink>,
-                  "tarn: [A1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept "
-                  "and returns void; add it, or name trace_ring<>");
-    static_assert(!trace_sink<Sink> || arguments_hold,
-                  "tarn: [A2] tracing_statistics was given something to count with that is no statistics policy, or that traces "
-                  "itself; write counting_statistics there, or nothing");
+  static constexpr bool arguments_hold = trace_sink<Sink> && detail::sink_arguments_hold<Sink> && detail::counts_beside<Inner>;
+  struct complaint : detail::sink_complaint<Sink> {
+    static_assert(
+        trace_sink<Sink>,
+        "tarn: [A1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept "
+        "and returns void; add it, or name trace_ring<>");
+    static_assert(
+        detail::counts_beside<Inner>,
+        "tarn: [A2] tracing_statistics was given something to count with that is no statistics policy, or that traces "
+        "itself; write counting_statistics there, or nothing");
   };
   static constexpr statistics_traits traits{.counts = Inner::traits.counts,
                                             .can_try = Inner::traits.can_try,

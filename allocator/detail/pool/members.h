@@ -13,7 +13,6 @@
 #include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/detail/pool/state.h"
-#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/checking/call_site.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/statistics/detail/trace_words.h"
+#include "tarn/policies/platform/trace_words.h"
 #include "tarn/policies/statistics/trace_event.h"
 
 namespace tarn::detail {
@@ -98,7 +98,8 @@ class alignas(64) trace_ring_of {
   template <bool ReadsClock>
   TARN_STEP void add(const trace_event& event) noexcept {
     const bool is_block = event.kind == trace_kind::allocate || event.kind == trace_kind::free;
-    if (ReadsClock || !is_block || (added_.own() & 63) == 0) [[unlikely]] ticks_.store(trace_now());
+    if (ReadsClock || !is_block || (added_.own() & 63) == 0) [[unlikely]]
+      ticks_.store(trace_now());
     put(reinterpret_cast<std::uintptr_t>(event.pool), reinterpret_cast<std::uintptr_t>(event.address),
         std::uint64_t{event.bytes} | std::uint64_t{static_cast<unsigned char>(event.kind)} << 56, ticks_.own());
   }

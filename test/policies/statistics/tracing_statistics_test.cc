@@ -60,16 +60,26 @@ struct replay {
   }
   void hear(const trace_event& event) {
     switch (event.kind) {
-      case trace_kind::allocate: wrong += in_use.emplace(event.address, event.bytes).second ? 0 : 1; break;
-      case trace_kind::free: wrong += in_use.count(event.address) != 0 && in_use[event.address] == event.bytes ? 0 : 1;
+      case trace_kind::allocate:
+        wrong += in_use.emplace(event.address, event.bytes).second ? 0 : 1;
+        break;
+      case trace_kind::free:
+        wrong += in_use.count(event.address) != 0 && in_use[event.address] == event.bytes ? 0 : 1;
         in_use.erase(event.address);
         break;
-      case trace_kind::grow: wrong += chunks.emplace(event.address, event.bytes).second ? 0 : 1; break;
-      case trace_kind::give_back: wrong += chunks.count(event.address) != 0 && chunks[event.address] == event.bytes ? 0 : 1;
+      case trace_kind::grow:
+        wrong += chunks.emplace(event.address, event.bytes).second ? 0 : 1;
+        break;
+      case trace_kind::give_back:
+        wrong += chunks.count(event.address) != 0 && chunks[event.address] == event.bytes ? 0 : 1;
         chunks.erase(event.address);
         break;
-      case trace_kind::refuse: ++refusals; break;
-      case trace_kind::release: in_use.clear(); break;
+      case trace_kind::refuse:
+        ++refusals;
+        break;
+      case trace_kind::release:
+        in_use.clear();
+        break;
     }
   }
   void hear() { hear(notes::take()); }

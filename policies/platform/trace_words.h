@@ -1,6 +1,6 @@
 // What trace_ring writes with: words that one thread writes while others read, and the processor's clock.
-#ifndef TARN_POLICIES_STATISTICS_DETAIL_TRACE_WORDS_H_
-#define TARN_POLICIES_STATISTICS_DETAIL_TRACE_WORDS_H_
+#ifndef TARN_POLICIES_PLATFORM_TRACE_WORDS_H_
+#define TARN_POLICIES_PLATFORM_TRACE_WORDS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -25,9 +25,7 @@ struct trace_word {
   std::uint64_t load() const noexcept {
     return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(value)).load(std::memory_order_acquire);
   }
-  void store(std::uint64_t its) noexcept {
-    std::atomic_ref<std::uint64_t>(value).store(its, std::memory_order_release);
-  }
+  void store(std::uint64_t its) noexcept { std::atomic_ref<std::uint64_t>(value).store(its, std::memory_order_release); }
 #endif
   alignas(8) std::uint64_t value;
 };
@@ -57,4 +55,4 @@ inline std::uint64_t trace_now() noexcept { return trace_nanoseconds(); }
 
 }  // namespace tarn::detail
 
-#endif  // TARN_POLICIES_STATISTICS_DETAIL_TRACE_WORDS_H_
+#endif  // TARN_POLICIES_PLATFORM_TRACE_WORDS_H_
