@@ -112,7 +112,8 @@ def check_damage(results, root, data):
             ("a newer version", words, "version 2, and this program reads version 1"), ("a byte order", other, "byte order"),
             ("half a header", data[:40], "ends within its header"), ("half an event", data[:80 + 32 + 40], "within a piece"),
             ("no end", data[:-32], "before its last piece"), ("half an end", data[:-1], "before its last piece"),
-            ("no piece", piece, "no piece at byte 80"), ("a kind", kind, "unknown kind 99"), ("more", data + b"x", "behind its end"),
+            ("no piece", piece, "no piece at byte 80"), ("a kind", kind, "unknown kind 99"),
+            ("more", data + b"x", "behind its end"),
             ("pieces that are missing", count, "and 1000 were written")]:
         with open(file, "wb") as dump:
             dump.write(damaged)
@@ -128,7 +129,8 @@ def dump(*rings, lost=0):
     data = b"tarntrac" + struct.pack("<6I6Q", 0x01020304, 1, 80, 32, 32, 1, 1000, 5000, 2000, 7000, lost, 0)
     for ring, (first, events) in enumerate(rings, 1):
         data += struct.pack("<4Q", ring, first, len(events), trace.PIECE)
-        data += b"".join(struct.pack("<4Q", pool, address, size | kind << 56, ticks) for kind, pool, address, size, ticks in events)
+        data += b"".join(struct.pack("<4Q", pool, address, size | kind << 56, ticks)
+                         for kind, pool, address, size, ticks in events)
     return data + struct.pack("<4Q", 0, len(rings), 0, trace.PIECE)
 
 
@@ -150,12 +152,101 @@ def check_orders(results):
     results.check("an empty dump has no events", got.events == [] and trace.summary(got) == [])
 
 
+# The published header's macros, as they call its functions; and those, which print.
+TRACY_HEADER = """
+#include <cstdio>
+#include <cstddef>
+#include <cstdint>
+extern "C" inline void ___tracy_emit_memory_alloc_callstack_named(const void*, size_t size, int32_t, const char* name) {
+  std::printf("alloc %zu %s\\n", size, name);
+}
+extern "C" inline void ___tracy_emit_memory_free_callstack_named(const void*, int32_t, const char* name) {
+  std::printf("free %s\\n", name);
+}
+extern "C" inline void ___tracy_emit_memory_discard_callstack(const char* name, int32_t) { std::printf("discard %s\\n", name); }
+#define TracyCAllocN(ptr, size, name) ___tracy_emit_memory_alloc_callstack_named(ptr, size, 0, name)
+#define TracyCFreeN(ptr, name) ___tracy_emit_memory_free_callstack_named(ptr, 0, name)
+#define TracyCMemoryDiscard(name) ___tracy_emit_memory_discard_callstack(name, 0);
+"""
+TRACY_PROGRAM = """
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/statistics/tracy_trace.h"
+struct orders {
+  static constexpr const char* name = "orders";
+};
+int main() {
+  tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::tracy_trace<orders>>> pool;
+  pool.deallocate(pool.allocate());
+  static_cast<void>(pool.allocate());
+  pool.release();
+}
+"""
+USDT_PROGRAM = """
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/statistics/usdt_trace.h"
+int main() {
+  tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::usdt_trace>> pool;
+  pool.deallocate(pool.allocate());
+  pool.release();
+}
+"""
+
+
+def compiled(root, name, text, *flags):
+    with open(os.path.join(root, name + ".cc"), "w", encoding="utf-8") as source:
+        source.write(text)
+    return subprocess.run([compilers.present()[0], "-std=c++20", "-O1", "-I.", *flags, name + ".cc", "-o", name, "-pthread"],
+                          cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def sentences(done):
+    return [line for line in done.stdout.splitlines() if "error:" in line]
+
+
+def check_tracy(results, root):
+    done = compiled(root, "without", TRACY_PROGRAM)
+    said = sentences(done)
+    results.check("without Tracy's header: one sentence", len(said) == 1 and "tarn: [A6] tracy_trace was named" in said[0],
+                  done.stdout)
+    folder = os.path.join(root, "stand_in", "tracy")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "TracyC.h"), "w", encoding="utf-8") as header:
+        header.write(TRACY_HEADER)
+    done = compiled(root, "with", TRACY_PROGRAM, "-isystem", "stand_in")
+    results.check("with it, it compiles", done.returncode == 0, done.stdout)
+    told = subprocess.run([os.path.join(root, "with")], stdout=subprocess.PIPE, text=True).stdout.split("\n")
+    results.check("Tracy is told", told[:4] == ["alloc 64 orders", "free orders", "alloc 64 orders", "discard orders"], str(told))
+
+
+def check_probes(results, root):
+    """As a tracer finds them in the program's file."""
+    done = compiled(root, "probes", USDT_PROGRAM)
+    results.check("it compiles", done.returncode == 0, done.stdout)
+    notes = subprocess.run(["readelf", "-n", "probes"], cwd=root, stdout=subprocess.PIPE, text=True).stdout.split()
+    found = {(notes[i + 1], notes[i + 3]) for i in range(len(notes) - 3) if notes[i] == "Provider:"}
+    wanted = {("tarn", name) for name in ("alloc", "free", "grow", "give_back", "refuse", "release")}
+    wanted |= {("otel_memory", "alloc"), ("otel_memory", "free")}
+    results.check("readelf shows the probes", found == wanted, str(found))
+    results.check("the program runs", subprocess.run([os.path.join(root, "probes")]).returncode == 0)
+    empty = os.path.join(root, "no_header", "sys")
+    os.makedirs(empty)
+    with open(os.path.join(empty, "sdt.h"), "w", encoding="utf-8") as header:
+        header.write("// has no probes\n")
+    said = sentences(compiled(root, "without", USDT_PROGRAM, "-Ino_header"))
+    results.check("without the header's probes: one sentence", len(said) == 1 and "tarn: [A5] usdt_trace was named" in said[0],
+                  str(said))
+
+
 def main():
     results = Results()
     root = compilers.include_root()
-    data = check_program(results, root)
-    check_damage(results, root, data)
-    check_orders(results)
+    if "--probes" in sys.argv:
+        check_probes(results, root)
+    else:
+        data = check_program(results, root)
+        check_damage(results, root, data)
+        check_orders(results)
+        check_tracy(results, root)
     print(f"{results.passed} passed, {results.failed} failed")
     return 0 if results.failed == 0 else 1
 
