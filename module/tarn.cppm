@@ -5,6 +5,8 @@
 module;
 
 #include "tarn/allocator/all.h"
+#include "tarn/policies/statistics/tracy_trace.h"
+#include "tarn/policies/statistics/usdt_trace.h"
 
 export module tarn;
 
@@ -114,6 +116,7 @@ using tarn::return_empty_pages;
 using tarn::reuse_policy;
 using tarn::reuse_traits;
 using tarn::sampled_guard_pages;
+using tarn::sampled_trace;
 using tarn::set;
 using tarn::set_misuse_handler;
 using tarn::shared_locking;
@@ -142,6 +145,13 @@ using tarn::stringstream;
 using tarn::thread_aware_mutex;
 using tarn::thread_cached;
 using tarn::to_text;
+using tarn::trace_event;
+using tarn::trace_kind;
+using tarn::trace_ring;
+using tarn::trace_sink;
+using tarn::trace_times;
+using tarn::tracing_statistics;
+using tarn::tracy_trace;
 using tarn::u16string;
 using tarn::u32string;
 using tarn::u8string;
@@ -150,6 +160,7 @@ using tarn::unordered_map;
 using tarn::unordered_multimap;
 using tarn::unordered_multiset;
 using tarn::unordered_set;
+using tarn::usdt_trace;
 using tarn::vector;
 using tarn::wait_for_block;
 using tarn::wistringstream;

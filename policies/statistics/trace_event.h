@@ -18,7 +18,7 @@ enum class trace_kind : unsigned char {
 
 /// One event of a pool.
 struct trace_event {
-  trace_kind kind;
+  trace_kind kind;  // what happened
   const void* pool;  // what a report of misuse names, too: it tells pools apart
   const void* address;  // of the block or the chunk; null for refuse and release
   std::size_t bytes;  // of the block: its block_size(), for refuse too; of the chunk as the store gave it; 0 for release

@@ -22,6 +22,7 @@ struct tracy_trace {
                   "TracyCMemoryDiscard isn't here; add Tracy's public folder to the include path, or name another sink");
   };
 
+  /// Tells Tracy of a block, or of a release.
   static void on_event(const trace_event& event) noexcept {
     if (event.kind == trace_kind::allocate) Calls::allocate(event.address, event.bytes, Named::name);
     else if (event.kind == trace_kind::free) Calls::free(event.address, Named::name);
