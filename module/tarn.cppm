@@ -5,8 +5,6 @@
 module;
 
 #include "tarn/allocator/all.h"
-#include "tarn/policies/statistics/tracy_trace.h"
-#include "tarn/policies/statistics/usdt_trace.h"
 
 export module tarn;
 
@@ -151,7 +149,6 @@ using tarn::trace_ring;
 using tarn::trace_sink;
 using tarn::trace_times;
 using tarn::tracing_statistics;
-using tarn::tracy_trace;
 using tarn::u16string;
 using tarn::u32string;
 using tarn::u8string;
@@ -160,7 +157,6 @@ using tarn::unordered_map;
 using tarn::unordered_multimap;
 using tarn::unordered_multiset;
 using tarn::unordered_set;
-using tarn::usdt_trace;
 using tarn::vector;
 using tarn::wait_for_block;
 using tarn::wistringstream;

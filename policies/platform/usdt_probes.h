@@ -1,5 +1,5 @@
-// Probes of <sys/sdt.h>, if that is here: they stand in the program's file, and each is an instruction that does nothing until a
-// tracer listens.
+// Probes of <sys/sdt.h>, if that is here: they stand in the program's file, and each is an instruction that does nothing until
+// a tracer listens.
 #ifndef TARN_POLICIES_PLATFORM_USDT_PROBES_H_
 #define TARN_POLICIES_PLATFORM_USDT_PROBES_H_
 

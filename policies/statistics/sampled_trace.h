@@ -27,8 +27,6 @@ namespace tarn {
 ///                    whose place is taken isn't chosen after all; missed() counts them
 template <class Sink, std::size_t MeanBytes = 512 * 1024, std::size_t Live = 1024>
 class sampled_trace {
-  template <class T>
-  using word = detail::atomic_word<T>;
   static constexpr int bits = std::countr_zero(Live);
 
  public:
@@ -80,7 +78,7 @@ class sampled_trace {
     }
   }
   static std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
-  TARN_STEP static word<std::uintptr_t>& place_of(const void* address) noexcept {
+  TARN_STEP static detail::atomic_word<std::uintptr_t>& place_of(const void* address) noexcept {
     const std::uint64_t mixed = std::uint64_t{number_of(address)} * 0x9e3779b97f4a7c15u;
     return live_[mixed >> (64 - bits)];
   }
@@ -126,10 +124,10 @@ class sampled_trace {
 
   static inline constinit thread_local std::int64_t left_ = 0;  // where none in the pool can be
   static inline constinit thread_local std::uint64_t random_ = 0;
-  static inline constinit word<std::uint64_t> seeds_ = 0;
-  static inline constinit word<std::uint64_t> missed_ = 0;
-  static inline constinit word<std::uintptr_t> live_[Live]{};
-  static inline constinit word<std::uintptr_t> pools_[Live]{};
+  static inline constinit detail::atomic_word<std::uint64_t> seeds_ = 0;
+  static inline constinit detail::atomic_word<std::uint64_t> missed_ = 0;
+  static inline constinit detail::atomic_word<std::uintptr_t> live_[Live]{};
+  static inline constinit detail::atomic_word<std::uintptr_t> pools_[Live]{};
 };
 
 }  // namespace tarn

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "tarn/policies/platform/standard.h"
+
 namespace tarn {
 
 /// What happened in a pool.

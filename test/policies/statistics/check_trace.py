@@ -215,7 +215,8 @@ def check_tracy(results, root):
     done = compiled(root, "with", TRACY_PROGRAM, "-isystem", "stand_in")
     results.check("with it, it compiles", done.returncode == 0, done.stdout)
     told = subprocess.run([os.path.join(root, "with")], stdout=subprocess.PIPE, text=True).stdout.split("\n")
-    results.check("Tracy is told", told[:4] == ["alloc 64 orders", "free orders", "alloc 64 orders", "discard orders"], str(told))
+    results.check("Tracy is told", told[:4] == ["alloc 64 orders", "free orders", "alloc 64 orders", "discard orders"],
+                  str(told))
 
 
 def check_probes(results, root):
