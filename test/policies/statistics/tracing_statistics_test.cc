@@ -213,6 +213,11 @@ BOOST_AUTO_TEST_CASE(a_bounded_pool_refuses) {
   CHECK(events.back().address == nullptr);
   pool.deallocate_batch(blocks);
   CHECK(number(notes::take(), trace_kind::free) == 3u);
+  CHECK(!pool.try_reserve_blocks(4));
+  const auto reserving = notes::take();
+  CHECK(number(reserving, trace_kind::allocate) == 3u);
+  CHECK(number(reserving, trace_kind::free) == 3u);
+  CHECK(number(reserving, trace_kind::refuse) == 1u);
 }
 
 void say_nothing(const misuse&) noexcept {}
