@@ -13,7 +13,7 @@ namespace tarn {
 
 // ---- products ------------------------------------------------------------------------------------------------------------
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
+          class Statistics, class Name>
 class basic_pool;
 template <class Members>
 class block_reservation;
@@ -30,6 +30,7 @@ template <class T, class... Policies>
 class object_pool;
 template <class... Policies>
 class pool_resource;
+class pool_snapshot;
 template <class T, class... Policies>
 class recycling_pool;
 template <class... Policies>
@@ -173,11 +174,18 @@ template <class Named, class Calls>
 struct tracy_trace;
 struct usdt_trace;
 
+// ---- name ----------------------------------------------------------------------------------------------------------------
+struct pool_listing;
+struct pool_record;
+class run_time_name;
+struct unnamed;
+
 // ---- what policies say of themselves -------------------------------------------------------------------------------------
 struct checking_traits;
 struct exhaustion_traits;
 struct growth_traits;
 struct locking_traits;
+struct name_traits;
 struct retention_traits;
 struct reuse_traits;
 struct size_traits;

@@ -26,10 +26,10 @@ namespace detail {
 
 /// The body of a composition, or an inert replacement after its one error.
 template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion,
-          class Checking, class Statistics>
+          class Checking, class Statistics, class Name>
 constexpr auto choose_body() noexcept {
-  if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>) {
-    [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> c;
+  if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>) {
+    [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name> c;
     return std::type_identity<rejected>{};
   } else if constexpr (constexpr rule broken =
                            first_broken(composition_of<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking>());
@@ -39,7 +39,9 @@ constexpr auto choose_body() noexcept {
   } else {
     using identity = std::conditional_t<std::is_void_v<Identity> || Locking::traits.needs_identity, Identity, some_static_pool>;
     using size = size_in_code<Size, Locking, Store, Reuse, Exhaustion, Checking>;
-    using traits = pool_traits<identity, size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+    using name = std::conditional_t<Name::traits.is_listed, listed, unnamed>;
+    using traits =
+        pool_traits<identity, size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, name>;
     if constexpr (!columns_hold<traits>) {
       [[maybe_unused]] columns_complaint<traits> c;
       return std::type_identity<rejected>{};
@@ -52,8 +54,8 @@ constexpr auto choose_body() noexcept {
   }
 }
 
-template <class Identity, class... NinePolicies>
-using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::type;
+template <class Identity, class... TenPolicies>
+using body_of = typename decltype(choose_body<Identity, TenPolicies...>())::type;
 
 }  // namespace detail
 
@@ -69,18 +71,21 @@ using body_of = typename decltype(choose_body<Identity, NinePolicies...>())::typ
 ///
 /// It can't be copied or moved. Its destructor gives every chunk back, including blocks still in use.
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
+          class Statistics, class Name = unnamed>
 class basic_pool
-    : public detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> {
-  using body = detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
-  using policies = detail::policy_types<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+    : public detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name> {
+  using body = detail::body_of<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>;
+  using policies =
+      detail::policy_types<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>;
 
  public:
   /// \param given  policy objects of this pool, in any order; those without a default value must be among them
   /// Throws: what copying them throws.
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) basic_pool(const Given&... given) noexcept(detail::copies_cannot_throw<Given...>)
-      : body(detail::accept_values<policies>(given...)) {}
+      : body(detail::with_listing<Name>(detail::accept_values<policies>(given...))) {
+    if (!std::is_constant_evaluated()) this->open();
+  }
 
   basic_pool(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   basic_pool& operator=(const basic_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
@@ -110,9 +115,9 @@ template <class Pool>
 struct body_without_end {
   using type = rejected;
 };
-template <class... NinePolicies>
-struct body_without_end<basic_pool<NinePolicies...>> {
-  using type = body_of<void, NinePolicies...>;
+template <class... TenPolicies>
+struct body_without_end<basic_pool<TenPolicies...>> {
+  using type = body_of<void, TenPolicies...>;
 };
 }  // namespace detail
 

@@ -10,9 +10,12 @@
 #include <concepts>
 #include <type_traits>
 
-#include "tarn/allocator/detail/type_name.h"
+#include "tarn/policies/detail/type_name.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/name.h"
+#include "tarn/policies/name/listed_pools.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn {
 
@@ -27,12 +30,12 @@ concept constant_when_new = requires { typename std::bool_constant<(static_cast<
 template <class P>
 concept ends_at_exit = locking_policy<P> && P::traits.ends_at_exit;
 
-template <class... NinePolicies>
+template <class... TenPolicies>
 constexpr static_fitness judge_static() noexcept {
-  if constexpr (!(std::default_initializable<NinePolicies> && ...)) return static_fitness::needs_value;
-  else if constexpr ((ends_at_exit<NinePolicies> || ...) || !std::is_trivially_destructible_v<body_of<void, NinePolicies...>>)
+  if constexpr (!(std::default_initializable<TenPolicies> && ...)) return static_fitness::needs_value;
+  else if constexpr ((ends_at_exit<TenPolicies> || ...) || !std::is_trivially_destructible_v<body_of<void, TenPolicies...>>)
     return static_fitness::has_destructor;
-  else if constexpr (!constant_when_new<body_of<some_static_pool, NinePolicies...>>) return static_fitness::no_constant;
+  else if constexpr (!constant_when_new<body_of<some_static_pool, TenPolicies...>>) return static_fitness::no_constant;
   else return static_fitness::good;
 }
 
@@ -52,12 +55,29 @@ struct static_complaint {
                 "after others allocate; use one with a constexpr constructor, as tarn::mutex");
 };
 
+/// The name policy of a static pool: one that was given none is called as its tag, where a system is large enough to be looked
+/// at, unless its blocks lie in the pool.
+template <class Store, class Name>
+using name_in_static = std::conditional_t<std::is_same_v<Name, unnamed> && platform::system::has_threads &&
+                                              !Store::traits.in_place, name_of_tag, Name>;
+template <class Pool>
+struct named_by_tag {
+  using name = unnamed;
+  using type = Pool;
+};
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
+          class Statistics, class Name>
+struct named_by_tag<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>> {
+  using name = name_in_static<Store, Name>;
+  using type = basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, name>;
+};
+
 /// The body that a static pool of the same policies as the pool that is an object has.
-template <class Tag, class... NinePolicies>
-constexpr auto choose_static(std::type_identity<basic_pool<NinePolicies...>>) noexcept {
-  constexpr static_fitness verdict = judge_static<NinePolicies...>();
+template <class Tag, class... TenPolicies>
+constexpr auto choose_static(std::type_identity<basic_pool<TenPolicies...>>) noexcept {
+  constexpr static_fitness verdict = judge_static<TenPolicies...>();
   if constexpr (verdict == static_fitness::good) {
-    return std::type_identity<body_of<Tag, NinePolicies...>>{};
+    return std::type_identity<body_of<Tag, TenPolicies...>>{};
   } else {
     [[maybe_unused]] static_complaint<verdict> c;
     return std::type_identity<rejected>{};
@@ -69,7 +89,7 @@ constexpr auto choose_static(std::type_identity<rejected> r) noexcept {
 }
 
 template <class Tag, class Pool>
-using static_body_of = typename decltype(choose_static<Tag>(std::type_identity<Pool>{}))::type;
+using static_body_of = typename decltype(choose_static<Tag>(std::type_identity<typename named_by_tag<Pool>::type>{}))::type;
 
 /// A checking policy that is made from the pool's name.
 template <class P>
@@ -100,7 +120,7 @@ struct values_of_tag {
 
   template <class P>
   constexpr P get() const noexcept {
-    if constexpr (has_name<P>) return P{name_of_type<Tag>::text()};
+    if constexpr (has_name<P> || std::is_same_v<P, name_of_tag>) return P{name_of_type<Tag>::text()};
     else return P{};
   }
 };
@@ -112,7 +132,8 @@ struct static_body {
   static constinit static_body_of<Tag, Pool> body;
 };
 template <class Tag, class Pool>
-constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{values_of_tag<Tag, Pool>{}};
+constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{
+    with_listing<typename named_by_tag<Pool>::name>(values_of_tag<Tag, Pool>{})};
 
 template <class Body>
 inline constexpr bool is_in_place = false;

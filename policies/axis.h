@@ -1,4 +1,4 @@
-// The nine axes of a pool. A policy names the axis it decides: `using axis = tarn::axis::store;`.
+// The ten axes of a pool. A policy names the axis it decides: `using axis = tarn::axis::store;`.
 #ifndef TARN_POLICIES_AXIS_H_
 #define TARN_POLICIES_AXIS_H_
 
@@ -19,6 +19,7 @@ struct retention {};   // when an empty chunk goes back to the store
 struct exhaustion {};  // what happens when no block can be had
 struct checking {};    // which misuse is found
 struct statistics {};  // what is counted
+struct name {};        // what it is called, and whether it is in the registry
 }  // namespace axis
 
 namespace detail {
@@ -42,7 +43,7 @@ struct template_name;
 template <class P>
 concept policy = requires { typename P::axis; } &&
                  detail::one_of<typename P::axis, axis::size, axis::locking, axis::growth, axis::store, axis::reuse,
-                                axis::retention, axis::exhaustion, axis::checking, axis::statistics>;
+                                axis::retention, axis::exhaustion, axis::checking, axis::statistics, axis::name>;
 
 /// A policy of the given axis.
 template <class P, class Axis>

@@ -55,7 +55,10 @@ concept locking_members =
       { state.forget_if_alone() } noexcept -> std::same_as<bool>;
     }> && as_promised<P::traits.has_owner, requires { P::owner(); }> && as_promised<P::traits.has_tally, requires {
       typename P::tally;
-    }>;
+    }> && (!Traits::is_listed || !(P::traits.keeps_blocks || P::traits.own_free_list) ||
+           requires(const typename P::template state<Traits>& state, const typename Traits::pool& pool) {
+             { state.waiting(pool) } noexcept -> std::same_as<std::size_t>;
+           });
 }  // namespace detail
 
 /// Everything that the pool uses of a locking policy besides its traits.
@@ -77,6 +80,8 @@ concept locking_members =
 ///   supply(pool, memory)          that many bytes from the pool's store, valid until drop_all(); null: the store refused
 ///   expect(n)                     n blocks were reserved: shortage() then returns what the calling thread will need for
 ///                                 them
+///   waiting(pool)                 if the pool is in the registry, and threads keep blocks or the free list is its own: free
+///                                 blocks that aren't in the list. Called under the core guard; other threads use the pool
 ///   starves()                     whether a slow operation left the machinery with a shortage
 ///   adopt(pool, chunk)            under the core guard: calls chunks.adopt(chunk, list), and records what the machinery must
 ///                                 know about a chunk. Not called if the blocks are an array in the pool and no axis has a

@@ -35,7 +35,10 @@ concept reuse_members = requires(typename P::template list<Traits>& list, typena
   { list.forget() } noexcept -> std::same_as<void>;
 } && requires(typename P::template list<Traits>& list, typename Traits::chunks& chunks, void* block) {
   { list.restore(chunks, block) } noexcept -> std::same_as<void>;
-} && std::default_initializable<typename P::template list<Traits>>;
+} && (!Traits::is_listed || requires(const typename P::template list<Traits>& list, const typename Traits::chunks& chunks) {
+  { list.outside(chunks) } noexcept -> std::same_as<std::size_t>;
+  { list.in_front(chunks) } noexcept -> std::same_as<std::size_t>;
+}) && std::default_initializable<typename P::template list<Traits>>;
 }  // namespace detail
 
 /// Everything that the pool uses of a reuse policy besides its traits.
@@ -51,6 +54,10 @@ concept reuse_members = requires(typename P::template list<Traits>& list, typena
 ///                                new, and columns may go
 ///   restore(chunks, block)       takes back a drained block whose chunk stays
 ///   forget()                     drops every free block untouched: all chunks go
+/// and, if the pool is in the registry:
+///   outside(chunks)              blocks that are in use or at the front; O(1). Front: where a free block is found, or goes, by
+///                                pop and push alone
+///   in_front(chunks)             blocks at the front
 /// and, if it sees empty chunks:
 ///   settle(chunks)               counts everything that is free, so that every chunk that can be empty is
 ///   empty_chunks()               how many chunks are wholly free

@@ -8,6 +8,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shim
 
 LOGO = re.compile(r'href="([./]+)" title="tarn"')
+MEMBER = re.compile(r"^(#+ tarn::(?:\w+::)+)([^\s:`]+)$", re.MULTILINE)
+
+
+def on_page_markdown(markdown, page, config, files):
+    """In the table of contents, a class' member is called by its own name: with the class it wouldn't fit."""
+    if not page.file.src_uri.startswith("docs/reference/"):
+        return markdown
+    return MEMBER.sub(lambda found: f'{found[0]} {{: data-toc-label="{found[2]}" }}', markdown)
 
 
 def on_post_page(output, page, config):

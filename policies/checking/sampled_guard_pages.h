@@ -63,6 +63,11 @@ struct sampled_guard_pages : Then {
 
     bool due() noexcept { return sampler_.due(); }
     bool owns(const void* address) const noexcept { return slots_.owns(address); }
+    std::size_t live() const noexcept {
+      std::size_t n = 0;
+      slots_.each_live([&](const detail::slot_view&) { ++n; });
+      return n;
+    }
     bool is_live(const void* block) const noexcept {
       const detail::slot_view view = slots_.find(block);
       return view.live && view.block == block;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/policies/detail/asked_member.h"
 #include "tarn/policies/detail/ranked_list.h"
 #include "tarn/policies/detail/this_thread_number.h"
 #include "tarn/policies/platform/atomic_word.h"
@@ -22,23 +23,20 @@ struct trimmed {
 };
 
 class reclaim_list;
-struct reclaim_library;
 
 /// A pool in the list. Constant-initialised, without a destructor, so that static pools have none: an owner that ends before
 /// the process calls leave().
-class reclaim_member {
+class reclaim_member : public asked_member<reclaim_member> {
  public:
   using handler = trimmed (*)(void* pool) noexcept;
 
   constexpr explicit reclaim_member(int priority) noexcept;
-  reclaim_member(const reclaim_member&) = delete;
-  reclaim_member& operator=(const reclaim_member&) = delete;
 
   /// Called before the pool gets its first chunk, or any other. `confined`: no lock keeps threads apart, so only the thread
   /// that was here last may ask the pool.
   void enter(void* pool, handler trim, bool confined) noexcept {
     if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
-    if (!entered_.load(memory_order_acquire)) [[unlikely]]
+    if (!has_entered()) [[unlikely]]
       enter_now(pool, trim);
   }
   /// Waits for threads that are asking the pool.
@@ -73,14 +71,10 @@ class reclaim_member {
 
  private:
   friend class reclaim_list;
+  friend class asked_list<reclaim_member>;
   friend class ranked_list<reclaim_member>;
   int rank() const noexcept { return priority_; }
   TARN_ONE_IN_LIBRARY void enter_now(void* pool, handler trim) noexcept;
-  /// Its library has ended. A static object ends with it; any other may continue, in code of another library.
-  void forget_library() noexcept {
-    if (!is_static_) library_.store(nullptr, memory_order_relaxed);
-  }
-
   /// Asks the pool, and retries for a moment if it is busy: perhaps another thread is asking it.
   trimmed ask() noexcept {
     const thread_number me = this_thread_number();
@@ -95,17 +89,10 @@ class reclaim_member {
   }
 
   const int priority_;
-  const bool is_static_;
-  atomic_word<bool> entered_ = false;
-  atomic_word<reclaim_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
   atomic_word<thread_number> owner_ = 0;    // if confined: the thread that was here last
   atomic_word<thread_number> visitor_ = 0;  // the thread that is at the store
-  // The rest belongs to the list.
   handler trim_ = nullptr;
   void* pool_ = nullptr;
-  int asked_by_ = 0;  // threads that are asking it now: it stays until they are done
-  int paused_ = 0;    // how often it was paused and not resumed
-  ranked<reclaim_member> links;
 };
 
 }  // namespace tarn::detail

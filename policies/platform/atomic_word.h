@@ -144,6 +144,15 @@ TARN_STEP void release_fence() noexcept {
   __atomic_thread_fence(__ATOMIC_RELEASE);
 #endif
 }
+/// Reads and writes a variable that only one thread changes, and others read meanwhile.
+template <class T>
+TARN_STEP T load_relaxed(const T& word) noexcept {
+  return __atomic_load_n(&word, __ATOMIC_RELAXED);
+}
+template <class T>
+TARN_STEP void store_relaxed(T& word, T value) noexcept {
+  __atomic_store_n(&word, value, __ATOMIC_RELAXED);
+}
 /// Writes a variable that only one thread changes; who sees the value sees what was written before.
 template <class T>
 TARN_STEP void store_release(T& word, T value) noexcept {
@@ -167,6 +176,14 @@ class atomic_word : public std::atomic<T> {
 };
 inline void signal_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 inline void release_fence() noexcept { std::atomic_thread_fence(std::memory_order_release); }
+template <class T>
+T load_relaxed(const T& word) noexcept {
+  return word;
+}
+template <class T>
+void store_relaxed(T& word, T value) noexcept {
+  word = value;
+}
 template <class T>
 void store_release(T& word, T value) noexcept {
   release_fence();

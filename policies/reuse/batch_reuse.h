@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/free_words.h"
@@ -39,7 +40,7 @@ struct batch_reuse {
   // 256: with 128 a burst of 100 moves a batch back and forth, and takes 1.4 times as long.
   static constexpr std::size_t own_front = detail::smaller(Front, 256);
   static constexpr std::size_t front_bytes = (Front + 1) * sizeof(void*);
-  static constexpr std::size_t batch = detail::batch_stack::batch;
+  static constexpr std::size_t batch = detail::batch_stack<>::batch;
 
  public:
   /// The column: storage for the large front, in chunks of at least 32 times its size.
@@ -60,6 +61,8 @@ struct batch_reuse {
   class list {
     using chunks_type = typename Traits::chunks;
     using words = detail::free_words<chunks_type>;
+    using batches =
+        detail::batch_stack<std::conditional_t<Traits::is_listed, detail::counted_batches, detail::uncounted_batches>>;
 
    public:
     TARN_STEP void* pop(chunks_type&) noexcept {
@@ -126,6 +129,12 @@ struct batch_reuse {
     void restore(chunks_type& chunks, void* block) noexcept {
       if (push(chunks, block) == detail::status::crowded) make_room(chunks);
     }
+    std::size_t outside(const chunks_type& chunks) const noexcept
+      requires(Traits::is_listed)
+    {
+      return chunks.carved() - batches_.blocks();
+    }
+    std::size_t in_front(const chunks_type&) const noexcept { return front_.blocks(); }
     void forget() noexcept {
       front_.close();
       batches_ = {};
@@ -138,7 +147,8 @@ struct batch_reuse {
     void pack(chunks_type& chunks) noexcept {
       std::size_t dropped = 0;
       const std::size_t keep = front_.capacity() / 2 - 1;  // so that a front of 128 with 127 entries gives up one batch, too
-      const std::size_t pieces = batches_.pieces(words(chunks).count());
+      // Elsewhere a null may stand in a batch, unless they are counted.
+      const std::size_t pieces = Traits::is_listed ? batch : batches_.pieces(words(chunks).count());
       for (std::size_t left = front_.size(); left >= keep + batch; left -= batch, dropped += batch) {
         void** const oldest = front_.entries() + left - batch;
         if (detail::first_null(oldest, pieces) != pieces) [[unlikely]] {  // dropping it makes room, too
@@ -151,7 +161,7 @@ struct batch_reuse {
     }
 
     detail::array_front<own_front> front_;
-    detail::batch_stack batches_;
+    batches batches_;
     void** larger_ = nullptr;  // the column of the first chunk that has one
   };
 };

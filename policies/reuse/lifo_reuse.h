@@ -78,6 +78,20 @@ struct lifo_reuse {
     }
     void restore(chunks_type& chunks, void* block) noexcept { push(chunks, block); }
     void forget() noexcept { head_ = nullptr; }
+    static std::size_t outside(const chunks_type& chunks) noexcept
+      requires(Traits::is_listed)
+    {
+      return chunks.carved();
+    }
+    /// Looks at every free block. One whose link was written over ends the list, and may make a ring of it.
+    std::size_t in_front(const chunks_type& chunks) const noexcept
+      requires(Traits::is_listed)
+    {
+      std::size_t n = 0;
+      for (void* block = head_; block != nullptr && n != chunks.carved(); ++n)
+        block = next(const_cast<chunks_type&>(chunks), block);
+      return n;
+    }
 
    private:
     TARN_STEP static void* next(chunks_type& chunks, void* block) noexcept {

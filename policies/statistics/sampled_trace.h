@@ -35,10 +35,10 @@ class sampled_trace {
   struct complaint : detail::sink_complaint<Sink> {
     static_assert(
         trace_sink<Sink>,
-        "tarn: [A1] sampled_trace was given a sink without a static on_event(const trace_event&) that is noexcept and "
+        "tarn: [D1] sampled_trace was given a sink without a static on_event(const trace_event&) that is noexcept and "
         "returns void; add it, or name trace_ring<>");
     static_assert(!trace_sink<Sink> || !detail::sink_arguments_hold<Sink> || arguments_hold,
-                  "tarn: [A4] sampled_trace was given a mean of no bytes, or a number of blocks that is no power of two; write "
+                  "tarn: [D4] sampled_trace was given a mean of no bytes, or a number of blocks that is no power of two; write "
                   "sampled_trace<trace_ring<>>");
   };
 

@@ -62,11 +62,11 @@ struct tracing_statistics {
   struct complaint : detail::sink_complaint<Sink> {
     static_assert(
         trace_sink<Sink>,
-        "tarn: [A1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept "
+        "tarn: [D1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept "
         "and returns void; add it, or name trace_ring<>");
     static_assert(
         detail::counts_beside<Inner>,
-        "tarn: [A2] tracing_statistics was given something to count with that is no statistics policy, or that traces "
+        "tarn: [D2] tracing_statistics was given something to count with that is no statistics policy, or that traces "
         "itself; write counting_statistics there, or nothing");
   };
   static constexpr statistics_traits traits{.counts = Inner::traits.counts,

@@ -18,7 +18,7 @@ struct tracy_trace {
   static constexpr bool arguments_hold = Calls::are_here;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [A6] tracy_trace was named, but <tracy/TracyC.h> with TracyCAllocN, TracyCFreeN and "
+                  "tarn: [D6] tracy_trace was named, but <tracy/TracyC.h> with TracyCAllocN, TracyCFreeN and "
                   "TracyCMemoryDiscard isn't here; add Tracy's public folder to the include path, or name another sink");
   };
 

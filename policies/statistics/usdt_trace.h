@@ -17,7 +17,7 @@ struct usdt_sink {
   static constexpr bool arguments_hold = Probes::are_here;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [A5] usdt_trace was named, but <sys/sdt.h>, which has the probes, isn't here; install it (Debian: "
+                  "tarn: [D5] usdt_trace was named, but <sys/sdt.h>, which has the probes, isn't here; install it (Debian: "
                   "systemtap-sdt-dev), or name another sink");
   };
 

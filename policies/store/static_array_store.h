@@ -35,9 +35,10 @@ struct static_array_store {
     static constexpr typename Traits::geometry geometry{};
     static constexpr std::size_t wanted = Traits::layout::bytes(Blocks, geometry);
     static constexpr std::size_t in_front = Traits::bytes_in_front_of_array();
-    // Columns may have words of 64 bits, also where a pointer has 32; behind a pool's own words there are none.
+    // As a chunk: to pages, where those go back, though not these. Columns may have words of 64 bits, also where a pointer has
+    // 32; behind a pool's own words there are none.
     static constexpr std::size_t aligned_to =
-        detail::larger(geometry.chunk_alignment(), in_front == 0 ? alignof(std::uint64_t) : 1);
+        in_front == 0 ? detail::larger(Traits::chunk_alignment(geometry), alignof(std::uint64_t)) : geometry.chunk_alignment();
     static constexpr std::size_t gap = detail::round_up(in_front, aligned_to) - in_front;
 
    public:

@@ -64,6 +64,12 @@ OBJECT(cached_returning, block, tarn::thread_cached<>, tarn::return_empty_chunks
 OBJECT(cached_64, block, tarn::thread_cached<64>)
 STATIC(static_cached, block, tarn::thread_cached<>)
 
+OBJECT(named_standard, block, tarn::named<"orders">)
+OBJECT(named_dynamic, tarn::dynamic_size, tarn::run_time_name)
+OBJECT(named_paged, block, tarn::page_local_reuse<>, tarn::named<"orders">)
+OBJECT(named_lifo, block, lifo_reuse<>, tarn::named<"orders">)
+OBJECT(named_cached, block, tarn::thread_cached<>, tarn::named<"orders">)
+
 STATIC(static_standard, block)
 STATIC(static_standard_grouped, block, tarn::grouped_locking<audio>)
 STATIC(static_lifo, block, lifo_reuse<>)

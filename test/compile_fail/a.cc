@@ -1,53 +1,20 @@
-// A: parameters of statistics policies.
+// A: parameters of name policies.
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/statistics/sampled_trace.h"
-#include "tarn/policies/statistics/trace_ring.h"
 
-// expect: tarn: [A1] tracing_statistics was given a sink without a static on_event(const trace_event&)
-namespace a1_sink_that_may_throw {
-struct throws {
-  static void on_event(const tarn::trace_event&) {}
-};
-struct hears {
-  static void on_event(const tarn::trace_event&) noexcept {}
-};
+// expect: tarn: [A1] named with no text, or with more than 63 characters
+namespace a1_no_name {
 #ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<hears>> right;
-void use() { right.deallocate(right.allocate()); }
+tarn::pool<tarn::static_size<64>, tarn::named<"a">> right;
 #else
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<throws>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
+tarn::pool<tarn::static_size<64>, tarn::named<"">> wrong;
 #endif
-}  // namespace a1_sink_that_may_throw
+}  // namespace a1_no_name
 
-// expect: tarn: [A2] tracing_statistics was given something to count with that is no statistics policy
-namespace a2_counts_with_a_lock {
-struct hears {
-  static void on_event(const tarn::trace_event&) noexcept {}
-};
+// expect: tarn: [A1] named with no text, or with more than 63 characters
+namespace a1_a_long_name {
 #ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<hears, tarn::counting_statistics>> right;
-void use() { right.deallocate(right.allocate()); }
+tarn::pool<tarn::static_size<64>, tarn::named<"0123456789 123456789 123456789 123456789 123456789 123456789 12">> right;
 #else
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<hears, tarn::no_locking>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
+tarn::pool<tarn::static_size<64>, tarn::named<"0123456789 123456789 123456789 123456789 123456789 123456789 123">> wrong;
 #endif
-}  // namespace a2_counts_with_a_lock
-
-// expect: tarn: [A3] trace_ring was given a number of events that is no power of two
-namespace a3_ring_of_1000 {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::trace_ring<1024>>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::trace_ring<1000>>> wrong;
-#endif
-}  // namespace a3_ring_of_1000
-
-// expect: tarn: [A4] sampled_trace was given a mean of no bytes, or a number of blocks that is no power of two
-namespace a4_mean_of_nothing {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::sampled_trace<tarn::trace_ring<>, 4096>>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::sampled_trace<tarn::trace_ring<>, 0>>> wrong;
-#endif
-}  // namespace a4_mean_of_nothing
+}  // namespace a1_a_long_name

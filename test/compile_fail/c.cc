@@ -141,6 +141,24 @@ tarn::pool<tarn::static_size<64>, tarn::no_statistics, counting> wrong;
 #endif
 }  // namespace c2_two_statistics
 
+// expect: tarn: [C2] two policies were given for the axis name; keep one
+namespace c2_two_names {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::named<"orders">> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::named<"orders">, tarn::unnamed> wrong;
+#endif
+}  // namespace c2_two_names
+
+// expect: tarn: [C5] a policy of this pool has no default value
+namespace c5_a_name_that_is_not_given {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::run_time_name> right(tarn::run_time_name("orders"));
+#else
+tarn::pool<tarn::static_size<64>, tarn::run_time_name> wrong;
+#endif
+}  // namespace c5_a_name_that_is_not_given
+
 // expect: tarn: [C2] two policies were given for the axis store; keep one
 namespace c2_two_stores {
 #ifdef TARN_TWIN

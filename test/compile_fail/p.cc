@@ -604,3 +604,37 @@ tarn::pool<tarn::static_size<64>, whole> right;
 tarn::pool<tarn::static_size<64>, partless> wrong;
 #endif
 }  // namespace p9_statistics_without_part
+
+// expect: tarn: [P10] this name policy lacks something that the pool uses
+namespace p10_a_name_without_its_text {
+struct nameless {
+  using axis = tarn::axis::name;
+  static constexpr tarn::name_traits traits{.is_listed = true};
+};
+struct with_text : nameless {
+  constexpr tarn::pool_listing listing() const noexcept { return {"orders", {}}; }
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, with_text> right;
+#else
+tarn::pool<tarn::static_size<64>, nameless> wrong;
+#endif
+}  // namespace p10_a_name_without_its_text
+
+// expect: tarn: [P5] this reuse policy lacks something that the pool uses
+// The registry couldn't count what is free.
+namespace p5_a_named_pool_over_a_reuse_policy_that_cannot_count {
+struct without_counts : tarn::lifo_reuse<> {
+  template <class Traits>
+  struct list : tarn::lifo_reuse<>::list<Traits> {
+    void in_front() const noexcept {}
+  };
+};
+
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, without_counts> right;
+#else
+tarn::pool<tarn::static_size<64>, without_counts, tarn::named<"orders">> wrong;
+#endif
+}  // namespace p5_a_named_pool_over_a_reuse_policy_that_cannot_count

@@ -58,7 +58,12 @@ void use_statics(const char* path, const char* how) {
     std::printf(" %d", mine.instance[i] == plugin.functions->instance[i] ? 1 : 2);
   std::printf("\n");
   exchange(mine, *plugin.functions, 100);
-  std::printf("gone %d\n", plugin.close());
+  const std::size_t listed = snapshot().size();
+  std::size_t its_own = 1;  // that of own_pools, and these, but for the array, which is not in the registry
+  for (std::size_t i = 0; i != static_pools; ++i) its_own += i != 2 && mine.instance[i] != plugin.functions->instance[i];
+  const int gone = plugin.close();
+  if (snapshot().size() != listed - (gone != 0 ? its_own : 0)) fail("the registry has pools that are gone, or has lost some");
+  std::printf("gone %d\n", gone);
   std::printf("reclaimed %zu\n", reclaim_all());
   for (std::size_t pool = 0; pool != static_pools; ++pool) give(mine, pool, take(mine, pool, 200));
 }

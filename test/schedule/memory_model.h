@@ -200,7 +200,15 @@ class watched {
   T value_{};
 };
 
-/// As that of platform/atomic_word.h: for a fork, not for other threads.
+/// As those of platform/atomic_word.h: for a fork, and for who looks at a slot from outside, which no schedule does.
+template <class T>
+T load_relaxed(const watched<T>& word) noexcept {
+  return word;
+}
+template <class T>
+void store_relaxed(watched<T>& word, std::type_identity_t<T> value) noexcept {
+  word = value;
+}
 template <class T>
 void store_release(watched<T>& word, std::type_identity_t<T> value) noexcept {
   word = value;

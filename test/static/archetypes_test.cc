@@ -23,7 +23,7 @@ template <class P>
 constexpr bool pool_takes() {
   if constexpr (!detail::arguments_hold<P> || !policy<P>) {
     return false;
-  } else if constexpr (size_policy<P> || growth_policy<P> || retention_policy<P>) {
+  } else if constexpr (size_policy<P> || growth_policy<P> || retention_policy<P> || name_policy<P>) {
     return true;
   } else if constexpr (locking_policy<P> || store_policy<P> || reuse_policy<P> || exhaustion_policy<P> || checking_policy<P> ||
                        statistics_policy<P>) {
@@ -50,6 +50,7 @@ static_assert(pool_takes<report_exhaustion>() && pool_takes<wait_for_block<>>() 
 static_assert(pool_takes<no_checking>() && pool_takes<hardened>() && pool_takes<checked>() && pool_takes<deferred_checking>() &&
               pool_takes<sampled_guard_pages<>>() && pool_takes<sampled_guard_pages<5000, hardened>>());
 static_assert(pool_takes<no_statistics>() && pool_takes<counting_statistics>());
+static_assert(pool_takes<unnamed>() && pool_takes<named<"orders">>() && pool_takes<run_time_name>());
 
 }  // namespace tarn
 
@@ -80,6 +81,7 @@ TRAITS(retention)
 TRAITS(exhaustion)
 TRAITS(checking, .refuses = true, .prefix = 3, .suffix = 5)
 TRAITS(statistics, .counts = true)
+TRAITS(name, .is_listed = true)
 
 #undef TRAITS
 
@@ -272,6 +274,16 @@ struct statistics_archetype : statistics_says<Lacking != 0> {
     std::size_t read() const noexcept { return live; }
     std::size_t live = 0;
   };
+};
+
+template <int Lacking>
+struct name_archetype : name_says<Lacking != 0> {
+  using axis = tarn::axis::name;
+  tarn::pool_listing listing() const noexcept
+    requires(Lacking != 1)
+  {
+    return {"archetypal", {}};
+  }
 };
 
 template <int Lacking>
@@ -480,6 +492,7 @@ AXIS(retention, 5)
 AXIS(exhaustion, 6)
 AXIS(checking, 8)
 AXIS(statistics, 6)
+AXIS(name, 2)
 
 #undef AXIS
 

@@ -12,6 +12,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import compilers
 
 CLASS = re.compile(r"(?:class|struct|enum class) (?:\[\[.*?\]\] )?(\w+)(?![\w<:]| <)([^;]*;)?")
+# A parameter whose type the constructor of name_text deduces: before that is defined, clang 14 takes no two declarations for the
+# same.
+NOT_DECLARED = {"named", "name_text"}
 PROGRAM = """#include "tarn/allocator/fwd.h"
 struct order;
 void take(tarn::object_pool<order>& orders, const tarn::misuse& what, tarn::handle<order> one);
@@ -48,7 +51,7 @@ def classes(text):
 
 
 def missing(names, declared):
-    left = sorted(names - declared)
+    left = sorted(names - declared - NOT_DECLARED)
     return "fwd.h doesn't declare " + ", ".join(left) if left else None
 
 

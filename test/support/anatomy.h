@@ -2,6 +2,7 @@
 #ifndef TARN_TEST_SUPPORT_ANATOMY_H_
 #define TARN_TEST_SUPPORT_ANATOMY_H_
 
+#include <type_traits>
 #include <utility>
 
 #include "tarn/allocator/pool.h"
@@ -11,8 +12,8 @@ namespace tarn::test {
 template <class Pool>
 struct anatomy;
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
-struct anatomy<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>> {
+          class Statistics, class Name>
+struct anatomy<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>> {
   using size = Size;
   using locking = Locking;
   using growth = Growth;
@@ -22,13 +23,14 @@ struct anatomy<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaus
   using exhaustion = Exhaustion;
   using checking = Checking;
   using statistics = Statistics;
-  using traits =
-      detail::pool_traits<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+  using name = Name;
+  using traits = detail::pool_traits<void, Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics,
+                                     std::conditional_t<Name::traits.is_listed, detail::listed, unnamed>>;
 
   template <class S>
-  using with_store = basic_pool<Size, Locking, Growth, S, Reuse, Retention, Exhaustion, Checking, Statistics>;
+  using with_store = basic_pool<Size, Locking, Growth, S, Reuse, Retention, Exhaustion, Checking, Statistics, Name>;
   template <class E>
-  using with_exhaustion = basic_pool<Size, Locking, Growth, Store, Reuse, Retention, E, Checking, Statistics>;
+  using with_exhaustion = basic_pool<Size, Locking, Growth, Store, Reuse, Retention, E, Checking, Statistics, Name>;
 };
 
 /// The machinery's traits of a pool. Pools that share their code have the same.

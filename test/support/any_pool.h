@@ -11,6 +11,8 @@
 #include <span>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/allocator/registry.h"
+#include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/upstream.h"
 
 namespace tarn::test {
@@ -48,6 +50,7 @@ class any_pool {
   virtual std::optional<std::size_t> trim() noexcept = 0;
   virtual bool release() noexcept = 0;
   virtual std::optional<pool_counts> statistics() const noexcept = 0;
+  virtual std::optional<pool_record> record() const noexcept = 0;  // in the registry
 
  protected:
   std::size_t block_size_ = 0;
@@ -93,6 +96,12 @@ class erased_view : public any_pool {
   std::optional<pool_counts> statistics() const noexcept override {
     if constexpr (requires { pool_.statistics(); }) return pool_.statistics();
     else return std::nullopt;
+  }
+  std::optional<pool_record> record() const noexcept override {
+    if constexpr (machinery_of<Pool>::is_listed)
+      for (const pool_record& one : snapshot())
+        if (one.address == &pool_) return one;
+    return std::nullopt;
   }
 
  private:

@@ -25,7 +25,7 @@ namespace {
 
 // ---- kinds as values, so that no template is made for a candidate ---------------------------------------------------------
 
-enum : std::size_t { size, locking, growth, store, reuse, retention, exhaustion, checking, statistics, axes };
+enum : std::size_t { size, locking, growth, store, reuse, retention, exhaustion, checking, statistics, called, axes };
 
 template <class P>
 constexpr std::size_t axis_of() {
@@ -37,7 +37,8 @@ constexpr std::size_t axis_of() {
   else if constexpr (policy_on<P, axis::retention>) return retention;
   else if constexpr (policy_on<P, axis::exhaustion>) return exhaustion;
   else if constexpr (policy_on<P, axis::checking>) return checking;
-  else return statistics;
+  else if constexpr (policy_on<P, axis::statistics>) return statistics;
+  else return called;
 }
 
 template <class P>

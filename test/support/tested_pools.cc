@@ -85,6 +85,7 @@ tested_pool row_of(std::size_t row) {
   p.may_return_chunks = is::may_return_chunks;
   p.in_place = is::in_place;
   p.one_thread = is::locking::traits.one_thread;
+  p.is_listed = is::name::traits.is_listed;
   p.beside = is::beside;
   p.make = []() -> std::unique_ptr<any_rig> { return std::make_unique<erased_rig<Pool>>(); };
   if constexpr (is::over_resource)

@@ -53,6 +53,7 @@ struct tested_pool {
   bool may_return_chunks;
   bool in_place;
   bool one_thread;
+  bool is_listed;
   std::size_t beside;
   std::unique_ptr<any_rig> (*make)();
   std::unique_ptr<any_pool> (*make_over)(upstream&);  // of pools over a resource, else null

@@ -16,7 +16,7 @@ import compilers
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 COLUMNS = 128
-AXES = ("size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics")
+AXES = ("size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics", "name")
 CLASSES = ("geometric_classes", "listed_classes")  # sizes of products, which pools don't take
 HEADS = {
     "test/support/cover.inc": """\

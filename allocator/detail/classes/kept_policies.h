@@ -3,8 +3,12 @@
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_KEPT_POLICIES_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_KEPT_POLICIES_H_
 
+#include <type_traits>
+
 #include "tarn/allocator/detail/classes/class_exhaustion.h"
 #include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/name.h"
+#include "tarn/policies/name/listed_pools.h"
 
 namespace tarn::detail {
 
@@ -13,6 +17,10 @@ template <class P>
 struct kept_policy {
   P value;
 };
+
+/// The name policy of each class.
+template <class Name>
+using name_in_classes = std::conditional_t<Name::traits.is_listed, name_of_class, Name>;
 
 /// \tparam Exhaustion    of the owner
 /// \tparam Chunks        make of it what a class needs
@@ -38,7 +46,7 @@ class kept_policies : kept_policy<Exhaustion>, kept_policy<Checking>, kept_polic
   template <class Use>
   auto give_to(Chunks& chunks, class_pools classes, Use use) const noexcept {
     return use(of_class(chunks.exhaustion_of(kept_policy<Exhaustion>::value, classes)), kept_policy<Checking>::value,
-               kept_policy<Ps>::value...);
+               for_class(kept_policy<Ps>::value)...);
   }
   /// The owner's name in reports.
   constexpr const char* name() const noexcept {
@@ -47,6 +55,18 @@ class kept_policies : kept_policy<Exhaustion>, kept_policy<Checking>, kept_polic
   }
 
  private:
+  template <class P>
+  static constexpr decltype(auto) for_class(const P& own) noexcept {
+    if constexpr (!policy_on<P, axis::name>) {
+      return (own);
+    } else if constexpr (!P::traits.is_listed) {
+      return (own);
+    } else {
+      pool_listing its = own.listing();
+      its.has_size = true;
+      return name_of_class{its};
+    }
+  }
   static constexpr exhaustion of_class(const of_chunks& own) noexcept {
     if constexpr (ForMalloc) return exhaustion{own};
     else return own;

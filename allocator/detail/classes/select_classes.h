@@ -62,9 +62,9 @@ inline constexpr bool is_tagged = Granule != 0 || Store::traits.bounded || Exhau
 template <class Classes, std::size_t Granule, class Nine>
 struct class_composition;
 template <class Classes, std::size_t Granule, class Size, class Locking, class Growth, class Store, class Reuse,
-          class Retention, class Exhaustion, class Checking, class Statistics>
+          class Retention, class Exhaustion, class Checking, class Statistics, class Name>
 struct class_composition<Classes, Granule,
-                         basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>> {
+                         basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>> {
   static constexpr bool for_malloc = Granule != 0;
   static constexpr bool tagged = is_tagged<Granule, Store, Exhaustion>;
   template <bool Tagged>
@@ -76,11 +76,11 @@ struct class_composition<Classes, Granule,
   }
   using chunks = typename decltype(chunks_of<tagged>())::type;
   using growth = std::conditional_t<tagged, whole_region, Growth>;
-  using kept = kept_policies<Exhaustion, chunks, for_malloc, Checking, Locking, growth, Reuse, Retention, Statistics>;
+  using kept = kept_policies<Exhaustion, chunks, for_malloc, Checking, Locking, growth, Reuse, Retention, Statistics, Name>;
   using class_pool = basic_pool<dynamic_size, Locking, growth, store_of_owner<chunks>, Reuse, Retention,
-                                typename kept::exhaustion, Checking, Statistics>;
+                                typename kept::exhaustion, Checking, Statistics, name_in_classes<Name>>;
   using body = size_class_body<Classes, class_pool, chunks, Locking, kept>;
-  using values = policy_types<Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+  using values = policy_types<Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>;
 };
 
 /// What is left of a refused composition.
@@ -119,12 +119,12 @@ constexpr bool second_serves_owner() noexcept {
 /// Called by its qualified name: the argument would have the pool instantiated.
 /// Nine policies as classes, or what is left of them after their one error.
 template <class Classes, std::size_t Granule, class Size, class Locking, class Growth, class Store, class Reuse,
-          class Retention, class Exhaustion, class Checking, class Statistics>
+          class Retention, class Exhaustion, class Checking, class Statistics, class Name>
 constexpr auto compose_classes(
-    std::type_identity<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>
+    std::type_identity<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>>
         nine) noexcept {
-  if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>) {
-    [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics> c;
+  if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>) {
+    [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name> c;
     return std::type_identity<rejected_classes>{};
   } else if constexpr (Checking::traits.samples && is_tagged<Granule, Store, Exhaustion>) {
     [[maybe_unused]] class_complaint<Checking::traits.samples ? class_verdict::sampled : class_verdict::good> c;

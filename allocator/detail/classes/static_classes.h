@@ -7,9 +7,12 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/classes/select_classes.h"
+#include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/compose/values.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/name/listed_pools.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
 
@@ -22,9 +25,17 @@ constexpr static_fitness judge_static_classes(policy_types<Policies...>) noexcep
   else return static_fitness::good;
 }
 
+template <std::size_t Granule>
+struct tagged_selection {
+  template <class... Ps>
+  using type = typename decltype(select_classes<geometric_classes<>, Granule, Ps...>())::type;
+};
+/// Named by its tag if by nothing else.
 template <std::size_t Granule, class... Policies>
 constexpr auto choose_static_classes() noexcept {
-  using chosen = typename decltype(select_classes<geometric_classes<>, Granule, Policies...>())::type;
+  constexpr bool is_named = (policy_on<Policies, axis::name> || ...) || !platform::system::has_threads;
+  using named = std::conditional_t<is_named, policy_list<Policies...>, policy_list<Policies..., name_of_tag>>;
+  using chosen = typename named::template into<tagged_selection<Granule>::template type>;
   if constexpr (std::is_same_v<chosen, rejected_classes>) {
     return std::type_identity<rejected_body>{};
   } else if constexpr (constexpr static_fitness verdict = judge_static_classes<chosen>(typename chosen::values{});

@@ -50,7 +50,8 @@ enum class selection {
   two_retentions,
   two_exhaustions,
   two_checkings,
-  two_statistics
+  two_statistics,
+  two_names
 };
 
 template <class... Ps>
@@ -67,6 +68,7 @@ constexpr selection judge_selection() noexcept {
   if (count_on<axis::exhaustion, Ps...> > 1) return selection::two_exhaustions;
   if (count_on<axis::checking, Ps...> > 1) return selection::two_checkings;
   if (count_on<axis::statistics, Ps...> > 1) return selection::two_statistics;
+  if (count_on<axis::name, Ps...> > 1) return selection::two_names;
   return selection::good;
 }
 
@@ -143,6 +145,7 @@ struct selection_complaint {
   static_assert(Verdict != two_exhaustions, "tarn: [C2] two policies were given for the axis exhaustion; keep one");
   static_assert(Verdict != two_checkings, "tarn: [C2] two policies were given for the axis checking; keep one");
   static_assert(Verdict != two_statistics, "tarn: [C2] two policies were given for the axis statistics; keep one");
+  static_assert(Verdict != two_names, "tarn: [C2] two policies were given for the axis name; keep one");
 };
 
 }  // namespace tarn::detail

@@ -18,13 +18,13 @@ template <class... Ps>
 struct arguments_complaint : argument_complaint<Ps>... {};
 
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
+          class Statistics, class Name>
 concept shapes_hold =
     arguments_hold<Size> && arguments_hold<Locking> && arguments_hold<Growth> && arguments_hold<Store> &&
     arguments_hold<Reuse> && arguments_hold<Retention> && arguments_hold<Exhaustion> && arguments_hold<Checking> &&
-    arguments_hold<Statistics> && size_policy<Size> && locking_policy<Locking> && growth_policy<Growth> &&
-    store_policy<Store> && reuse_policy<Reuse> && retention_policy<Retention> && exhaustion_policy<Exhaustion> &&
-    checking_policy<Checking> && statistics_policy<Statistics>;
+    arguments_hold<Statistics> && arguments_hold<Name> && size_policy<Size> && locking_policy<Locking> &&
+    growth_policy<Growth> && store_policy<Store> && reuse_policy<Reuse> && retention_policy<Retention> &&
+    exhaustion_policy<Exhaustion> && checking_policy<Checking> && statistics_policy<Statistics> && name_policy<Name>;
 
 /// What this pool keeps for each chunk; and whether each policy has what this pool uses. Asked only if no rule refused, one
 /// after the other. Not concepts: g++ 12 crashes on them.
@@ -57,9 +57,11 @@ inline constexpr bool members_hold =
   "tarn: [P8] this checking policy lacks something that the pool uses; the notes name it, policies/checking.h lists all"
 #define TARN_P9 \
   "tarn: [P9] this statistics policy lacks something that the pool uses; the notes name it, policies/statistics.h lists all"
+#define TARN_P10 \
+  "tarn: [P10] this name policy lacks something that the pool uses; the notes name it, policies/name.h lists all"
 
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
+          class Statistics, class Name>
 struct policies_complaint {
   static_assert(size_policy<Size>, TARN_P1);
   static_assert(locking_policy<Locking>, TARN_P2);
@@ -70,6 +72,7 @@ struct policies_complaint {
   static_assert(exhaustion_policy<Exhaustion>, TARN_P7);
   static_assert(checking_policy<Checking>, TARN_P8);
   static_assert(statistics_policy<Statistics>, TARN_P9);
+  static_assert(name_policy<Name>, TARN_P10);
 };
 template <class Traits>
 struct columns_complaint {
@@ -105,6 +108,7 @@ struct members_complaint : second_store_complaint<typename Traits::exhaustion, T
 #undef TARN_P7
 #undef TARN_P8
 #undef TARN_P9
+#undef TARN_P10
 
 /// Arguments first: a policy whose arguments are refused isn't examined further.
 template <class... Ps>

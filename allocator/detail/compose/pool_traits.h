@@ -1,4 +1,4 @@
-// The one template parameter of every policy's machinery: the nine policies of a pool and what follows from several of them. It
+// The one template parameter of every policy's machinery: the ten policies of a pool and what follows from several of them. It
 // is one parameter, so that a new axis changes no signature.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_POOL_TRAITS_H_
@@ -50,8 +50,9 @@ struct growth_in_a_buffer<Exhaustion, Growth, false> {
 struct some_static_pool {};
 
 /// \tparam Identity  void: the pool is an object; else some_static_pool, or the tag if the locking policy needs it
+/// \tparam Name      unnamed, or listed: which name it is makes no difference
 template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention,
-          class Exhaustion, class Checking, class Statistics>
+          class Exhaustion, class Checking, class Statistics, class Name>
 struct pool_traits {
   using identity = Identity;
   static constexpr bool is_static = !std::is_void_v<Identity>;
@@ -64,6 +65,7 @@ struct pool_traits {
   using exhaustion = Exhaustion;
   using checking = Checking;
   using statistics = Statistics;
+  using name = Name;
 
   /// Whether pages of memory go back while their chunk stays. A checking policy that knows what free blocks hold wouldn't find
   /// it again: then only chunks go back.
@@ -111,7 +113,7 @@ struct pool_traits {
       Store::traits.in_place && one_chunk && grows_as_implied<Store, Growth> && no_columns && !Reuse::traits.needs_chunks &&
       !Locking::traits.keeps_memory && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list &&
       !Retention::traits.returns_chunks && !Exhaustion::traits.reclaims && checks_in_place &&
-      !Checking::traits.samples && !Checking::traits.checks_leaving && !Statistics::traits.counts;
+      !Checking::traits.samples && !Checking::traits.checks_leaving && !Statistics::traits.counts && !Name::traits.is_listed;
   /// Whether the store's machinery is part of the pool.
   static constexpr bool has_source = !in_place;
   /// Whether an allocation that finds nothing fails at once.
@@ -168,6 +170,7 @@ struct pool_traits {
   static constexpr bool shuffles = Checking::traits.shuffles;
   static constexpr bool hides_links = Checking::traits.hides_links;
   static constexpr bool counts = Statistics::traits.counts;
+  static constexpr bool is_listed = Name::traits.is_listed;
   static constexpr bool has_maintenance = grows_ahead || Retention::traits.tells_surplus;
 
   /// Bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would lose a block. Columns may

@@ -70,6 +70,7 @@ class rejected {
   }
 
  protected:
+  void open() noexcept {}
   void close() noexcept {}
 };
 

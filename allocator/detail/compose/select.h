@@ -1,4 +1,4 @@
-// Selects the nine policies of a pool from those that the user named, in any order: the explicit one, else one that another
+// Selects the ten policies of a pool from those that the user named, in any order: the explicit one, else one that another
 // policy implies, else the default.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
@@ -12,6 +12,7 @@
 #include "tarn/policies/exhaustion.h"
 #include "tarn/policies/growth.h"
 #include "tarn/policies/locking.h"
+#include "tarn/policies/name.h"
 #include "tarn/policies/retention.h"
 #include "tarn/policies/reuse.h"
 #include "tarn/policies/size.h"
@@ -111,7 +112,7 @@ struct selected {
   using type = Pool<size, choose<axis::locking, no_locking, Ps...>, growth, store,
                     choose<axis::reuse, default_reuse, Ps...>, choose<axis::retention, keep_chunks, Ps...>,
                     choose<axis::exhaustion, report_exhaustion, Ps...>, choose<axis::checking, no_checking, Ps...>,
-                    choose<axis::statistics, no_statistics, Ps...>>;
+                    choose<axis::statistics, no_statistics, Ps...>, choose<axis::name, unnamed, Ps...>>;
 };
 
 }  // namespace tarn::detail

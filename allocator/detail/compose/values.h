@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/name.h"
+#include "tarn/policies/name/listed_pools.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -84,6 +86,31 @@ class values_and_size {
   const Values& values_;
   Size size_;
 };
+
+/// The same and the pool's entry in the registry.
+template <class Values>
+class values_and_listing {
+ public:
+  static constexpr bool nothrow = Values::nothrow;
+
+  TARN_STEP constexpr values_and_listing(Values values, pool_listing its) noexcept : values_(values), its_{its} {}
+
+  template <class P>
+  TARN_STEP constexpr decltype(auto) get() const noexcept {
+    if constexpr (std::same_as<P, listed>) return (its_);
+    else return values_.template get<P>();
+  }
+
+ private:
+  Values values_;
+  listed its_;
+};
+template <class Name, class Values>
+TARN_STEP constexpr auto with_listing(const Values& values) noexcept {
+  if constexpr (!name_policy<Name>) return values;  // refused
+  else if constexpr (!Name::traits.is_listed) return values;
+  else return values_and_listing<Values>(values, values.template get<Name>().listing());
+}
 
 /// After a complaint: what the pool's constructor needs to compile. Never run.
 struct no_values {

@@ -44,11 +44,8 @@ class many_chunks : public suspicions<Traits> {
 
   TARN_STEP const geometry_type& geometry() const noexcept { return geometry_; }
   TARN_STEP std::size_t capacity() const noexcept { return capacity_; }  // blocks, free or in use
-  std::size_t number() const noexcept
-    requires(returns_chunks)
-  {
-    return number_.value;
-  }
+  std::size_t number() const noexcept { return count_.number.value; }  // if chunks go back
+  std::size_t carved() const noexcept { return count_.carved.value; }  // blocks that were ever handed out: of a listed pool
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
   /// For hits: it may miss a chunk that isn't in front. bring_in_front() does that as long as its result, which is false if
@@ -105,6 +102,7 @@ class many_chunks : public suspicions<Traits> {
       geometry_.write_blocks(out + got, c.first, c.carved, taken);
       got += taken;
       c.carved += taken;
+      count_.carved.add(taken);
       if (c.carved == c.blocks) untouched_.remove(c);
     }
     if constexpr (Traits::shuffles) shuffle_(out, got);
@@ -138,7 +136,7 @@ class many_chunks : public suspicions<Traits> {
   void insert(chunk& c) noexcept {
     map_.insert(c, geometry_);
     capacity_ += c.blocks;
-    number_.change(1);
+    count_.enter(c.carved);
     if (c.carved != c.blocks) untouched_.push(c);
   }
   /// A fresh chunk becomes part of the pool.
@@ -163,7 +161,7 @@ class many_chunks : public suspicions<Traits> {
     if (c.carved != c.blocks) untouched_.remove(c);
     map_.erase(c, geometry_);
     capacity_ -= c.blocks;
-    number_.change(-1);
+    count_.leave(c.carved);
     c.next = replace(leaving, &c);
   }
   /// Takes out the chunks that were never used.
@@ -177,7 +175,7 @@ class many_chunks : public suspicions<Traits> {
   TARN_STEP chunk* take_all() noexcept {
     untouched_.forget();
     capacity_ = 0;
-    number_ = {};
+    count_ = {};
     return map_.take_all();
   }
   /// Makes it as new, except for what the policies count. Forgets the map's table, too.
@@ -237,7 +235,7 @@ class many_chunks : public suspicions<Traits> {
   carving_list<chunk> untouched_;
   chunk_map<Traits> map_;
   std::size_t capacity_ = 0;  // blocks in all chunks
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<returns_chunks, counted_chunks, uncounted_chunks> number_;
+  TARN_NO_UNIQUE_ADDRESS chunk_count<returns_chunks, Traits::is_listed> count_;
   std::size_t newest_ = 0;  // blocks in the newest chunk
   TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
   TARN_NO_UNIQUE_ADDRESS typename Traits::growth growth_;

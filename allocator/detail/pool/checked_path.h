@@ -14,6 +14,7 @@
 #include "tarn/allocator/detail/pool/admission.h"
 #include "tarn/allocator/detail/pool/block_steps.h"
 #include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/listing.h"
 #include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
@@ -156,6 +157,7 @@ struct checked_path : admission<State> {
     for (int mended = 0;; block = nullptr) {
       if (block == nullptr) block = s.locking.pop_slow(s);
       [[maybe_unused]] const auto looking = look_guard(s);
+      note_outside(s);
       if (is_astray(s, one)) [[unlikely]] {
         if (!mend_list(s, mended++)) return nullptr;
         continue;

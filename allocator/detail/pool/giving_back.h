@@ -10,6 +10,7 @@
 
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/listing.h"
 #include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim_list.h"
@@ -51,9 +52,10 @@ std::size_t return_chunks(State& s, Unlink unlink) noexcept {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     leaving = unlink(s);
     for (const auto* c = leaving; c != nullptr; c = c->next) {
-      s.statistics.off_chunk(c->region.bytes);
-      tell_of(s, trace_kind::give_back, c->region);
+      note_chunk_gone(s, c->region.bytes);
+      tell_of_chunk(s, trace_kind::give_back, c->region);
     }
+    note_outside(s);
   }
   return give_back(s, leaving);
 }
@@ -210,6 +212,7 @@ inline constexpr bool can_be_asked =
 /// Called before the pool's store is. From now on other pools may ask this one, if the exhaustion policy says so.
 template <class State>
 TARN_STEP void be_asked(State& s) noexcept {
+  be_registered(s);
   if constexpr (can_be_asked<State>) {
     static_cast<void>(&fork_handlers<State>), static_cast<void>(&reclaimable_at_load<State>);  // instantiates them
     const auto trim = [](void* its) noexcept { return trim_if_idle(*static_cast<State*>(its)); };
@@ -219,6 +222,7 @@ TARN_STEP void be_asked(State& s) noexcept {
 /// Called before the pool ends.
 template <class State>
 TARN_STEP void be_left_alone(State& s) noexcept {
+  if constexpr (State::traits::is_listed) s.name.leave();
   if constexpr (State::traits::reclaims) s.supply.asked_through().leave();
 }
 
@@ -227,10 +231,12 @@ template <class State>
 class unasked {
  public:
   explicit unasked(State& its) noexcept : s_(its) {
+    if constexpr (State::traits::is_listed) s_.name.pause();
     if constexpr (can_be_asked<State>) s_.supply.asked_through().pause();
   }
   ~unasked() {
     if constexpr (can_be_asked<State>) s_.supply.asked_through().resume();
+    if constexpr (State::traits::is_listed) s_.name.resume();
   }
   unasked(const unasked&) = delete;
   unasked& operator=(const unasked&) = delete;

@@ -126,8 +126,8 @@ void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
     next = c->next;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.locking.adopt(s, *c);
-    s.statistics.on_chunk(c->region.bytes);
-    tell_of(s, trace_kind::grow, c->region);
+    note_chunk(s, c->region.bytes);
+    tell_of_chunk(s, trace_kind::grow, c->region);
   }
 }
 

@@ -104,7 +104,7 @@ struct maintenance {
   }
   /// Blocks whose pages have gone need no store either: else pages that go would be replaced by chunks, again and again.
   static bool lacks_blocks(State& s) noexcept {
-    if constexpr (traits::returns_pages) return s.chunks.capacity() - s.list.outside() < s.chunks.watermark();
+    if constexpr (traits::returns_pages) return s.chunks.capacity() - s.list.outside(s.chunks) < s.chunks.watermark();
     else return s.chunks.is_below_watermark();
   }
   /// Gets a chunk if fewer blocks are ready than are wanted, and first what allocations would need besides.

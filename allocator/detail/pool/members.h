@@ -235,7 +235,7 @@ class pool_members : public reserving<pool_members<Traits>> {
  protected:
   decltype(auto) geometry() const noexcept { return state_.chunks.geometry(); }
 
-  /// What the destructor of a pool object does.
+  TARN_STEP void open() noexcept { be_registered(state_); }
   void close() noexcept {
     slow::close(state_);
     if constexpr (refuses) keep_stores(this);  // so that a later look into the pool finds that it has ended

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "tarn/allocator/detail/pool/block_steps.h"
+#include "tarn/allocator/detail/pool/listing.h"
 #include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
@@ -38,7 +39,9 @@ struct plain_path {
   }
   static void* take_slow(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    return handed_out(s, s.locking.pop_slow(s));
+    void* const block = s.locking.pop_slow(s);
+    note_outside_in_hit(s);
+    return handed_out(s, block);
   }
   static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
 
@@ -75,6 +78,7 @@ struct plain_path {
   static std::size_t take_batch(State& s, span<void*> out) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     const std::size_t got = s.locking.pop_batch(s, out.data(), out.size());
+    note_outside_in_hit(s);
     for ([[maybe_unused]] void* const block : out.first(got)) open_block(s, block);
     s.statistics.on_allocate(got);
     tell_of_blocks(s, trace_kind::allocate, out.first(got));

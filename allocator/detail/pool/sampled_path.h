@@ -4,6 +4,7 @@
 
 #include "tarn/allocator/detail/pool/admission.h"
 #include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/listing.h"
 #include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/platform/config.h"
@@ -63,6 +64,7 @@ struct sampled_path {
       s.statistics.on_allocate(1);
       tell_of_allocation(s, block);
     }
+    note_outside(s);
     return block;
   }
 };

@@ -81,7 +81,10 @@ struct slow_path {
         } while (block == nullptr && (come_back(s) || grow(s, one)));
       } while (block == nullptr && retry(s, one));
     }
-    if (block == nullptr) tell_of_refusal(s);
+    if (block == nullptr) {
+      note_refusal(s);
+      tell_of_refusal(s);
+    }
     path::tell(s, seen);
     path::tell_of_store(s);
     if constexpr (Tells) s.supply.tell();

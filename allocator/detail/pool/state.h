@@ -51,7 +51,8 @@ struct pool_state : hot_state<Traits> {
       : hot_state<Traits>(values),
         supply(values),
         checking(values.template get<typename Traits::checking>()),
-        statistics(values.template get<typename Traits::statistics>()) {
+        statistics(values.template get<typename Traits::statistics>()),
+        name(values.template get<typename Traits::name>()) {
     if constexpr (Traits::checking::traits.knows_pool) checking.belongs_to(this);
   }
   pool_state(const pool_state&) = delete;
@@ -68,6 +69,7 @@ struct pool_state : hot_state<Traits> {
   TARN_NO_UNIQUE_ADDRESS detail::supply<Traits> supply;  // the store, and what exhaustion adds to it
   TARN_NO_UNIQUE_ADDRESS typename Traits::checking::template state<Traits> checking;
   TARN_NO_UNIQUE_ADDRESS typename Traits::statistics::template state<Traits> statistics;
+  TARN_NO_UNIQUE_ADDRESS typename Traits::name::state name;  // its entry in the registry
   TARN_NO_UNIQUE_ADDRESS chunk_ahead_of<Traits> ahead;  // what maintain() got, before it is the pool's
 };
 

@@ -15,7 +15,8 @@ template <class Traits>
 inline constexpr bool hears_events = Traits::statistics::traits.hears_events;
 
 template <class State>
-TARN_STEP void tell_of([[maybe_unused]] State& s, [[maybe_unused]] trace_kind kind, [[maybe_unused]] memory region) noexcept {
+TARN_STEP void tell_of_chunk([[maybe_unused]] State& s, [[maybe_unused]] trace_kind kind,
+                             [[maybe_unused]] memory region) noexcept {
   if constexpr (hears_events<typename State::traits>) s.statistics.on_event({kind, &s, region.start, region.bytes});
 }
 

@@ -63,6 +63,12 @@ class depot {
   }
   bool has_full() const noexcept { return full_ != nullptr; }
   std::size_t full() const noexcept { return fulls_; }
+  /// Blocks in the full ones. O(full ones).
+  std::size_t full_blocks() const noexcept {
+    std::size_t n = 0;
+    for (const magazine* m = full_; m != nullptr; m = m->next) n += magazine::capacity(m->size);
+    return n;
+  }
 
   void give_empty(magazine* m) noexcept { push(empty_[m->size], m); }
 

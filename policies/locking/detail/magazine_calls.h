@@ -31,7 +31,9 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     const thread_record& me = Process::self();
     slot& s = slots_.slot_for(me);
     if (!s.is_of(me) || s.top == s.bottom) [[unlikely]] return nullptr;
-    void* const block = *--s.top;
+    void** const top = s.top - 1;
+    store_relaxed(s.top, top);
+    void* const block = *top;
     if (block == nullptr) TARN_UNREACHABLE();  // so that this is also the caller's test for null
     return block;
   }
@@ -51,7 +53,9 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     slot* const s = mine(pool, call::allocates);
     if (s == nullptr) return pop_locked(pool);
     if (s->top == s->bottom && !refill(pool, *s)) return nullptr;  // further threads' slots are always reached here
-    return *--s->top;
+    void** const top = s->top - 1;
+    store_relaxed(s->top, top);
+    return *top;
   }
   template <class Pool>
   TARN_NOINLINE status push_slow(Pool& pool, void* block) noexcept {
@@ -109,6 +113,13 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
     slots_.forget();
     depot_ = {};
     starves_.store(false, memory_order_relaxed);
+  }
+  /// Blocks in threads' magazines and in the depot. While a thread exchanges its magazines, one of its two counts for nothing.
+  template <class Pool>
+  std::size_t waiting(const Pool&) const noexcept {
+    std::size_t blocks = depot_.full_blocks();
+    const_cast<magazine_calls*>(this)->slots_.each([&](unsigned, const slot& its) { blocks += its.blocks(); });
+    return blocks;
   }
   bool forget_if_alone() noexcept {
     slot* const own = own_slot();

@@ -110,6 +110,11 @@ class stack_calls {
     numbers_.forget();
   }
   void end() noexcept { guards_.end(); }
+  /// Blocks on the stack.
+  template <class Pool>
+  std::size_t waiting(const Pool& pool) const noexcept {
+    return stack_.count(pool.chunks.carved(), [this](number n) -> link& { return link_of(n); });
+  }
 
   template <class Pool>
   std::size_t shortage(Pool& pool, const chunk* fresh) noexcept {

@@ -61,6 +61,14 @@ class tagged_stack {
       last.store(number_of(seen), memory_order_relaxed);
     } while (!head_.compare_exchange_weak(seen, pack(first, tag_of(seen)), memory_order_release, memory_order_relaxed));
   }
+  /// How many numbers are in the stack, at most `limit`: any number up to that, while others change it.
+  template <class Links>
+  std::size_t count(std::size_t limit, const Links& link_of) const noexcept {
+    std::size_t n = 0;
+    for (number at = number_of(head_.load(memory_order_acquire)); at != none && n != limit; ++n)
+      at = link_of(at).load(memory_order_relaxed);
+    return n;
+  }
   /// Precondition: no other thread uses the stack.
   void clear() noexcept { head_.store(0, memory_order_relaxed); }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <new>
 
+#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/locking/detail/magazine.h"
 #include "tarn/policies/locking/detail/thread_ids.h"
 #include "tarn/policies/platform/atomic_word.h"
@@ -35,9 +36,9 @@ struct alignas(slot_bytes) thread_slot {
   TARN_STEP bool is_of(const thread_record& me) const noexcept { return domain.load(memory_order_relaxed) == me.domain; }
   void use(magazine* m, bool full) noexcept {
     current = m;
-    bottom = m->bottom();
     limit = m->limit();
-    top = full ? limit : bottom;
+    store_relaxed(bottom, m->bottom());
+    store_relaxed(top, full ? limit : bottom);
   }
   /// One of the two is full, the other empty. Meanwhile the slot is nobody's, so that in the child of a fork the next thread
   /// under this number doesn't go on with half of it, but finishes first. What ask_for_blocks() writes meanwhile is lost.
@@ -65,6 +66,17 @@ struct alignas(slot_bytes) thread_slot {
     store_release(top, place + 1);
   }
   bool is_used() const noexcept { return current != nullptr; }
+  /// In its magazines. Called under the core guard, while its thread takes and gives: what that exchanges meanwhile may count
+  /// for nothing.
+  std::size_t blocks() const noexcept {
+    void** const from = load_relaxed(bottom);
+    void** const to = load_relaxed(top);
+    const magazine* const other = load_relaxed(spare);
+    constexpr std::size_t most = magazine::capacity(magazine::sizes - 1);
+    std::size_t n = (address_of(to) - address_of(from)) / sizeof(void*);  // of two magazines, it's any number
+    if (n > most) n = 0;
+    return load_relaxed(spare_is_full) && other != nullptr ? n + magazine::capacity(other->size) : n;
+  }
   /// A thread of another domain may read `domain` meanwhile.
   void renew() noexcept {
     domain.store(nullptr, memory_order_relaxed);
@@ -93,8 +105,8 @@ struct alignas(slot_bytes) thread_slot {
   void change(magazine* next, bool full) noexcept {
     use(next, full);
     release_fence();
-    spare = replaced;
-    spare_is_full = !full;
+    store_relaxed(spare, replaced);
+    store_relaxed(spare_is_full, !full);
     changing.store(exchange_step::none, memory_order_release);
   }
 };

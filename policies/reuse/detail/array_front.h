@@ -84,6 +84,12 @@ class array_front {
     while (got != n && has_block()) out[got++] = *top_++;
     return got;
   }
+  /// Entries that are blocks. O(entries).
+  std::size_t blocks() const noexcept {
+    std::size_t n = 0;
+    for (void* const* at = top_; at != end_; ++at) n += *at != nullptr;
+    return n;
+  }
   /// Drops every null.
   void sweep() noexcept {
     void** to = end_;

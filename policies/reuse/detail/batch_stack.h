@@ -14,6 +14,17 @@
 
 namespace tarn::detail {
 
+/// How many batches there are, for a pool that asks.
+struct counted_batches {
+  void change(std::size_t by) noexcept { value += by; }
+  std::size_t value = 0;
+};
+struct uncounted_batches {
+  static constexpr void change(std::size_t) noexcept {}
+};
+
+/// \tparam Count  counted_batches or uncounted_batches
+template <class Count = uncounted_batches>
 class batch_stack {
  public:
   static constexpr std::size_t batch = 64;  // blocks
@@ -22,6 +33,7 @@ class batch_stack {
   static constexpr std::size_t pieces(std::size_t words) noexcept { return (batch + words - 1) / words; }
 
   constexpr bool empty() const noexcept { return head_ == nullptr; }
+  std::size_t blocks() const noexcept { return count_.value * batch; }
 
   /// Packs blocks[0..63].
   /// \param in  reads and writes the words of free blocks (free_words): at least 2 in each
@@ -37,6 +49,7 @@ class batch_stack {
     const std::size_t rest = at < batch ? batch - at : 0;
     for (std::size_t w = 0; w != rest; ++w) in.write(blocks[piece], w, blocks[at + w]);
     head_ = blocks[0];
+    count_.change(1);
   }
 
   /// Unpacks the newest batch into out[0..63]. Returns false if there is none, or if an address can't be trusted; the stack is
@@ -45,6 +58,7 @@ class batch_stack {
   bool take(void** out, const Words& in) noexcept {
     if (head_ == nullptr) return false;
     const std::size_t words = in.count();
+    count_.change(static_cast<std::size_t>(-1));
     out[0] = head_;
     head_ = in.read(out[0], 0);
     if (head_ != nullptr && !in.trusts(head_)) return drop();
@@ -73,6 +87,7 @@ class batch_stack {
  private:
   bool drop() noexcept {
     head_ = nullptr;
+    count_ = {};
     return false;
   }
 
@@ -101,6 +116,7 @@ class batch_stack {
   }
 
   void* head_ = nullptr;
+  TARN_NO_UNIQUE_ADDRESS Count count_;
 };
 
 }  // namespace tarn::detail

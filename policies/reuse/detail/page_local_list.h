@@ -100,7 +100,6 @@ class page_local_list {
   }
 
   // ---- empty chunks ----------------------------------------------------------------------------------------------------
-
   /// Moves every free block to its chunk's bitmap.
   void settle(chunks_type& chunks) noexcept { flush(chunks, 0); }
   std::size_t empty_chunks() const noexcept { return shelves_.empties(); }
@@ -123,7 +122,8 @@ class page_local_list {
     return pages_.is_surplus(chunks, outside_);
   }
   /// Blocks in use or in the front.
-  std::size_t outside() const noexcept { return outside_; }
+  std::size_t outside(const chunks_type&) const noexcept { return outside_; }
+  std::size_t in_front(const chunks_type&) const noexcept { return front_.blocks(); }
   std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n) noexcept
     requires(Traits::returns_pages)
   {

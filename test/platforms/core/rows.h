@@ -91,8 +91,9 @@ template <class Store, class Growth> struct here<fall_back_to<Store, Growth>> {
 template <class Pool>
 inline constexpr bool legal = false;
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
-inline constexpr bool legal<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>> =
+          class Statistics, class Name>
+inline constexpr bool
+    legal<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>> =
     detail::first_broken(detail::composition_of<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking>()) ==
     detail::rule::none;
 

@@ -149,11 +149,10 @@ Pool* make_pool(void* place) noexcept {
 
 /// Calls f with a pool of that type, and ends the pool.
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
-          class Statistics>
-void with_pool(
-    void (*f)(tried&),
-    std::type_identity<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>>) noexcept {
-  using pool_type = basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics>;
+          class Statistics, class Name>
+void with_pool(void (*f)(tried&), std::type_identity<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion,
+                                                                Checking, Statistics, Name>>) noexcept {
+  using pool_type = basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>;
   static_assert(sizeof(pool_type) <= sizeof pool_place && alignof(pool_type) <= 64);
   pool_type* const made = make_pool<pool_type, Size, Store>(pool_place);
   {

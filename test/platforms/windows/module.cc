@@ -34,7 +34,7 @@ const module_part functions{
     [] { return detail::secret(); },
     [](std::size_t which) {
       const void* const all[lists] = {&detail::reclaimable_pools(), &detail::named_pools(), &detail::misuse_handler_now(),
-                                      &detail::slots_of_process()};
+                                      &detail::slots_of_process(), &detail::pools_of_process()};
       return all[which];
     },
     [](std::size_t kind) {

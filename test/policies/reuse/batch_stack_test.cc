@@ -14,7 +14,7 @@
 namespace {
 
 using tarn::detail::batch_stack;
-constexpr std::size_t batch = batch_stack::batch;
+constexpr std::size_t batch = batch_stack<>::batch;
 
 /// The words of blocks of so many, in clear; every address is followed.
 struct plain_words {
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(what_is_given_is_taken_newest_batch_first) {
   for (std::size_t words = 2; words <= 70; ++words) {
     blocks all(words, 3);
     std::reverse(all.addresses.begin() + 70, all.addresses.begin() + 130);
-    batch_stack stack;
+    batch_stack<> stack;
     BOOST_TEST(stack.empty());
     for (std::size_t b = 0; b < 3; ++b) stack.give(all.addresses.data() + b * batch, plain_words{words});
     for (std::size_t b = 3; b-- != 0;) {
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(what_is_given_is_taken_newest_batch_first) {
 BOOST_AUTO_TEST_CASE(a_batch_stays_inside_its_words) {
   for (std::size_t words = 2; words <= 70; ++words) {
     blocks all(words, 1);
-    batch_stack stack;
+    batch_stack<> stack;
     stack.give(all.addresses.data(), plain_words{words});
     for (void* const block : all.addresses)
       for (std::size_t i = words * sizeof(void*); i < all.stride; ++i)
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_batch_stays_inside_its_words) {
 BOOST_AUTO_TEST_CASE(only_as_many_blocks_are_touched_as_64_pointers_need) {
   for (const std::size_t words : {2u, 3u, 8u, 32u, 64u}) {
     blocks all(words, 1);
-    batch_stack stack;
+    batch_stack<> stack;
     stack.give(all.addresses.data(), plain_words{words});
     std::size_t touched = 0;
     for (void* const block : all.addresses) {
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_not_trusted_is_not_followed) {
       std::set<void*> known(all.addresses.begin(), all.addresses.end());
       std::size_t astray = 0;
       const wary_words in{{words}, &known, &astray};
-      batch_stack stack;
+      batch_stack<> stack;
       stack.give(all.addresses.data(), in);
       void** const upper = all.addresses.data() + batch;
       stack.give(upper, in);

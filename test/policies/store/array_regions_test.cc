@@ -17,7 +17,7 @@ constexpr std::size_t alignments = 13;  // 1, 2, 4 ... 4096
 template <std::size_t Size, std::size_t Align>
 constexpr std::size_t check_array_region() {
   using env = detail::pool_traits<void, static_size<Size, Align>, no_locking, no_growth<3>, static_array_store<3>, lifo_reuse<>,
-                                  keep_chunks, report_exhaustion, no_checking, no_statistics>;
+                                  keep_chunks, report_exhaustion, no_checking, no_statistics, unnamed>;
   constexpr typename env::geometry g;
   constexpr std::size_t bytes = env::layout::bytes(3, g);
   static_assert(g.stride() >= Size && g.stride() % Align == 0 && g.alignment() % Align == 0);

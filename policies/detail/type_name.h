@@ -1,6 +1,6 @@
 // The name of a type, as a constant: how reports name the static pool of a tag.
-#ifndef TARN_ALLOCATOR_DETAIL_TYPE_NAME_H_
-#define TARN_ALLOCATOR_DETAIL_TYPE_NAME_H_
+#ifndef TARN_POLICIES_DETAIL_TYPE_NAME_H_
+#define TARN_POLICIES_DETAIL_TYPE_NAME_H_
 
 #include <cstddef>
 
@@ -29,13 +29,13 @@ struct name_of_type {
     char at[length() + 1] = {};
   };
   static constexpr characters copy = [] {
-    characters c;
-    for (std::size_t i = 0; i != length(); ++i) c.at[i] = whole()[first() + i];
-    return c;
+    characters its;  // no name that a program may have, too: g++ would say that it is shadowed
+    for (std::size_t letter = 0; letter != length(); ++letter) its.at[letter] = whole()[first() + letter];
+    return its;
   }();
   static constexpr const char* text() noexcept { return copy.at; }
 };
 
 }  // namespace tarn::detail
 
-#endif  // TARN_ALLOCATOR_DETAIL_TYPE_NAME_H_
+#endif  // TARN_POLICIES_DETAIL_TYPE_NAME_H_

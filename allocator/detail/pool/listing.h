@@ -1,0 +1,123 @@
+// How a pool with a name is seen from outside: what it notes where it works anyway, and what is counted when somebody asks. No
+// hit counts anything:
+//
+//   blocks ever handed out = in use + at the front of the list + waiting in front of the list + behind the list's front
+//                            '----------------------- outside -----------------------------'
+//
+// `outside` changes only where the front is refilled or emptied, so the most that it ever was is never less than the peak.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_LISTING_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_LISTING_H_
+
+#include <cstddef>
+
+#include "tarn/policies/detail/type_name.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/forks.h"
+#include "tarn/policies/name/listed_pools.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// Blocks in use that lie in no chunk. Called under the core guard.
+template <class State>
+std::size_t apart([[maybe_unused]] const State& s) noexcept {
+  if constexpr (State::traits::samples) return s.checking.live();
+  else return 0;
+}
+/// Called under the core guard, after blocks came from behind the front of the list, or went there and back.
+template <class State>
+TARN_STEP void note_outside([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::is_listed) s.name.on_outside(s.list.outside(s.chunks) + apart(s));
+}
+/// The same, called under the hit guard.
+template <class State>
+TARN_STEP void note_outside_in_hit([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::is_listed) {
+    if constexpr (State::hits_unguarded) {
+      [[maybe_unused]] const auto guard = s.locking.core_guard();
+      note_outside(s);
+    } else {
+      note_outside(s);
+    }
+  }
+}
+/// Called under the core guard.
+template <class State>
+TARN_STEP void note_chunk(State& s, std::size_t bytes) noexcept {
+  s.statistics.on_chunk(bytes);
+  if constexpr (State::traits::is_listed) s.name.on_chunk(bytes, s.chunks.capacity());
+}
+template <class State>
+TARN_STEP void note_chunk_gone(State& s, std::size_t bytes) noexcept {
+  s.statistics.off_chunk(bytes);
+  if constexpr (State::traits::is_listed) s.name.off_chunk(bytes, s.chunks.capacity());
+}
+template <class State>
+TARN_STEP void note_refusal([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::is_listed) s.name.on_refusal();
+}
+
+/// Free blocks that aren't behind the front of the list. Called under the core guard.
+template <class State>
+std::size_t free_outside(const State& s) noexcept {
+  std::size_t n = s.list.in_front(s.chunks);
+  if constexpr (State::traits::locking::traits.keeps_blocks || State::traits::locking::traits.own_free_list)
+    n += s.locking.waiting(s);
+  return n;
+}
+
+/// "tarn::mutex_locking<tarn::mutex>" as "mutex_locking".
+template <class Policy>
+constexpr std::size_t add_short_name(char* to, std::size_t at, std::size_t end) noexcept {
+  const char* const name = name_of_type<Policy>::text();
+  std::size_t first = 0;
+  std::size_t last = 0;
+  while (name[last] != 0 && name[last] != '<') {
+    if (name[last] == ':' || name[last] == ' ') first = last + 1;
+    ++last;
+  }
+  if (at != 0 && at + 2 < end) to[at++] = ',', to[at++] = ' ';
+  for (; first != last && at != end; ++first) to[at++] = name[first];
+  return at;
+}
+
+/// Writes what can be seen of a pool only under its core guard, and what never changes.
+template <class State>
+void tell_of(const State& s, pool_record& out) noexcept {
+  using traits = typename State::traits;
+  const auto& g = s.chunks.geometry();
+  out.block_size = g.block_size();
+  out.stride = g.stride();
+  constexpr std::size_t end = sizeof out.policies - 1;
+  std::size_t at = add_short_name<typename traits::locking>(out.policies, 0, end);
+  at = add_short_name<typename traits::reuse>(out.policies, at, end);
+  out.policies[add_short_name<typename traits::store>(out.policies, at, end)] = 0;
+  if (!out.is_exact) return;
+  [[maybe_unused]] const auto guard = s.locking.core_guard();
+  const std::size_t outside = s.list.outside(s.chunks);
+  const std::size_t at_rest = smaller(free_outside(s), outside);
+  out.in_use = outside - at_rest + apart(s);
+  if constexpr (traits::locking::traits.keeps_blocks || traits::locking::traits.own_free_list)
+    out.waiting = smaller(s.locking.waiting(s), at_rest);
+  out.capacity = s.chunks.capacity();
+  if constexpr (traits::counts) {
+    const auto counts = s.statistics.read();
+    out.in_use = counts.in_use;
+    if constexpr (!traits::locking::traits.has_tally) out.peak = counts.peak;  // else the most that somebody saw
+  }
+  out.peak = larger(out.peak, out.in_use);
+}
+
+/// Called with nothing held when the pool is made, and before its store is called. From now on it is in the registry.
+template <class State>
+TARN_STEP void be_registered([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::is_listed) {
+    static_cast<void>(&fork_handlers<State>), static_cast<void>(&listed_at_load<State>);  // instantiates them
+    s.name.enter(&s, [](const void* its, pool_record& out) noexcept { tell_of(*static_cast<const State*>(its), out); },
+                 State::is_confined);
+  }
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_LISTING_H_

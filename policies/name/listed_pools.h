@@ -1,0 +1,175 @@
+// The pools of the process that have a name. What a pool keeps for the list is all atomic: a pool without a lock may be asked
+// by any thread, and answers with what it noted last.
+#ifndef TARN_POLICIES_NAME_LISTED_POOLS_H_
+#define TARN_POLICIES_NAME_LISTED_POOLS_H_
+
+#include <cstddef>
+#include <cstdlib>
+
+#include "tarn/policies/detail/asked_list.h"
+#include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/name/pool_record.h"
+#include "tarn/policies/name/text_writer.h"
+#include "tarn/policies/name/traits.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/one_in_process.h"
+
+namespace tarn::detail {
+
+class listed_pool;
+
+/// What the machinery of every listed pool is made from, whatever its name policy is.
+struct listed {
+  static constexpr name_traits traits{.is_listed = true};
+  using state = listed_pool;
+  pool_listing its;
+};
+
+/// The name of a static pool that was given none: that of its tag.
+struct name_of_tag {
+  using axis = tarn::axis::name;
+  static constexpr name_traits traits{.is_listed = true};
+  constexpr pool_listing listing() const noexcept { return {text, {}}; }
+  const char* text = "";
+};
+/// The name of a pool of one class, among those that a product with this name has.
+struct name_of_class {
+  using axis = tarn::axis::name;
+  static constexpr name_traits traits{.is_listed = true};
+  constexpr pool_listing listing() const noexcept { return its; }
+  pool_listing its;
+};
+
+/// A listed pool's state of the axis name.
+class listed_pool : public asked_member<listed_pool> {
+ public:
+  /// Writes what can be seen of the pool under its core guard.
+  using teller = void (*)(const void* pool, pool_record& out) noexcept;
+
+  constexpr explicit listed_pool(const listed& policy) noexcept;
+
+  /// Called with nothing held when the pool is made, and before it gets a chunk. `confined`: no lock keeps threads apart, so
+  /// only the thread that was here last may look into the pool.
+  void enter(const void* pool, teller look, bool confined) noexcept {
+    if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
+    if (!has_entered()) [[unlikely]]
+      enter_now(pool, look);
+  }
+  /// Waits for threads that are looking at the pool.
+  void leave() noexcept;
+  /// Nobody looks at the pool until resume().
+  void pause() noexcept;
+  void resume() noexcept;
+
+  // Called under the core guard.
+  void on_chunk(std::size_t bytes, std::size_t capacity) noexcept {
+    change(chunks_, 1);
+    change(growths_, 1);
+    off_chunk_bytes(bytes, capacity);
+  }
+  void off_chunk(std::size_t bytes, std::size_t capacity) noexcept {
+    change(chunks_, static_cast<std::size_t>(-1));
+    off_chunk_bytes(std::size_t{0} - bytes, capacity);
+  }
+  /// So many blocks can be in use now: those that the list hasn't behind its front.
+  void on_outside(std::size_t blocks) noexcept {
+    outside_.store(blocks, memory_order_relaxed);
+    if (blocks > peak_.load(memory_order_relaxed)) peak_.store(blocks, memory_order_relaxed);
+  }
+  /// Called with anything held.
+  void on_refusal() noexcept { refused_.fetch_add(1, memory_order_relaxed); }
+
+  /// Called by the list.
+  void tell(pool_record& out) const noexcept {
+    out.where = its_.where;
+    out.address = pool_;
+    out.in_use = outside_.load(memory_order_relaxed);
+    out.peak = peak_.load(memory_order_relaxed);
+    out.capacity = capacity_.load(memory_order_relaxed);
+    out.chunks = chunks_.load(memory_order_relaxed);
+    out.bytes_held = bytes_.load(memory_order_relaxed);
+    out.growths = growths_.load(memory_order_relaxed);
+    out.refused = refused_.load(memory_order_relaxed);
+    const thread_number owner = owner_.load(memory_order_relaxed);
+    out.is_exact = owner == 0 || owner == this_thread_number();
+    look_(pool_, out);
+    text_writer name(span<char>(out.name, sizeof out.name - 1));
+    name.put(its_.name);
+    if (its_.has_size) name.put('/'), name.put_number(out.block_size);
+  }
+  const char* name() const noexcept { return its_.name; }
+
+ private:
+  friend class ranked_list<listed_pool>;
+  friend class asked_list<listed_pool>;
+  static constexpr int rank() noexcept { return 0; }  // so that to enter and to leave is O(1)
+
+  TARN_ONE_IN_LIBRARY void enter_now(const void* pool, teller look) noexcept;
+  void off_chunk_bytes(std::size_t bytes, std::size_t capacity) noexcept {
+    change(bytes_, bytes);
+    capacity_.store(capacity, memory_order_relaxed);
+  }
+  static void change(atomic_word<std::size_t>& number, std::size_t by) noexcept {
+    number.store(number.load(memory_order_relaxed) + by, memory_order_relaxed);
+  }
+
+  pool_listing its_;
+  const void* pool_ = nullptr;
+  teller look_ = nullptr;
+  atomic_word<thread_number> owner_ = 0;  // if confined
+  atomic_word<std::size_t> outside_ = 0;
+  atomic_word<std::size_t> peak_ = 0;
+  atomic_word<std::size_t> capacity_ = 0;
+  atomic_word<std::size_t> chunks_ = 0;
+  atomic_word<std::size_t> bytes_ = 0;
+  atomic_word<std::size_t> growths_ = 0;
+  atomic_word<std::size_t> refused_ = 0;
+};
+
+/// One for the process.
+class listed_pools : public asked_list<listed_pool> {
+ public:
+  /// Writes a record for each pool, as many as there is room for. Returns how many pools there are.
+  std::size_t fill(pool_record* out, std::size_t room) noexcept {
+    std::size_t n = 0;
+    for (asked_round round; !round.ended;)
+      ask_next(round, [&](const listed_pool& one) {
+        if (n < room) one.tell(out[n]);
+        ++n;
+      });
+    return n;
+  }
+};
+
+TARN_FOUND_IN_PROCESS inline constinit listed_pools library_pools;
+inline listed_pools& pools_of_process() noexcept { return one_in_process<library_pools, 0x107>::get(); }
+/// A template, so that only programs with such pools have it. Found at load: later a thread holds what the loader may wait for.
+template <class>
+[[maybe_unused]] static listed_pools& listed_at_load = pools_of_process();
+
+TARN_ONE_IN_LIBRARY void begin_of_listing() noexcept;
+TARN_ONE_IN_LIBRARY inline constinit asked_library library_listing{.at_first = begin_of_listing};
+TARN_ONE_IN_LIBRARY inline void end_of_listing() noexcept {
+  library_listing.now.store(asked_library::phase::over, memory_order_relaxed);
+  pools_of_process().remove_library(library_listing);
+}
+TARN_ONE_IN_LIBRARY inline void begin_of_listing() noexcept { std::atexit(end_of_listing); }
+
+constexpr listed_pool::listed_pool(const listed& policy) noexcept : asked_member(library_listing), its_(policy.its) {}
+inline void listed_pool::enter_now(const void* pool, teller look) noexcept {
+  if (!begins(library_listing)) return;
+  pools_of_process().add(*this, [=](listed_pool& one) {
+    one.pool_ = pool;
+    one.look_ = look;
+  });
+}
+inline void listed_pool::leave() noexcept {
+  if (has_entered()) pools_of_process().remove(*this);
+}
+inline void listed_pool::pause() noexcept { pools_of_process().pause(*this); }
+inline void listed_pool::resume() noexcept { pools_of_process().resume(*this); }
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_NAME_LISTED_POOLS_H_
