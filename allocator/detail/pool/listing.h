@@ -112,7 +112,8 @@ void tell_of(const State& s, pool_record& out) noexcept {
 template <class State>
 TARN_STEP void be_registered([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::is_listed) {
-    static_cast<void>(&fork_handlers<State>), static_cast<void>(&listed_at_load<State>);  // instantiates them
+    static_cast<void>(&fork_handlers<State>);  // instantiates it
+    if constexpr (!State::traits::is_static) static_cast<void>(&listed_at_load<State>);  // nothing of theirs happens at load
     s.name.enter(&s, [](const void* its, pool_record& out) noexcept { tell_of(*static_cast<const State*>(its), out); },
                  State::is_confined);
   }
