@@ -22,6 +22,8 @@
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/locking/group_guard.h"
+#include "tarn/policies/statistics/sampled_trace.h"
+#include "tarn/policies/statistics/trace_ring.h"
 #include "tarn/policies/store/resource_store.h"
 
 #endif  // TARN_ALLOCATOR_ALL_H_

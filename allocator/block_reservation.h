@@ -107,7 +107,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     const std::size_t got = path::take_batch(s, out);
     if (got != 0) return got;
     void* block = path::take_slow(s);
-    if (block == nullptr && (block = take_cold(s, missing, one)) == nullptr) return 0;
+    if (block == nullptr && (block = take_cold(s, missing, one)) == nullptr) return detail::tell_of_refusal(s), 0;
     if (s.locking.starves()) detail::feed(s);
     detail::tell_of_leaving(s);
     out[0] = block;

@@ -161,6 +161,18 @@ struct sampled_guard_pages;
 struct counting_statistics;
 struct no_statistics;
 struct pool_counts;
+template <class Sink, std::size_t MeanBytes, std::size_t Live>
+class sampled_trace;
+struct trace_event;
+enum class trace_kind : unsigned char;
+enum class trace_times : unsigned char;
+template <std::size_t Events, std::size_t Threads, trace_times Times>
+class trace_ring;
+template <class Sink, class Inner>
+struct tracing_statistics;
+template <class Named, class Calls>
+struct tracy_trace;
+struct usdt_trace;
 
 // ---- name ----------------------------------------------------------------------------------------------------------------
 struct pool_listing;

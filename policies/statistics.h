@@ -8,6 +8,8 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/statistics/counting_statistics.h"
 #include "tarn/policies/statistics/no_statistics.h"
+#include "tarn/policies/statistics/trace_event.h"
+#include "tarn/policies/statistics/tracing_statistics.h"
 #include "tarn/policies/statistics/traits.h"
 
 namespace tarn {
@@ -26,6 +28,9 @@ concept statistics_members = requires(typename P::template state<Traits>& state,
                                { state.try_on_deallocate() } noexcept -> std::same_as<bool>;
                              }> && as_promised<P::traits.hears_release, requires(typename P::template state<Traits>& state) {
                                { state.on_release() } noexcept -> std::same_as<void>;
+                             }> && as_promised<P::traits.hears_events, requires(typename P::template state<Traits>& state,
+                                                                               const trace_event& event) {
+                               { state.on_event(event) } noexcept -> std::same_as<void>;
                              }> && std::constructible_from<typename P::template state<Traits>, const P&>;
 }  // namespace detail
 
@@ -40,6 +45,8 @@ concept statistics_members = requires(typename P::template state<Traits>& state,
 ///                                                 nothing. False: nothing was counted, and the other is called
 ///   on_release()                                  all blocks are released, including those in use; called under the core
 ///                                                 guard, before the chunks go
+///   on_event(trace_event)                         called besides these, and for refusals; see trace_kind. A block's under the
+///                                                 hit guard, before it can be handed out again; a chunk's under the core guard
 template <class P>
 concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, statistics_traits> && requires {
   typename detail::template_name<P::template state>;

@@ -13,6 +13,7 @@ struct statistics_traits {
   bool hears_blocks = true;    // on_allocate() and on_deallocate() do something
   bool can_try = false;        // try_on_allocate(), try_on_deallocate(): whether a hit was counted; if not, the others do
   bool hears_release = false;  // on_release(): all blocks are released, including those in use
+  bool hears_events = false;   // on_event(): each block and chunk with its address, refusals, and the release of all blocks
 };
 
 }  // namespace tarn

@@ -5,7 +5,9 @@
 #include <cstddef>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/standard_threads.h"
+#include "tarn/policies/statistics/tracing_statistics.h"
 
 #if defined(TARN_STANDARD_THREADS)
 #include <mutex>
@@ -24,6 +26,12 @@ struct gives_up {
 };
 
 inline constinit memory_budget kinds_budget{unlimited};
+
+/// Hears events, of all pools that have it.
+struct counting_sink {
+  static inline constinit detail::atomic_word<std::size_t> events = 0;
+  static void on_event(const trace_event&) noexcept { events.fetch_add(1, detail::memory_order_relaxed); }
+};
 
 #if defined(TARN_STANDARD_THREADS)
 using standard_mutex = std::mutex;

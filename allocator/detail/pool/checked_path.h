@@ -15,6 +15,7 @@
 #include "tarn/allocator/detail/pool/block_steps.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/listing.h"
+#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
@@ -62,6 +63,7 @@ struct checked_path : admission<State> {
       [[maybe_unused]] const auto guard = hit_guard(s);
       if (may_go(s, block)) [[likely]] {
         s.statistics.on_deallocate(1);
+        tell_of_free(s, block);
         return true;
       }
     }
@@ -118,12 +120,14 @@ struct checked_path : admission<State> {
   }
   TARN_STEP static status take_back(State& s, void* block) noexcept {
     s.statistics.on_deallocate(1);
+    tell_of_free(s, block);
     const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : make_room_if(s, answer);
   }
   TARN_STEP static void* handed_out(State& s, void* block) noexcept {
     open_block(s, block);
     s.statistics.on_allocate(1);
+    tell_of_allocation(s, block);
     return block;
   }
 

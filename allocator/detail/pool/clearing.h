@@ -98,14 +98,14 @@ template <class State>
 bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
   using traits = typename State::traits;
   constexpr auto statistics = traits::statistics::traits;
-  constexpr bool counts_each = !statistics.hears_release && statistics.hears_blocks;
+  constexpr bool counts_each = !statistics.hears_release && !statistics.hears_events && statistics.hears_blocks;
   if constexpr (traits::checking::traits.refuses || traits::samples || traits::hears_frees || counts_each ||
                 traits::retention::traits.returns_chunks) {
     return false;
   } else {
     const unasked<State> alone(s);
     forget_use(s);
-    if constexpr (statistics.hears_release) s.statistics.on_release();
+    tell_of_release(s);
     return true;
   }
 }

@@ -11,6 +11,7 @@
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/listing.h"
+#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim_list.h"
 #include "tarn/policies/platform/config.h"
@@ -50,7 +51,10 @@ std::size_t return_chunks(State& s, Unlink unlink) noexcept {
   {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     leaving = unlink(s);
-    for (const auto* c = leaving; c != nullptr; c = c->next) note_chunk_gone(s, c->region.bytes);
+    for (const auto* c = leaving; c != nullptr; c = c->next) {
+      note_chunk_gone(s, c->region.bytes);
+      tell_of_chunk(s, trace_kind::give_back, c->region);
+    }
     note_outside(s);
   }
   return give_back(s, leaving);
@@ -119,18 +123,15 @@ std::size_t return_idle(State& s) noexcept {
 template <class State>
 void return_all(State& s) noexcept {
   s.locking.drop_all();
-  const auto tell_statistics = [](State& its) {
-    if constexpr (State::traits::statistics::traits.hears_release) its.statistics.on_release();
-  };
   if constexpr (State::traits::in_place) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    tell_statistics(s);
+    tell_of_release(s);
     s.list.forget();
     s.chunks.forget();
   } else {
     return_ahead(s);
-    return_chunks(s, [&](State& its) {
-      tell_statistics(its);
+    return_chunks(s, [](State& its) {
+      tell_of_release(its);
       return unlink_all(its);
     });
     s.supply.drop_own();

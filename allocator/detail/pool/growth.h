@@ -13,6 +13,7 @@
 #include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/supply.h"
+#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 
@@ -126,6 +127,7 @@ void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.locking.adopt(s, *c);
     note_chunk(s, c->region.bytes);
+    tell_of_chunk(s, trace_kind::grow, c->region);
   }
 }
 

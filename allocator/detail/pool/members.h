@@ -62,7 +62,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (Traits::samples)
       if (void* const block = sampled::take(state_)) [[unlikely]] return block;
     void* const block = path::take(state_);
-    if ((Traits::has_one_way && Traits::ends_empty) || block != nullptr) [[likely]] return block;
+    if ((Traits::has_one_way && Traits::ends_empty && !hears_events<Traits>) || block != nullptr) [[likely]] return block;
     return slow::try_allocate(state_);
   }
 

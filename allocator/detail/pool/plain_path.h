@@ -9,6 +9,7 @@
 
 #include "tarn/allocator/detail/pool/block_steps.h"
 #include "tarn/allocator/detail/pool/listing.h"
+#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
@@ -49,6 +50,7 @@ struct plain_path {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     if constexpr (!tries) s.statistics.on_deallocate(1);
     else if (!s.statistics.try_on_deallocate()) [[unlikely]] return status::uncounted;
+    tell_of_free(s, block);
     if constexpr (memory_tools::active) poison_block(s, block);
     const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : make_room_if(s, answer);
@@ -58,12 +60,14 @@ struct plain_path {
     memory_tools::take_back(block);
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     s.statistics.on_deallocate(1);
+    tell_of_free(s, block);
     poison_block(s, block);
     return true;
   }
   /// What put() hasn't done where it answered `uncounted`.
   static void count_put(State& s, void* block) noexcept {
     s.statistics.on_deallocate(1);
+    tell_of_free(s, block);
     poison_block(s, block);
   }
   static status put_slow(State& s, void* block) noexcept {
@@ -77,6 +81,7 @@ struct plain_path {
     note_outside_in_hit(s);
     for ([[maybe_unused]] void* const block : out.first(got)) open_block(s, block);
     s.statistics.on_allocate(got);
+    tell_of_blocks(s, trace_kind::allocate, out.first(got));
     return got;
   }
   static status put_batch(State& s, span<void* const> blocks) noexcept {
@@ -86,6 +91,7 @@ struct plain_path {
     }
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     s.statistics.on_deallocate(blocks.size());
+    tell_of_blocks(s, trace_kind::free, blocks);
     return s.locking.push_batch(s, blocks.data(), blocks.size());
   }
 
@@ -98,6 +104,7 @@ struct plain_path {
     if (block != nullptr) [[likely]] {
       if constexpr (memory_tools::active) open_block(s, block);
       if (counts) s.statistics.on_allocate(1);
+      tell_of_allocation(s, block);
     }
     return block;
   }

@@ -5,6 +5,7 @@
 #include "tarn/allocator/detail/pool/admission.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/listing.h"
+#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/platform/config.h"
 
@@ -22,7 +23,10 @@ struct sampled_path {
     pending_report one;
     {
       [[maybe_unused]] const auto guard = core_guard(s);
-      if (s.checking.give(block, one)) s.statistics.on_deallocate(1);
+      if (s.checking.give(block, one)) {
+        s.statistics.on_deallocate(1);
+        tell_of_free(s, block);
+      }
     }
     if (!one.seen()) return;
     one.what().pool = &s;
@@ -56,7 +60,10 @@ struct sampled_path {
     if constexpr (State::traits::checking::traits.tells_in_use) admission<State>::be_listed(s);
     [[maybe_unused]] const auto guard = core_guard(s);
     void* const block = s.checking.take(s.chunks.geometry().block_size(), s.chunks.geometry().block_alignment());
-    if (block != nullptr) s.statistics.on_allocate(1);
+    if (block != nullptr) {
+      s.statistics.on_allocate(1);
+      tell_of_allocation(s, block);
+    }
     note_outside(s);
     return block;
   }

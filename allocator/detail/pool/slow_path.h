@@ -24,6 +24,7 @@
 #include "tarn/allocator/detail/pool/plain_path.h"
 #include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/state.h"
+#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
@@ -51,7 +52,7 @@ struct slow_path {
   TARN_NOINLINE static void* try_allocate(state& s) noexcept {
     void* const block = path::take_slow(s);
     if (block == nullptr) {
-      if constexpr (Traits::ends_empty) return nullptr;
+      if constexpr (Traits::ends_empty) return tell_of_refusal(s), nullptr;
       else return try_allocate_cold(s);
     }
     if (s.locking.starves()) [[unlikely]] feed(s);
@@ -80,7 +81,10 @@ struct slow_path {
         } while (block == nullptr && (come_back(s) || grow(s, one)));
       } while (block == nullptr && retry(s, one));
     }
-    if (block == nullptr) note_refusal(s);
+    if (block == nullptr) {
+      note_refusal(s);
+      tell_of_refusal(s);
+    }
     path::tell(s, seen);
     path::tell_of_store(s);
     if constexpr (Tells) s.supply.tell();
