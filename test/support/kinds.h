@@ -90,6 +90,7 @@ inline constexpr std::tuple kinds{
 
     KIND(no_statistics),
     KIND(counting_statistics),
+    KIND(tracing_statistics<counting_sink>),
 
     KIND(unnamed),
     KIND(named<"tested">),
