@@ -21,6 +21,7 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/locking/group_guard.h"
 #include "tarn/policies/statistics/sampled_trace.h"
 #include "tarn/policies/statistics/trace_ring.h"

@@ -156,6 +156,9 @@ struct shuffled;
 struct sites;
 template <std::uint32_t N, class Then, std::uint32_t Slots>
 struct sampled_guard_pages;
+template <class... Options>
+struct switchable_checking_with;
+using switchable_checking = switchable_checking_with<>;
 
 // ---- statistics ----------------------------------------------------------------------------------------------------------
 struct counting_statistics;
@@ -177,6 +180,7 @@ struct usdt_trace;
 // ---- name ----------------------------------------------------------------------------------------------------------------
 struct pool_listing;
 struct pool_record;
+struct switched_pools;
 class run_time_name;
 struct unnamed;
 

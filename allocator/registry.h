@@ -128,6 +128,16 @@ inline std::string to_open_metrics(span<const pool_record> records) {
 /// Throws: std::bad_alloc.
 inline std::string to_slabinfo(span<const pool_record> records) { return detail::as_text(records, detail::write_slabinfo); }
 
+// ---- checks --------------------------------------------------------------------------------------------------------------
+
+/// Switches the checks of the pools of that name on or off, where their checking policy is switchable_checking. Those of pools
+/// without a lock, of thread_cached and of lock_free can be switched on only by TARN_CHECK, before the program starts; but the
+/// thread that used a pool without a lock last may do it. Returns how many pools that were, and how many refused: both 0 where
+/// no pool of the name has such checks. May be called wherever a lock may be taken. O(pools), and O(chunks) of those.
+inline switched_pools switch_checks(const char* name, bool on) noexcept {
+  return detail::pools_of_process().switch_checks(name, on);
+}
+
 // ---- memory back ---------------------------------------------------------------------------------------------------------
 
 /// Asks every registered pool to trim, those of a low priority first. Returns the bytes that went back to their stores. It

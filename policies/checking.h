@@ -33,6 +33,19 @@ concept checking_members =
        { state.describe_deallocate(chunks, block, one) } noexcept -> std::same_as<void>;
        { state.report(what) } noexcept -> std::same_as<void>;
      }) &&
+    as_promised<P::traits.switches,
+                requires(typename P::template state<Traits>& state, const typename P::template state<Traits>& seen,
+                         typename Traits::chunks& chunks, void* block, pending_report& one, misuse& what, const char* name) {
+                  { seen.is_on() } noexcept -> std::same_as<bool>;
+                  { state.comes_out(chunks, block) } noexcept -> std::same_as<bool>;
+                  { state.comes_in(chunks, block) } noexcept -> std::same_as<bool>;
+                  { state.describe_deallocate(chunks, block, one) } noexcept -> std::same_as<void>;
+                  { state.take_noted(chunks, one) } noexcept -> std::same_as<bool>;
+                  { state.report(what) } noexcept -> std::same_as<void>;
+                  { state.choose(name) } noexcept -> std::same_as<void>;
+                  { state.switch_on(chunks) } noexcept -> std::same_as<void>;
+                  { state.switch_off() } noexcept -> std::same_as<void>;
+                }> &&
     as_promised<P::traits.knows_pool,
                 requires(typename P::template state<Traits>& state) {
                   { state.belongs_to(&state) } noexcept -> std::same_as<void>;
@@ -76,6 +89,16 @@ concept checking_members =
 ///                                 after any result other than `done`: notes what is wrong, if it can still be seen
 /// called with nothing held:
 ///   report(misuse)                reports what was noted
+/// If it switches, called under the core guard but for is_on(), choose() and switch_off():
+///   is_on()                       whether calls are looked at now
+///   comes_out(chunks, block)      a block came from the list. Returns whether it may be handed out; if not, that is noted
+///   comes_in(chunks, block)       before the block is touched. Returns whether it may be taken back; if not, that is noted
+///   describe_deallocate(chunks, block, pending_report)
+///                                 notes what is wrong with a block that can't be taken back
+///   take_noted(chunks, pending_report)
+///                                 describes what was noted since the last call. Returns whether there was something
+///   choose(name)                  the pool is in the registry, with that name, and has no block yet; called often
+///   switch_on(chunks), switch_off()
 /// Optional members:
 ///   belongs_to(pool)              called by the pool's constructor
 ///   admits_caller(pending_report)

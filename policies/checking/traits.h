@@ -12,6 +12,8 @@ namespace tarn {
 /// What a checking policy declares about itself.
 struct checking_traits {
   bool refuses = false;          // a call can be refused: the pool takes the checked path
+  bool switches = false;         // is_on(): whether calls are looked at now: comes_out(), comes_in(), describe_deallocate(),
+                                 // take_noted(), choose(), switch_on() and switch_off(), as switchable_checking has them
   bool finds_chunks = false;     // it looks up the chunk of a block in every call
   std::size_t prefix = 0;        // bytes in front of every block
   std::size_t suffix = 0;        // bytes after every block

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 
 #include "tarn/policies/detail/asked_list.h"
 #include "tarn/policies/detail/this_thread_number.h"
@@ -44,17 +45,20 @@ struct name_of_class {
 /// A listed pool's state of the axis name.
 class listed_pool : public asked_member<listed_pool> {
  public:
-  /// Writes what can be seen of the pool under its core guard.
-  using teller = void (*)(const void* pool, pool_record& out) noexcept;
+  /// What the registry calls. `switch_checks` is null, or switches checks on or off and returns whether it could.
+  struct calls {
+    void (*tell)(const void* pool, pool_record& out) noexcept;  // writes what can be seen of the pool under its core guard
+    bool (*switch_checks)(void* pool, bool on, bool is_owner) noexcept;
+  };
 
   constexpr explicit listed_pool(const listed& policy) noexcept;
 
   /// Called with nothing held when the pool is made, and before it gets a chunk. `confined`: no lock keeps threads apart, so
   /// only the thread that was here last may look into the pool.
-  void enter(const void* pool, teller look, bool confined) noexcept {
+  void enter(void* pool, const calls& its, bool confined) noexcept {
     if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
     if (!has_entered()) [[unlikely]]
-      enter_now(pool, look);
+      enter_now(pool, its);
   }
   /// Waits for threads that are looking at the pool.
   void leave() noexcept;
@@ -91,21 +95,27 @@ class listed_pool : public asked_member<listed_pool> {
     out.bytes_held = bytes_.load(memory_order_relaxed);
     out.growths = growths_.load(memory_order_relaxed);
     out.refused = refused_.load(memory_order_relaxed);
-    const thread_number owner = owner_.load(memory_order_relaxed);
-    out.is_exact = owner == 0 || owner == this_thread_number();
-    look_(pool_, out);
+    out.is_exact = is_owner();
+    calls_->tell(pool_, out);
     text_writer name(span<char>(out.name, sizeof out.name - 1));
     name.put(its_.name);
     if (its_.has_size) name.put('/'), name.put_number(out.block_size);
   }
   const char* name() const noexcept { return its_.name; }
+  bool has_switch() const noexcept { return calls_->switch_checks != nullptr; }
+  bool switch_checks(bool on) const noexcept { return calls_->switch_checks(pool_, on, is_owner()); }
 
  private:
   friend class ranked_list<listed_pool>;
   friend class asked_list<listed_pool>;
   static constexpr int rank() noexcept { return 0; }  // so that to enter and to leave is O(1)
 
-  TARN_ONE_IN_LIBRARY void enter_now(const void* pool, teller look) noexcept;
+  /// Whether the pool has a lock, or belongs to this thread.
+  bool is_owner() const noexcept {
+    const thread_number owner = owner_.load(memory_order_relaxed);
+    return owner == 0 || owner == this_thread_number();
+  }
+  TARN_ONE_IN_LIBRARY void enter_now(void* pool, const calls& its) noexcept;
   void off_chunk_bytes(std::size_t bytes, std::size_t capacity) noexcept {
     change(bytes_, bytes);
     capacity_.store(capacity, memory_order_relaxed);
@@ -115,8 +125,8 @@ class listed_pool : public asked_member<listed_pool> {
   }
 
   pool_listing its_;
-  const void* pool_ = nullptr;
-  teller look_ = nullptr;
+  void* pool_ = nullptr;
+  const calls* calls_ = nullptr;
   atomic_word<thread_number> owner_ = 0;  // if confined
   atomic_word<std::size_t> outside_ = 0;
   atomic_word<std::size_t> peak_ = 0;
@@ -140,6 +150,16 @@ class listed_pools : public asked_list<listed_pool> {
       });
     return n;
   }
+  /// Switches the checks of the pools with that name that have switchable checks. Returns how many could, and how many couldn't.
+  switched_pools switch_checks(const char* name, bool on) noexcept {
+    switched_pools result;
+    for (asked_round round; !round.ended;)
+      ask_next(round, [&](const listed_pool& one) {
+        if (!one.has_switch() || std::strcmp(one.name(), name) != 0) return;
+        ++(one.switch_checks(on) ? result.switched : result.refused);
+      });
+    return result;
+  }
 };
 
 TARN_FOUND_IN_PROCESS inline constinit listed_pools library_pools;
@@ -160,11 +180,11 @@ TARN_ONE_IN_LIBRARY inline void end_of_listing() noexcept {
 TARN_ONE_IN_LIBRARY inline void begin_of_listing() noexcept { std::atexit(end_of_listing); }
 
 constexpr listed_pool::listed_pool(const listed& policy) noexcept : asked_member(library_listing), its_(policy.its) {}
-inline void listed_pool::enter_now(const void* pool, teller look) noexcept {
+inline void listed_pool::enter_now(void* pool, const calls& its) noexcept {
   if (!begins(library_listing)) return;
-  pools_of_process().add(*this, [=](listed_pool& one) {
+  pools_of_process().add(*this, [pool, &its](listed_pool& one) {
     one.pool_ = pool;
-    one.look_ = look;
+    one.calls_ = &its;
   });
 }
 inline void listed_pool::leave() noexcept {

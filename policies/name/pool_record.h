@@ -28,6 +28,12 @@ struct pool_record {
                                   // `in_use` is then the most that it can have been when it last grew or refilled its front
 };
 
+/// What became of a call of switch_checks().
+struct switched_pools {
+  std::size_t switched = 0;  // pools of the name, whose checks are now as they were to be
+  std::size_t refused = 0;   // those whose checks can be switched on only at the start: no lock keeps their calls apart
+};
+
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_NAME_POOL_RECORD_H_

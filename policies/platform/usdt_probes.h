@@ -14,6 +14,14 @@
 namespace tarn::platform {
 
 #if defined(DTRACE_PROBE3)
+// A probe is one instruction, but g++ takes each line of its asm for one, and wouldn't inline a hit.
+#pragma push_macro("__asm__")
+#define __asm__ __asm__ __inline__
+#if defined(__clang__)  // which otherwise puts each argument into memory
+#pragma push_macro("STAP_SDT_ARG_CONSTRAINT")
+#undef STAP_SDT_ARG_CONSTRAINT
+#define STAP_SDT_ARG_CONSTRAINT nr
+#endif
 template <class = void>
 struct usdt_probes {
   static constexpr bool are_here = true;
@@ -34,6 +42,10 @@ struct usdt_probes {
   static void refuse(const void* pool, std::size_t bytes) noexcept { DTRACE_PROBE2(tarn, refuse, pool, bytes); }
   static void release(const void* pool) noexcept { DTRACE_PROBE1(tarn, release, pool); }
 };
+#if defined(__clang__)
+#pragma pop_macro("STAP_SDT_ARG_CONSTRAINT")
+#endif
+#pragma pop_macro("__asm__")
 #else
 template <class = void>
 struct usdt_probes {

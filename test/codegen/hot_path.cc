@@ -6,6 +6,7 @@
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/store/resource_store.h"
 
 #define OBJECT(name, ...)                                                                      \
@@ -69,6 +70,9 @@ OBJECT(named_dynamic, tarn::dynamic_size, tarn::run_time_name)
 OBJECT(named_paged, block, tarn::page_local_reuse<>, tarn::named<"orders">)
 OBJECT(named_lifo, block, lifo_reuse<>, tarn::named<"orders">)
 OBJECT(named_cached, block, tarn::thread_cached<>, tarn::named<"orders">)
+OBJECT(switched_standard, block, tarn::switchable_checking, tarn::named<"orders">)
+OBJECT(switched_lifo, block, lifo_reuse<>, tarn::switchable_checking, tarn::named<"orders">)
+OBJECT(switched_cached, block, tarn::thread_cached<>, tarn::switchable_checking, tarn::named<"orders">)
 
 STATIC(static_standard, block)
 STATIC(static_standard_grouped, block, tarn::grouped_locking<audio>)

@@ -1,5 +1,6 @@
 // H: parameters of checking policies.
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/checking/switchable_checking.h"
 
 // expect: tarn: [H1] hardened_with was given something that is none of its options;
 // expect: they are shuffled, guard_bytes, generations and one reported_to<handler>
@@ -32,6 +33,16 @@ tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, ta
 tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, tarn::reported_to<other>>> wrong;
 #endif
 }  // namespace h1_hardened_with_two_handlers
+
+// expect: tarn: [H4] switchable_checking_with was given something that is none of its options;
+// expect: they are guard_bytes and one reported_to<handler>
+namespace h4_switchable_and_shuffled {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::named<"a">, tarn::switchable_checking_with<tarn::guard_bytes>> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::named<"a">, tarn::switchable_checking_with<tarn::shuffled>> wrong;
+#endif
+}  // namespace h4_switchable_and_shuffled
 
 // expect: tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy
 namespace h3_sampled_one_in_0 {

@@ -7,6 +7,7 @@
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/checking/switchable_checking.h"
 
 // expect: tarn: [R1] a block of zero bytes can't be told from the next one
 namespace r1_zero_bytes {
@@ -394,3 +395,26 @@ tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'535>> r
 tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'536>> wrong;
 #endif
 }  // namespace r16_array_of_65536
+
+// expect: tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks on;
+// expect: add named<"orders">, or write hardened, which always checks
+namespace r17_checks_without_a_name {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::switchable_checking, tarn::named<"orders">> right;
+#else
+tarn::pool<tarn::static_size<64>, tarn::switchable_checking> wrong;
+#endif
+}  // namespace r17_checks_without_a_name
+
+// expect: tarn: [R17] switchable_checking was combined with a pool without a name
+namespace r17_array_of_a_static_pool {
+struct tag;
+#ifdef TARN_TWIN
+using right = tarn::static_pool<tag, tarn::static_size<64>, tarn::static_array_store<8>, tarn::switchable_checking,
+                                tarn::named<"array">>;
+[[maybe_unused]] void* block() { return right::allocate(); }
+#else
+using wrong = tarn::static_pool<tag, tarn::static_size<64>, tarn::static_array_store<8>, tarn::switchable_checking>;
+[[maybe_unused]] void* block() { return wrong::allocate(); }
+#endif
+}  // namespace r17_array_of_a_static_pool

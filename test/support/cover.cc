@@ -67,6 +67,8 @@ void put_traits(detail::composition& c) {
     c.exhaustion = P::traits;
   } else if constexpr (on == checking) {
     c.checking = P::traits;
+  } else if constexpr (on == called) {
+    c.is_listed = P::traits.is_listed;
   }
 }
 

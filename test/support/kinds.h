@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/kind_parts.h"
 
@@ -87,6 +88,8 @@ inline constexpr std::tuple kinds{
     KIND(checked_with<shuffled>),
     KIND(deferred_checking),
     KIND(sampled_guard_pages<1>),
+    KIND(switchable_checking),
+    KIND(switchable_checking_with<guard_bytes>),
 
     KIND(no_statistics),
     KIND(counting_statistics),

@@ -28,13 +28,14 @@ struct composition {
   retention_traits retention;
   exhaustion_traits exhaustion;
   checking_traits checking;
+  bool is_listed = true;  // the pool has a name
   bool has_atomics = platform::has_atomics;
   bool has_threads = platform::system::has_threads;
   bool outgrows_locking = false;  // growth is known to allow more blocks than the locking policy can tell apart
   std::size_t first_chunk = 0;  // bytes, if known when the pool is compiled; size_max: more than there can be
 };
 
-enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, y4, y10 };
+enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, r17, y4, y10 };
 
 /// The first rule that is broken. A cause comes before its consequences.
 constexpr rule first_broken(const composition& c) noexcept {
@@ -59,6 +60,7 @@ constexpr rule first_broken(const composition& c) noexcept {
   if (c.exhaustion.reclaims && c.store.bounded) return rule::r13;
   if (c.first_chunk > size_limit) return rule::r7;
   if (c.outgrows_locking) return rule::r16;
+  if (c.checking.switches && !c.is_listed) return rule::r17;
   return rule::none;
 }
 
@@ -81,11 +83,12 @@ constexpr bool implies_reuse() noexcept {
 }
 
 /// \tparam Size, Locking ...  policies that satisfy the concepts of their axes
-template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking>
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
+          class Name>
 constexpr composition composition_of() noexcept {
   composition c{.size = Size::traits, .locking = Locking::traits, .growth = Growth::traits, .store = Store::traits,
                 .reuse = Reuse::traits, .reuse_is_implied = implies_reuse<Locking, Reuse>(), .retention = Retention::traits,
-                .exhaustion = Exhaustion::traits, .checking = Checking::traits};
+                .exhaustion = Exhaustion::traits, .checking = Checking::traits, .is_listed = Name::traits.is_listed};
   if constexpr (!Size::traits.at_run_time) {
     c.bytes = Size::bytes();
     c.alignment = Size::alignment();
@@ -156,6 +159,9 @@ struct rule_complaint {
                 "tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks, but on this target its stack "
                 "is a word of 32 bits, which numbers no more; give a cap, as in geometric_growth<64, 1024, 2, 65535>, or "
                 "use interrupt_locking<>");
+  static_assert(Broken != rule::r17,
+                "tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks "
+                "on; add named<\"orders\">, or write hardened, which always checks");
   static_assert(Broken != rule::y4,
                 "tarn: [Y4] lock_free was named, but this processor has no compare-and-swap; write interrupt_locking<>, which "
                 "masks interrupts");

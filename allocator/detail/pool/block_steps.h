@@ -66,10 +66,27 @@ TARN_STEP void tell_of_overrun([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::guards_records) report_overrun(s);
 }
 
+template <class State>
+TARN_COLD void report_noted(State& s) noexcept {
+  pending_report one;
+  {
+    [[maybe_unused]] const auto guard = core_guard(s);
+    if (!s.checking.take_noted(s.chunks, one)) return;
+  }
+  report(s, one);
+}
+/// Called by the slow half, with nothing held.
+template <class State>
+TARN_STEP void tell_of_noted([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::checking::traits.switches)
+    if (s.checking.is_on()) [[unlikely]] report_noted(s);
+}
+
 /// Called by the slow half after blocks may have left a front, with nothing held.
 template <class State>
 TARN_STEP void tell_of_leaving([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::checks_leaving) report_left_wrong(s);
+  tell_of_noted(s);
   tell_of_overrun(s);
 }
 

@@ -9,6 +9,7 @@
 
 #include "tarn/allocator/detail/pool/block_steps.h"
 #include "tarn/allocator/detail/pool/listing.h"
+#include "tarn/allocator/detail/pool/switched.h"
 #include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
@@ -24,41 +25,41 @@ struct plain_path {
   struct notes {};
 
   TARN_STEP static constexpr bool admits_caller(State&) noexcept { return true; }
-  static constexpr bool admits(State&, void*) noexcept { return true; }
+  static constexpr bool admits([[maybe_unused]] State& s, [[maybe_unused]] void* block) noexcept {
+    if constexpr (checks::can_be_on) return checks::admits(s, block);
+    else return true;
+  }
   static constexpr void tell(State&, notes) noexcept {}
-  TARN_STEP static constexpr void tell_of_store(State&) noexcept {}
+  TARN_STEP static constexpr void tell_of_store(State& s) noexcept { tell_of_noted(s); }
   TARN_STEP static constexpr void be_listed(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 
   TARN_STEP static void* take(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     void* const block = s.locking.pop(s);
-    if constexpr (tries)
-      if (block != nullptr && !s.statistics.try_on_allocate()) [[unlikely]] return count(s, block);
-    return handed_out(s, block, !tries);
+    if constexpr (checks::can_be_on) return checks::is_on(s) ? handed_out_checked(s, block) : take_held(s, block);
+    else return take_held(s, block);
   }
   static void* take_slow(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     void* const block = s.locking.pop_slow(s);
     note_outside_in_hit(s);
-    return handed_out(s, block);
+    return checks::is_on(s) ? handed_out_checked(s, block) : handed_out(s, block);
   }
   static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
 
   TARN_STEP static status put(State& s, void* block) noexcept {
     if constexpr (memory_tools::active) memory_tools::take_back(block);
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    if constexpr (!tries) s.statistics.on_deallocate(1);
-    else if (!s.statistics.try_on_deallocate()) [[unlikely]] return status::uncounted;
-    tell_of_free(s, block);
-    if constexpr (memory_tools::active) poison_block(s, block);
-    const status answer = s.locking.push(s, block);
-    return State::hits_unguarded ? answer : make_room_if(s, answer);
+    if constexpr (checks::can_be_on) return checks::is_on(s) ? put_checked(s, block) : put_held(s, block);  // one end
+    else return put_held(s, block);
   }
   /// As put(), but the block goes nowhere. Returns whether it may.
   static bool retire(State& s, void* block) noexcept {
     memory_tools::take_back(block);
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    if constexpr (checks::can_be_on)
+      if (checks::is_on(s) && !checks::comes_in(s, block)) return false;
     s.statistics.on_deallocate(1);
     tell_of_free(s, block);
     poison_block(s, block);
@@ -77,8 +78,9 @@ struct plain_path {
 
   static std::size_t take_batch(State& s, span<void*> out) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    const std::size_t got = s.locking.pop_batch(s, out.data(), out.size());
+    std::size_t got = s.locking.pop_batch(s, out.data(), out.size());
     note_outside_in_hit(s);
+    if (checks::is_on(s)) got = those_that_come_out(s, out.first(got));
     for ([[maybe_unused]] void* const block : out.first(got)) open_block(s, block);
     s.statistics.on_allocate(got);
     tell_of_blocks(s, trace_kind::allocate, out.first(got));
@@ -90,14 +92,56 @@ struct plain_path {
       poison_block(s, block);
     }
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    if (checks::is_on(s)) return put_each(s, blocks);
+    return put_all(s, blocks);
+  }
+
+ private:
+  using checks = switched<State>;
+  static constexpr bool tries = State::traits::statistics::traits.can_try;
+
+  TARN_STEP static status put_held(State& s, void* block) noexcept {
+    if constexpr (!tries) s.statistics.on_deallocate(1);
+    else if (!s.statistics.try_on_deallocate()) [[unlikely]] return status::uncounted;
+    tell_of_free(s, block);
+    if constexpr (memory_tools::active) poison_block(s, block);
+    const status answer = s.locking.push(s, block);
+    return State::hits_unguarded ? answer : make_room_if(s, answer);
+  }
+  TARN_COLD static status put_checked(State& s, void* block) noexcept {
+    return checks::comes_in(s, block) ? put_held(s, block) : status::refused;
+  }
+  static status put_all(State& s, span<void* const> blocks) noexcept {
     s.statistics.on_deallocate(blocks.size());
     tell_of_blocks(s, trace_kind::free, blocks);
     return s.locking.push_batch(s, blocks.data(), blocks.size());
   }
+  /// Those that may be given back.
+  static status put_each(State& s, span<void* const> blocks) noexcept {
+    status answer = status::done;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      if (!checks::comes_in(s, blocks[i])) continue;
+      const status its = put_all(s, blocks.subspan(i).first(1));
+      if (its != status::done) answer = its;
+    }
+    return answer;
+  }
+  /// Moves the blocks that may be handed out to the front. Returns how many.
+  static std::size_t those_that_come_out(State& s, span<void*> blocks) noexcept {
+    std::size_t n = 0;
+    for (void* const block : blocks)
+      if (checks::comes_out(s, block)) blocks[n++] = block;
+    return n;
+  }
+  TARN_COLD static void* handed_out_checked(State& s, void* block) noexcept {
+    return handed_out(s, checks::comes_out(s, block) ? block : nullptr);
+  }
 
- private:
-  static constexpr bool tries = State::traits::statistics::traits.can_try;
-
+  TARN_STEP static void* take_held(State& s, void* block) noexcept {
+    if constexpr (tries)
+      if (block != nullptr && !s.statistics.try_on_allocate()) [[unlikely]] return count(s, block);
+    return handed_out(s, block, !tries);
+  }
   /// A call at the end: a hit has no frame for it.
   TARN_RETURNS_NONNULL TARN_NOINLINE static void* count(State& s, void* block) noexcept { return handed_out(s, block); }
   TARN_STEP static void* handed_out(State& s, void* block, bool counts = true) noexcept {

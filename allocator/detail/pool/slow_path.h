@@ -149,7 +149,7 @@ struct slow_path {
     }
   }
   TARN_NOINLINE static void settle(state& s, void* block, status answer) noexcept {
-    if (answer == status::refused) return;  // the pool may have ended: it must not enter a list again
+    if (answer == status::refused) return tell_of_noted(s);  // the pool may have ended: it must not enter a list again
     if (answer == status::uncounted) path::count_put(s, block);
     if (answer == status::uncounted || answer == status::full) answer = path::put_slow(s, block);
     tell_of_leaving(s);

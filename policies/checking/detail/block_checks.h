@@ -55,7 +55,11 @@ class block_checks {
   }
   void describe_deallocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
     const place at = place::of(chunks, block);
-    if (!at.in_use()) return note_no_block(chunks, at, block, one);
+    if (!at.in_use()) {
+      note_no_block(chunks, at, block, one);
+      if (ended_ && at.c == nullptr) one.what().kind = misuse_kind::ended_pool;
+      return;
+    }
     if constexpr (Spec::guards) note_damage_around(chunks, at, block, kept(), one);
   }
 
@@ -190,19 +194,6 @@ class block_checks {
 
  private:
   const char* name() const noexcept { return name_ != nullptr ? name_ : ""; }
-
-  TARN_COLD void note_no_block(chunks_type& chunks, place at, void* address, pending_report& one) noexcept {
-    if (at.c == nullptr) {
-      one.note(ended_ ? misuse_kind::ended_pool : misuse_kind::foreign_pointer, address);
-      return;
-    }
-    misuse& what = one.note(misuse_kind::double_free, address);
-    if (at.slot >= at.c->blocks) {
-      what.kind = misuse_kind::interior_pointer;
-      at.slot = chunks.geometry().slot_around(address_of(address) - address_of(at.c->first));
-    }
-    at.tell(chunks, what);
-  }
 
   TARN_STEP std::uintptr_t kept() const noexcept { return address_of(pool_); }
   TARN_STEP static guard_words words_around(chunks_type& chunks, const void* block) noexcept {

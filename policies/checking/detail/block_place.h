@@ -46,6 +46,21 @@ struct block_place {
   }
 };
 
+/// Notes why a block that isn't in use can't be given back.
+template <class Chunks, class Place>
+TARN_COLD void note_no_block(Chunks& chunks, Place at, void* address, pending_report& one) noexcept {
+  if (at.c == nullptr) {
+    one.note(misuse_kind::foreign_pointer, address);
+    return;
+  }
+  misuse& what = one.note(misuse_kind::double_free, address);
+  if (at.slot >= at.c->blocks) {
+    what.kind = misuse_kind::interior_pointer;
+    at.slot = chunks.geometry().slot_around(address_of(address) - address_of(at.c->first));
+  }
+  at.tell(chunks, what);
+}
+
 }  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_CHECKING_DETAIL_BLOCK_PLACE_H_

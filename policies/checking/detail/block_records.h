@@ -127,6 +127,8 @@ class block_records {
     return records_[i];
   }
   std::size_t ready() const noexcept { return ready_; }
+  /// As if no block had ever been handed out.
+  void forget() noexcept { ready_ = 0; }
   /// A number that no other use of a block at this address had, in this pool or another, within 2^31 uses of the block and 2^32
   /// chunks of the process. Precondition: the block is in use.
   std::uint64_t generation(std::size_t i) const noexcept

@@ -48,6 +48,8 @@ composition chosen(choice c) {
   made.locking.tag_comes_round = made.locking.own_free_list && made.checking.checks_leaving;
   made.has_threads = made.exhaustion.hears_frees != made.store.bounded;
   made.outgrows_locking = made.locking.own_free_list && made.growth.max_chunks != 1;
+  made.checking.switches = made.locking.can_wait;
+  made.is_listed = made.retention.returns_pages;
   made.first_chunk = made.size.at_run_time ? 0 : made.bytes == 0 ? size_max : 4096;
   return made;
 }
@@ -72,6 +74,7 @@ bool breaks(rule r, const composition& c) {
     case rule::r14: return c.checking.checks_leaving && !c.reuse.sees_empty_chunks;
     case rule::r15: return c.retention.returns_pages && !c.store.can_discard;
     case rule::r16: return c.outgrows_locking;
+    case rule::r17: return c.checking.switches && !c.is_listed;
     case rule::y10: return c.locking.tag_comes_round && c.has_threads;
     case rule::y4: return c.locking.compares_and_swaps && !c.has_atomics;
   }
@@ -80,7 +83,7 @@ bool breaks(rule r, const composition& c) {
 
 constexpr rule all[] = {rule::r1, rule::r2, rule::r3,  rule::r4,  rule::r5,  rule::r6,  rule::r7,
                         rule::r8, rule::r9, rule::r10, rule::r11, rule::r12, rule::r13, rule::r14,
-                        rule::r15, rule::r16, rule::y4, rule::y10};
+                        rule::r15, rule::r16, rule::r17, rule::y4, rule::y10};
 
 BOOST_AUTO_TEST_CASE(what_is_refused_breaks_the_rule_that_is_named_and_what_breaks_none_is_accepted) {
   std::map<rule, std::size_t> named;

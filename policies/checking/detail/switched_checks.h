@@ -1,0 +1,150 @@
+// The checks of switchable_checking: whether they are on, and what is known of each block since they are.
+//
+// A block's record says that it is in use or free only if it was handed out, or given back, while the checks were on. Of all
+// others nothing is known: they pass. When the checks are switched on again, all records are forgotten.
+#ifndef TARN_POLICIES_CHECKING_DETAIL_SWITCHED_CHECKS_H_
+#define TARN_POLICIES_CHECKING_DETAIL_SWITCHED_CHECKS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tarn/policies/checking/detail/block_damage.h"
+#include "tarn/policies/checking/detail/block_place.h"
+#include "tarn/policies/checking/detail/check_list.h"
+#include "tarn/policies/checking/detail/guard_bytes.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// \tparam Spec  the policy: `guards` (there is room for guard bytes)
+template <class Traits, class Spec>
+class switched_checks {
+  using chunks_type = typename Traits::chunks;
+  using chunk = typename Traits::chunk;
+  using place = block_place<Traits, live_mark>;
+
+ public:
+  constexpr explicit switched_checks(const Spec&) noexcept {}
+
+  TARN_STEP bool is_on() const noexcept { return (mode_.load(memory_order_relaxed) & on) != 0; }
+
+  /// The pool is in the registry, and has no block yet: decides whether it is checked. Only the first call does something.
+  void choose(const char* name) noexcept {
+    if (mode_.load(memory_order_acquire) == undecided) choose_now(name);
+  }
+
+  // ---- under the core guard ----------------------------------------------------------------------------------------------
+
+  /// A block came from the list. Returns whether it may be handed out. If not, that is noted.
+  bool comes_out(chunks_type& chunks, void* block) noexcept {
+    const place at = place::of(chunks, block);
+    if (at.c == nullptr || at.slot >= at.c->carved || at.in_use()) return note(block, true);
+    live_mark& known = at.records().get(at.slot);
+    if constexpr (Spec::guards) {
+      if (looks_at_guards()) {
+        if (known.was_handed_out() && !words_around(chunks, block).stand(0)) note(block, true);
+        else words_around(chunks, block).write(0);
+      }
+    }
+    known.take(unused_);
+    return true;
+  }
+  /// A block is given back. Returns whether it may be. If not, that is noted.
+  bool comes_in(chunks_type& chunks, void* block) noexcept {
+    const place at = place::of(chunks, block);
+    if (!may_be_in_use(at)) return note(block, false);
+    if constexpr (Spec::guards) {
+      if (looks_at_guards()) {
+        if (at.in_use() && !words_around(chunks, block).stand(0)) return note(block, false);
+        words_around(chunks, block).write(0);
+      }
+    }
+    at.records().get(at.slot).give(unused_);
+    return true;
+  }
+  /// What is wrong with a block that can't be given back, as things stand.
+  void describe_deallocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
+    const place at = place::of(chunks, block);
+    if (!may_be_in_use(at)) note_no_block(chunks, at, block, one);
+    else note_damage(chunks, at, block, one);
+  }
+  /// Describes what was noted since the last call, if it can still be seen. Returns whether there was something.
+  bool take_noted(chunks_type& chunks, pending_report& one) noexcept {
+    void* const block = noted_;
+    if (block == nullptr) return false;
+    noted_ = nullptr;
+    const place at = place::of(chunks, block);
+    if (!came_out_) {
+      describe_deallocate(chunks, block, one);
+      if (!one.seen()) one.note(misuse_kind::double_free, block);  // somebody was handed it meanwhile
+    } else if (at.c != nullptr && at.slot < at.c->carved) {
+      note_damage(chunks, at, block, one);
+    }
+    if (!one.seen()) one.note(misuse_kind::corrupt_free_list, block);
+    return true;
+  }
+
+  /// Switches the checks on. Nothing is known of any block any more. With guard bytes, if there is room.
+  void switch_on(chunks_type& chunks) noexcept {
+    chunks.each([](chunk& c) { static_cast<block_records<live_mark>&>(c).forget(); });
+    mode_.store(decided | on | (Spec::guards ? guarded : off), memory_order_relaxed);
+  }
+  /// Switches them off, with anything held.
+  void switch_off() noexcept { mode_.store(decided, memory_order_relaxed); }
+
+  // ---- with nothing held ---------------------------------------------------------------------------------------------------
+
+  void report(misuse& what) noexcept {
+    what.pool_name = name_;
+    reporter_of<Spec>::report(what);
+  }
+
+ private:
+  enum : unsigned { undecided = 0, off = 0, on = 1, guarded = 2, decided = 4 };
+
+  TARN_COLD void choose_now(const char* name) noexcept {
+    name_ = name;
+    const check_wish wish = checks_of_process().wish_for(name, Spec::guards);
+    unsigned before = undecided;
+    mode_.compare_exchange_strong(before, decided | (wish.checks ? on : off) | (wish.guards ? guarded : off),
+                                  memory_order_acq_rel);
+  }
+
+  bool looks_at_guards() const noexcept { return (mode_.load(memory_order_relaxed) & guarded) != 0; }
+  static guard_words words_around(chunks_type& chunks, const void* block) noexcept {
+    return {block, chunks.geometry().payload()};
+  }
+  /// Whether a block starts there that isn't known to be free.
+  static bool may_be_in_use(const place& at) noexcept {
+    if (at.c == nullptr || at.slot >= at.c->carved) return false;
+    const live_mark* const known = at.records().find(at.slot);
+    return known == nullptr || !known->was_handed_out() || known->in_use();
+  }
+  void note_damage(chunks_type& chunks, const place& at, void* block, pending_report& one) noexcept {
+    if constexpr (Spec::guards) {
+      const live_mark* const known = at.records().find(at.slot);
+      if (looks_at_guards() && known != nullptr && known->was_handed_out())
+        note_damage_around(chunks, at, block, 0, one);
+    }
+  }
+  bool note(void* block, bool came_out) noexcept {
+    if (noted_ == nullptr) {
+      noted_ = block;
+      came_out_ = came_out;
+    }
+    return false;
+  }
+
+  atomic_word<unsigned> mode_ = undecided;
+  const char* name_ = "";
+  void* noted_ = nullptr;  // the first that was wrong and not described yet, and whether it came out of the list
+  bool came_out_ = false;
+  std::uint64_t unused_ = 0;  // live_mark counts nothing
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_CHECKING_DETAIL_SWITCHED_CHECKS_H_
