@@ -241,6 +241,7 @@ INTERNAL_MACROS = {
         TARN_MEMORY_RESOURCE_IS_INCLUDED TARN_MUTEX_IS_INCLUDED TARN_STANDARD_THREADS TARN_SYMBOL""",
     "the body of the DECLARE_MEMORY_POOL macros": "TARN_MEMORY_POOL_OPERATORS",
     "texts of one rule's message": "TARN_P1 TARN_P2 TARN_P3 TARN_P4 TARN_P5 TARN_P6 TARN_P7 TARN_P8 TARN_P9 TARN_P10",
+    "of <sys/sdt.h>, and as it was behind its header": "STAP_SDT_ARG_CONSTRAINT",
     "parts of TARN_VERSION": "TARN_VERSION_MAJOR TARN_VERSION_MINOR TARN_VERSION_PATCH",
 }
 HIDDEN_MACROS = {name for names in INTERNAL_MACROS.values() for name in names.split()}

@@ -150,7 +150,7 @@ class listed_pools : public asked_list<listed_pool> {
       });
     return n;
   }
-  /// Switches the checks of the pools with that name that have switchable checks. Returns how many could, and how many couldn't.
+  /// Switches the checks of the pools of that name, where they can be switched.
   switched_pools switch_checks(const char* name, bool on) noexcept {
     switched_pools result;
     for (asked_round round; !round.ended;)

@@ -136,7 +136,7 @@ def messages_in(header):
     """Every string that starts with "tarn: ", its adjacent pieces joined."""
     piece = r'"(?:[^"\\\n]|\\.)*"'
     found = re.findall(rf'("tarn: (?:[^"\\\n]|\\.)+"(?:\s*{piece})*)', header)
-    return ["".join(text[1:-1] for text in re.findall(piece, one)) for one in found]
+    return ["".join(text[1:-1] for text in re.findall(piece, one)).replace('\\"', '"') for one in found]
 
 
 # ---- checks: each returns cases, (name, function returning what is wrong or None) -----------------------------------------

@@ -159,9 +159,10 @@ struct rule_complaint {
                 "tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks, but on this target its stack "
                 "is a word of 32 bits, which numbers no more; give a cap, as in geometric_growth<64, 1024, 2, 65535>, or "
                 "use interrupt_locking<>");
-  static_assert(Broken != rule::r17,
-                "tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks "
-                "on; add named<\"orders\">, or write hardened, which always checks");
+  static_assert(
+      Broken != rule::r17,
+      "tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks on; "
+      "add named<\"orders\">, or write hardened, which always checks");
   static_assert(Broken != rule::y4,
                 "tarn: [Y4] lock_free was named, but this processor has no compare-and-swap; write interrupt_locking<>, which "
                 "masks interrupts");

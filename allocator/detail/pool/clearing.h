@@ -99,8 +99,8 @@ bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
   using traits = typename State::traits;
   constexpr auto statistics = traits::statistics::traits;
   constexpr bool counts_each = !statistics.hears_release && !statistics.hears_events && statistics.hears_blocks;
-  if constexpr (traits::checking::traits.refuses || traits::checking::traits.switches || traits::samples || traits::hears_frees || counts_each ||
-                traits::retention::traits.returns_chunks) {
+  constexpr bool checks_each = traits::checking::traits.refuses || traits::checking::traits.switches || traits::samples;
+  if constexpr (checks_each || traits::hears_frees || counts_each || traits::retention::traits.returns_chunks) {
     return false;
   } else {
     const unasked<State> alone(s);

@@ -55,8 +55,8 @@ struct switched<State> {
   }
 
   /// Switches the checks of a pool. Returns whether it could. They can't be switched on where a hit holds nothing that keeps it
-  /// from running meanwhile: it would have decided already that nothing is looked at. \param is_owner  the pool has no lock, and
-  /// belongs to this thread
+  /// from running meanwhile: it would have decided already that nothing is looked at.
+  /// \param is_owner  the pool has no lock, and belongs to this thread
   static bool switch_to(State& s, bool now, bool is_owner) noexcept {
     if (!now) return s.checking.switch_off(), true;
     if (State::is_confined ? !is_owner : State::hits_unguarded) return s.checking.is_on();

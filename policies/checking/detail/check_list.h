@@ -91,7 +91,7 @@ class check_list {
   TARN_COLD static void tell_of_no_room(const char* pool) noexcept {
     char text[512];
     line_writer line(text, sizeof text - 1);
-    line << "tarn: TARN_CHECK asks for guard bytes in pool \"" << pool
+    line << "tarn" << ": TARN_CHECK asks for guard bytes in pool \"" << pool
          << "\", whose blocks have no room for them; write switchable_checking_with<guard_bytes>. Its other checks are on";
     tell(line, text);
   }
@@ -113,7 +113,7 @@ inline void check_list::tell_of_unknown() noexcept {
     if (index >= most || (found >> index & 1) != 0) return;
     char line_text[256];
     line_writer line(line_text, sizeof line_text - 1);
-    line << "tarn: TARN_CHECK names \"";
+    line << "tarn" << ": TARN_CHECK names \"";
     char name[128] = {};
     const std::size_t length = entry.length < sizeof name - 1 ? entry.length : sizeof name - 1;
     std::memcpy(name, entry.name, length);

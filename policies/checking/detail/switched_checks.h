@@ -33,7 +33,7 @@ class switched_checks {
 
   /// The pool is in the registry, and has no block yet: decides whether it is checked. Only the first call does something.
   void choose(const char* name) noexcept {
-    if (mode_.load(memory_order_acquire) == undecided) choose_now(name);
+    if (mode_.load(memory_order_relaxed) == undecided) choose_now(name);
   }
 
   // ---- under the core guard ----------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class switched_checks {
   // ---- with nothing held ---------------------------------------------------------------------------------------------------
 
   void report(misuse& what) noexcept {
-    what.pool_name = name_;
+    what.pool_name = name_.load(memory_order_relaxed);
     reporter_of<Spec>::report(what);
   }
 
@@ -106,11 +106,11 @@ class switched_checks {
   enum : unsigned { undecided = 0, off = 0, on = 1, guarded = 2, decided = 4 };
 
   TARN_COLD void choose_now(const char* name) noexcept {
-    name_ = name;
+    name_.store(name, memory_order_relaxed);
     const check_wish wish = checks_of_process().wish_for(name, Spec::guards);
     unsigned before = undecided;
     mode_.compare_exchange_strong(before, decided | (wish.checks ? on : off) | (wish.guards ? guarded : off),
-                                  memory_order_acq_rel);
+                                  memory_order_relaxed);
   }
 
   bool looks_at_guards() const noexcept { return (mode_.load(memory_order_relaxed) & guarded) != 0; }
@@ -139,7 +139,7 @@ class switched_checks {
   }
 
   atomic_word<unsigned> mode_ = undecided;
-  const char* name_ = "";
+  atomic_word<const char*> name_ = "";
   void* noted_ = nullptr;  // the first that was wrong and not described yet, and whether it came out of the list
   bool came_out_ = false;
   std::uint64_t unused_ = 0;  // live_mark counts nothing

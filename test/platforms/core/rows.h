@@ -94,7 +94,8 @@ template <class Size, class Locking, class Growth, class Store, class Reuse, cla
           class Statistics, class Name>
 inline constexpr bool
     legal<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>> =
-    detail::first_broken(detail::composition_of<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Name>()) ==
+    detail::first_broken(
+        detail::composition_of<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Name>()) ==
     detail::rule::none;
 
 /// The pool of these policies on this target, which isn't instantiated here.
