@@ -23,6 +23,8 @@
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/locking/group_guard.h"
+#include "tarn/policies/statistics/heaptrack_trace.h"
+#include "tarn/policies/statistics/perfetto_trace.h"
 #include "tarn/policies/statistics/sampled_trace.h"
 #include "tarn/policies/statistics/trace_ring.h"
 #include "tarn/policies/store/resource_store.h"

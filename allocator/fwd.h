@@ -162,7 +162,10 @@ using switchable_checking = switchable_checking_with<>;
 
 // ---- statistics ----------------------------------------------------------------------------------------------------------
 struct counting_statistics;
+struct heaptrack_trace;
 struct no_statistics;
+template <class Named>
+struct perfetto_trace;
 struct pool_counts;
 template <class Sink, std::size_t MeanBytes, std::size_t Live>
 class sampled_trace;

@@ -1,6 +1,8 @@
 // What needs something that a target lacks. CASE is one of them; each must give one error, which names the rule.
 #include "tarn/allocator/maintenance_thread.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/statistics/heaptrack_trace.h"
+#include "tarn/policies/statistics/perfetto_trace.h"
 
 using sixty_four = tarn::static_size<64>;
 
@@ -18,6 +20,13 @@ tarn::pool<sixty_four, tarn::no_growth<4>, tarn::wait_for_block<>> wrong;
 tarn::pool<sixty_four, tarn::sampled_guard_pages<>> wrong;
 #elif CASE == 8  // expect: [Y8]
 tarn::maintenance_thread wrong;
+#elif CASE == 9  // expect: [D7]
+tarn::pool<sixty_four, tarn::tracing_statistics<tarn::heaptrack_trace>> wrong;
+#elif CASE == 10  // expect: [D7]
+struct called {
+  static constexpr const char* name = "orders";
+};
+tarn::pool<sixty_four, tarn::tracing_statistics<tarn::perfetto_trace<called>>> wrong;
 #elif !defined(__ARM_ARCH_6M__) && CASE == 16  // expect: [R16]
 tarn::pool<sixty_four, tarn::lock_free> wrong;
 #else

@@ -9,6 +9,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -190,6 +191,45 @@ int main() {
   pool.release();
 }
 """
+PROFILED_PROGRAM = """
+#include <cstdlib>
+#include "tarn/allocator/pool.h"
+#include "tarn/policies/statistics/heaptrack_trace.h"
+#include "tarn/policies/statistics/perfetto_trace.h"
+#include "tarn/policies/store/page_store.h"
+struct orders {
+  static constexpr const char* name = "orders";
+};
+template <class Sink>
+void use(void** kept) {
+  tarn::pool<tarn::static_size<64>, tarn::page_store<>, tarn::tracing_statistics<Sink>> pool;
+  for (int i = 0; i != 1000; ++i) {
+    void* const block = pool.allocate();
+    if (i < 10) kept[i] = block;
+    else pool.deallocate(block);
+  }
+}
+void* kept[20];
+int main() {
+  use<tarn::heaptrack_trace>(kept);
+  use<tarn::perfetto_trace<orders>>(kept + 10);
+  std::_Exit(0);
+}
+"""
+# Perfetto's published functions, as its client library has them.
+PERFETTO_LIBRARY = """
+#include <cstdint>
+#include <cstdio>
+struct AHeapInfo { const char* name; } heap;
+extern "C" AHeapInfo* AHeapInfo_create(const char* name) { heap.name = name; return &heap; }
+extern "C" uint32_t AHeapProfile_registerHeap(AHeapInfo* its) { std::printf("heap %s\\n", its->name); return 7; }
+extern "C" bool AHeapProfile_reportAllocation(uint32_t heap, uint64_t id, uint64_t size) {
+  std::fprintf(stdout, "alloc %u %d %d\\n", heap, id != 0, int(size));
+  std::fflush(stdout);
+  return false;
+}
+extern "C" void AHeapProfile_reportFree(uint32_t heap, uint64_t id) { std::printf("free %u %d\\n", heap, id != 0); }
+"""
 
 
 def compiled(root, name, text, *flags):
@@ -219,6 +259,35 @@ def check_tracy(results, root):
                   str(told))
 
 
+def check_perfetto(results, root):
+    done = compiled(root, "profiled", PROFILED_PROGRAM)
+    results.check("a program that names heaptrack and Perfetto compiles without them", done.returncode == 0, done.stdout)
+    program = [os.path.join(root, "profiled")]
+    results.check("and runs without them", subprocess.run(program).returncode == 0)
+    done = compiled(root, "client.so", PERFETTO_LIBRARY, "-shared", "-fPIC")
+    told = subprocess.run(program, stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "LD_PRELOAD": os.path.join(root, "client.so")}).stdout.splitlines()
+    counts = collections.Counter(told)
+    # What the last flush didn't write is lost with the process, which ends without exit handlers.
+    results.check("Perfetto is told of its heap, once", told[:1] == ["heap orders"] and counts["heap orders"] == 1,
+                  str(told[:3]))
+    results.check("and of each block", counts["alloc 7 1 64"] == 1000 and counts["free 7 1"] in (989, 990), str(counts))
+
+
+def check_heaptrack(results, root):
+    """The real one."""
+    compiled(root, "profiled", PROFILED_PROGRAM, "-g")
+    file = os.path.join(root, "heaptrack")
+    subprocess.run(["heaptrack", "-o", file, os.path.join(root, "profiled")], check=True, stdout=subprocess.DEVNULL)
+    files = [name for name in os.listdir(root) if name.startswith("heaptrack.")]
+    told = subprocess.run(["heaptrack_print", "--print-leaks=1", *files], cwd=root, check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+    calls = int(re.search(r"^calls to allocation functions: (\d+)", told, re.MULTILINE)[1])
+    temporary = int(re.search(r"^temporary memory allocations: (\d+)", told, re.MULTILINE)[1])
+    results.check("heaptrack counts the calls", 1000 <= calls <= 1010, told)  # and some of the C++ library
+    results.check("and which blocks went at once", temporary == 990, told)
+
+
 def check_probes(results, root):
     """As a tracer finds them in the program's file."""
     done = compiled(root, "probes", USDT_PROGRAM)
@@ -243,11 +312,13 @@ def main():
     root = compilers.include_root()
     if "--probes" in sys.argv:
         check_probes(results, root)
+        check_heaptrack(results, root)
     else:
         data = check_program(results, root)
         check_damage(results, root, data)
         check_orders(results)
         check_tracy(results, root)
+        check_perfetto(results, root)
     print(f"{results.passed} passed, {results.failed} failed")
     return 0 if results.failed == 0 else 1
 
