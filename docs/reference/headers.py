@@ -218,8 +218,6 @@ HIDDEN = {
     "tarn::trace_ring::complaint": "the same",
     "tarn::tracy_trace::arguments_hold": "the same",
     "tarn::tracy_trace::complaint": "the same",
-    "tarn::heaptrack_trace::arguments_hold": "the same",
-    "tarn::heaptrack_trace::complaint": "the same",
     "tarn::perfetto_trace::arguments_hold": "the same",
     "tarn::perfetto_trace::complaint": "the same",
     "tarn::size_class_pool::end": "for owners of pools of classes",

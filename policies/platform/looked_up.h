@@ -11,6 +11,7 @@
 namespace tarn::platform {
 
 #if defined(__linux__) && defined(__ELF__)
+template <class = void>
 inline constexpr bool looks_up = true;
 // Of <dlfcn.h>. Weak: null in a program without dynamic libraries, into which no tool comes.
 extern "C" [[gnu::weak]] void* tarn_look_up(void*, const char*) noexcept asm("dlsym");
@@ -18,6 +19,7 @@ inline void* look_up(const char* name) noexcept {
   return &tarn_look_up == nullptr ? nullptr : tarn_look_up(nullptr, name);  // in the whole process: RTLD_DEFAULT
 }
 #else
+template <class = void>
 inline constexpr bool looks_up = false;
 inline void* look_up(const char*) noexcept { return nullptr; }
 #endif

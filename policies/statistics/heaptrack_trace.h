@@ -13,11 +13,11 @@
 
 namespace tarn {
 
-/// A sink of tracing_statistics for heaptrack: what <heaptrack_api.h> does, without it. Blocks that are released all at once
-/// stay in use as heaptrack sees it. The chunks of heap_store come from malloc, and are told besides: name page_store<> to see
-/// blocks only.
-struct heaptrack_trace {
-  static constexpr bool arguments_hold = platform::looks_up;
+namespace detail {
+/// \tparam Target  this one: whether heaptrack is there is asked where the sink is named
+template <class Target>
+struct heaptrack_sink {
+  static constexpr bool arguments_hold = platform::looks_up<Target>;
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [D7] heaptrack_trace was named, but heaptrack runs on Linux only; name another sink on this target");
@@ -36,6 +36,12 @@ struct heaptrack_trace {
   static inline constinit platform::looked_up<void (*)(void*, std::size_t)> allocated_{"heaptrack_malloc"};
   static inline constinit platform::looked_up<void (*)(void*)> freed_{"heaptrack_free"};
 };
+}  // namespace detail
+
+/// A sink of tracing_statistics for heaptrack: what <heaptrack_api.h> does, without it. Blocks that are released all at once
+/// stay in use as heaptrack sees it. The chunks of heap_store come from malloc, and are told besides: name page_store<> to see
+/// blocks only.
+struct heaptrack_trace : detail::heaptrack_sink<void> {};
 
 }  // namespace tarn
 

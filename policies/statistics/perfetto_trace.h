@@ -21,7 +21,7 @@ namespace tarn {
 /// \tparam Named  has a static `name`, a const char* of at most 63 characters: the heap's. Pools with one name are one heap
 template <class Named>
 struct perfetto_trace {
-  static constexpr bool arguments_hold = platform::looks_up;
+  static constexpr bool arguments_hold = platform::looks_up<Named>;
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [D7] perfetto_trace was named, but Perfetto's heap profiler runs on Linux and Android only; name "
