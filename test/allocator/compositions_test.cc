@@ -83,8 +83,10 @@ constexpr bool can_live_together() {
         std::conditional_t<exhaustion_policy<A>, A, std::conditional_t<exhaustion_policy<B>, B, report_exhaustion>>;
     using own_locking = std::conditional_t<exhaustion::traits.hears_frees, mutex_locking<>, no_locking>;
     using locking = std::conditional_t<locking_policy<A>, A, std::conditional_t<locking_policy<B>, B, own_locking>>;
+    using own_name = std::conditional_t<checking::traits.switches, named<"tested">, unnamed>;
+    using name = std::conditional_t<name_policy<A>, A, std::conditional_t<name_policy<B>, B, own_name>>;
     return detail::first_broken(detail::composition_of<size, locking, growth, store, reuse, retention, exhaustion, checking,
-                                                       unnamed>()) == detail::rule::none;
+                                                       name>()) == detail::rule::none;
   }
 }
 
