@@ -109,25 +109,27 @@ void tell_of(const State& s, pool_record& out) noexcept {
   out.peak = larger(out.peak, out.in_use);
 }
 
+/// What the registry calls, for pools of all types alike. Functions: g++ warns of a lambda's parameter that has the name of
+/// a user's variable.
 template <class State>
-constexpr listed_pool::calls make_calls_of_registry() noexcept {
-  listed_pool::calls its{[](const void* pool, pool_record& out) noexcept { tell_of(*static_cast<const State*>(pool), out); },
-                         nullptr};
-  if constexpr (switched<State>::can_be_on)
-    its.switch_checks = [](void* pool, bool on, bool is_owner) noexcept {
-      return switched<State>::switch_to(*static_cast<State*>(pool), on, is_owner);
-    };
-  return its;
-}
-template <class State>
-inline constexpr listed_pool::calls calls_of_registry = make_calls_of_registry<State>();
+struct calls_of_registry {
+  static void tell(const void* its, pool_record& out) noexcept { tell_of(*static_cast<const State*>(its), out); }
+  static bool switch_checks(void* its, bool now, bool is_owner) noexcept {
+    return switched<State>::switch_to(*static_cast<State*>(its), now, is_owner);
+  }
+  static constexpr listed_pool::calls make() noexcept {
+    if constexpr (switched<State>::can_be_on) return {tell, switch_checks};
+    else return {tell, nullptr};
+  }
+  static constexpr listed_pool::calls all = make();
+};
 
 /// Called with nothing held when the pool is made, and before its store is called. From now on it is in the registry.
 template <class State>
 TARN_STEP void be_registered([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::is_listed) {
     static_cast<void>(&fork_handlers<State>), static_cast<void>(&listed_at_load<State>);  // instantiates them
-    s.name.enter(&s, calls_of_registry<State>, State::is_confined);
+    s.name.enter(&s, calls_of_registry<State>::all, State::is_confined);
     if constexpr (State::traits::checking::traits.switches) s.checking.choose(s.name.name());
   }
 }
