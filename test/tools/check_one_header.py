@@ -22,7 +22,9 @@ TOOL = os.path.join("tools", "amalgamate")
 SECONDS = 300  # A run takes a moment; this is for one that hangs.
 LEAST_PRODUCTS, LEAST_HEADERS = 21, 170
 BARE = ["-fno-exceptions", "-fno-rtti"]
-APART = {"allocator/fwd.h", "policies/platform/bare.h"}  # what all.h doesn't include
+# What all.h doesn't include.
+APART = {"allocator/fwd.h", "policies/platform/bare.h", "policies/platform/tracy_calls.h", "policies/platform/usdt_probes.h",
+         "policies/statistics/tracy_trace.h", "policies/statistics/usdt_trace.h"}
 # Whose first program is compiled and run: the first two by two compilers.
 PAGES = ["README.md", *(f"docs/products/{name}.md" for name in ("operator-new", "containers", "memory-resource"))]
 NO_POOL = {"fwd", "handle", "object_ptr", "registry", "version"}  # what needs less than pool.h
@@ -324,7 +326,9 @@ def product_case(include, name, path, size, compiler):
 
 def products_of_tree():
     found = {os.path.basename(path)[:-2]: path for path in glob.glob("allocator/*.h")}
-    return {**found, "group_guard": "policies/locking/group_guard.h", "resource_store": "policies/store/resource_store.h"}
+    with open("allocator/all.h", encoding="utf-8") as file:
+        besides = re.findall(r'^#include "tarn/(policies/.*)"$', file.read(), re.MULTILINE)
+    return {**found, **{os.path.basename(path)[:-2]: path for path in besides}}
 
 
 def platform_cases(whole):
