@@ -25,7 +25,7 @@ BARE = ["-fno-exceptions", "-fno-rtti"]
 APART = {"allocator/fwd.h", "policies/platform/bare.h"}  # what all.h doesn't include
 # Whose first program is compiled and run: the first two by two compilers.
 PAGES = ["README.md", *(f"docs/products/{name}.md" for name in ("operator-new", "containers", "memory-resource"))]
-NO_POOL = {"fwd", "handle", "object_ptr", "registry", "version"}  # what needs less than pool.h
+NO_POOL = {"fwd", "handle", "object_ptr", "observe", "observing_thread", "registry", "version"}  # what needs less than pool.h
 
 TWO = """#include "tarn.hpp"
 struct tag;

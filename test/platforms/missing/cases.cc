@@ -1,5 +1,6 @@
 // What needs something that a target lacks. CASE is one of them; each must give one error, which names the rule.
 #include "tarn/allocator/maintenance_thread.h"
+#include "tarn/allocator/observing_thread.h"
 #include "tarn/allocator/pool.h"
 
 using sixty_four = tarn::static_size<64>;
@@ -18,6 +19,10 @@ tarn::pool<sixty_four, tarn::no_growth<4>, tarn::wait_for_block<>> wrong;
 tarn::pool<sixty_four, tarn::sampled_guard_pages<>> wrong;
 #elif CASE == 8  // expect: [Y8]
 tarn::maintenance_thread wrong;
+#elif CASE == 11  // expect: [Y11]
+auto wrong = tarn::observe("/tmp/socket");
+#elif CASE == 12  // expect: [Y12]
+tarn::observing_thread wrong("/tmp/socket");
 #elif !defined(__ARM_ARCH_6M__) && CASE == 16  // expect: [R16]
 tarn::pool<sixty_four, tarn::lock_free> wrong;
 #else
