@@ -50,6 +50,7 @@ class local_socket {
         if (is_at_path()) ::unlink(address_.sun_path);
       }
       ::shutdown(descriptor_, SHUT_RDWR);  // for copies of the descriptor in children
+      for (int next = accept_next(); next >= 0; next = accept_next()) end(next);
     }
     ::close(descriptor_);
   }

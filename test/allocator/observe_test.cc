@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,6 +16,8 @@
 
 #include <atomic>
 #include <barrier>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +25,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -431,6 +435,17 @@ BOOST_AUTO_TEST_CASE(of_several_that_take_a_path_at_once_one_has_it) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_path_is_taken_under_a_lock_of_its_folder_which_is_waited_for_a_second) {
+  const folder its;
+  const int taken = ::open(its.at.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  REQUIRE(::flock(taken, LOCK_EX) == 0);
+  const auto start = std::chrono::steady_clock::now();
+  observer watched = observe(its.socket);
+  CHECK(std::chrono::steady_clock::now() - start > std::chrono::milliseconds(900));
+  ::close(taken);
+  CHECK(asked(watched, its.socket, "help\n").starts_with("json"));
+}
+
 BOOST_AUTO_TEST_CASE(a_path_that_is_another_s_by_now_stays) {
   const folder its;
   std::optional<observer> watched(observe(its.socket));
@@ -486,8 +501,9 @@ BOOST_AUTO_TEST_CASE(a_child_that_holds_copies_keeps_no_client_waiting) {
     early.say("help\n");
     CHECK(early.answer(*watched).starts_with("json"));  // to the end of the connection
     CHECK(!is_readable(watched->descriptor()));
+    client late(its.socket);
     watched.reset();
-    CHECK(bare_socket(its.socket, true) == -1);
+    CHECK(late.is_ended());
     ::close(both[1]);
     int status = 1;
     ::waitpid(child, &status, 0);
