@@ -12,6 +12,8 @@
 #include "tarn/allocator/multipool.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/object_ptr.h"
+#include "tarn/allocator/observe.h"
+#include "tarn/allocator/observing_thread.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/presets.h"
 #include "tarn/allocator/recycling_pool.h"

@@ -28,6 +28,8 @@ template <class T, class... Policies>
 class object_deleter;
 template <class T, class... Policies>
 class object_pool;
+class observer;
+class observing_thread;
 template <class... Policies>
 class pool_resource;
 class pool_snapshot;

@@ -12,6 +12,7 @@
 #define TARN_ALLOCATOR_REGISTRY_H_
 
 #include <cstddef>
+#include <cstring>
 #include <string>
 
 #include "tarn/policies/detail/reclaim_list.h"
@@ -135,7 +136,7 @@ inline std::string to_slabinfo(span<const pool_record> records) { return detail:
 /// thread that used a pool without a lock last may do it. Returns how many pools that were, and how many refused: both 0 where
 /// no pool of the name has such checks. May be called wherever a lock may be taken. O(pools), and O(chunks) of those.
 inline switched_pools switch_checks(const char* name, bool on) noexcept {
-  return detail::pools_of_process().switch_checks(name, on);
+  return detail::pools_of_process().switch_checks(span<const char>(name, std::strlen(name)), on);
 }
 
 // ---- memory back ---------------------------------------------------------------------------------------------------------

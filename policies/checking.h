@@ -21,6 +21,11 @@
 
 namespace tarn {
 
+// "tarn/policies/checking/switchable_checking.h" has it.
+template <class... Options>
+struct switchable_checking_with;
+using switchable_checking = switchable_checking_with<>;
+
 namespace detail {
 template <class P, class Traits>
 concept checking_members =

@@ -237,8 +237,8 @@ INTERNAL_MACROS = {
         TARN_ONE_IN_PROCESS TARN_RETURNS_NONNULL TARN_STEP TARN_UNREACHABLE""",
     "computed from the compiler's flags; setting them has no effect": """TARN_ASAN TARN_EXCEPTIONS TARN_FOR_SIZE TARN_MSAN
         TARN_TSAN""",
-    "what a platform header says; docs/platforms.md describes them": """TARN_HAS_FORK TARN_KNOWS_SINGLE_THREAD
-        TARN_THREAD_LOCAL""",
+    "what a platform header says; docs/platforms.md describes them": """TARN_HAS_FORK TARN_HAS_LOCAL_SOCKETS
+        TARN_KNOWS_SINGLE_THREAD TARN_THREAD_LOCAL""",
     "what one header tells another": """TARN_FOUND_IN_PROCESS TARN_HAS_NAMED_MEMORY TARN_HAS_NOTES TARN_IS_FOUND
         TARN_MEMORY_RESOURCE_IS_INCLUDED TARN_MUTEX_IS_INCLUDED TARN_STANDARD_THREADS TARN_SYMBOL""",
     "the body of the DECLARE_MEMORY_POOL macros": "TARN_MEMORY_POOL_OPERATORS",

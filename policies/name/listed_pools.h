@@ -151,11 +151,13 @@ class listed_pools : public asked_list<listed_pool> {
     return n;
   }
   /// Switches the checks of the pools of that name, where they can be switched.
-  switched_pools switch_checks(const char* name, bool on) noexcept {
+  switched_pools switch_checks(span<const char> name, bool on) noexcept {
     switched_pools result;
     for (asked_round round; !round.ended;)
       ask_next(round, [&](const listed_pool& one) {
-        if (!one.has_switch() || std::strcmp(one.name(), name) != 0) return;
+        const bool is_meant =
+            std::strlen(one.name()) == name.size() && std::memcmp(one.name(), name.data(), name.size()) == 0;
+        if (!is_meant || !one.has_switch()) return;
         ++(one.switch_checks(on) ? result.switched : result.refused);
       });
     return result;

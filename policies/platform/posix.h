@@ -18,6 +18,9 @@
 
 #define TARN_THREAD_LOCAL thread_local
 #define TARN_HAS_FORK 1
+#if __has_include(<sys/un.h>) && __has_include(<poll.h>)
+#define TARN_HAS_LOCAL_SOCKETS 1  // local_sockets.h
+#endif
 
 namespace tarn::platform {
 

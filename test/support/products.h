@@ -108,7 +108,7 @@ inline constexpr refusal refusals[] = {
 };
 
 /// Headers of allocator/ that are none: pools themselves, names of compositions, declarations.
-inline constexpr const char* no_products = "pool block_reservation maintenance_thread presets fwd";
+inline constexpr const char* no_products = "pool block_reservation maintenance_thread observe observing_thread presets fwd";
 
 }  // namespace tarn::test
 

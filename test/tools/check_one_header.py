@@ -27,7 +27,7 @@ APART = {"allocator/fwd.h", "policies/platform/bare.h", "policies/platform/tracy
          "policies/statistics/tracy_trace.h", "policies/statistics/usdt_trace.h"}
 # Whose first program is compiled and run: the first two by two compilers.
 PAGES = ["README.md", *(f"docs/products/{name}.md" for name in ("operator-new", "containers", "memory-resource"))]
-NO_POOL = {"fwd", "handle", "object_ptr", "registry", "version"}  # what needs less than pool.h
+NO_POOL = {"fwd", "handle", "object_ptr", "observe", "observing_thread", "registry", "version"}  # what needs less than pool.h
 
 TWO = """#include "tarn.hpp"
 struct tag;

@@ -1,5 +1,6 @@
 // What needs something that a target lacks. CASE is one of them; each must give one error, which names the rule.
 #include "tarn/allocator/maintenance_thread.h"
+#include "tarn/allocator/observing_thread.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/statistics/heaptrack_trace.h"
 #include "tarn/policies/statistics/perfetto_trace.h"
@@ -27,6 +28,10 @@ struct called {
   static constexpr const char* name = "orders";
 };
 tarn::pool<sixty_four, tarn::tracing_statistics<tarn::perfetto_trace<called>>> wrong;
+#elif CASE == 11  // expect: [Y11]
+auto wrong = tarn::observe("/tmp/socket");
+#elif CASE == 12  // expect: [Y12]
+tarn::observing_thread wrong("/tmp/socket");
 #elif !defined(__ARM_ARCH_6M__) && CASE == 16  // expect: [R16]
 tarn::pool<sixty_four, tarn::lock_free> wrong;
 #else

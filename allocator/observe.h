@@ -1,0 +1,212 @@
+// Answers what other programs ask about the pools of this one, at a socket with a path:
+//
+//   tarn::observer watched = tarn::observe("/run/user/1000/service.sock");
+//   ... poll(watched.descriptor()) ...    // readable: somebody asks
+//   watched.serve();                      // answers, and waits for nobody
+//
+// A client sends one line and reads the answer until the connection ends: `echo json | nc -U /run/user/1000/service.sock`. Only
+// the user of the process can connect. docs/how-to/watch.md lists the requests. observing_thread.h serves in a thread.
+#ifndef TARN_ALLOCATOR_OBSERVE_H_
+#define TARN_ALLOCATOR_OBSERVE_H_
+
+#include "tarn/policies/platform/system.h"
+
+#if defined(TARN_HAS_LOCAL_SOCKETS)
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "tarn/allocator/detail/observed_clients.h"
+#include "tarn/allocator/registry.h"
+#include "tarn/policies/detail/replace.h"
+#include "tarn/policies/name/text_writer.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/same_errno.h"
+
+namespace tarn {
+
+namespace detail {
+
+/// Text of a length that is known once it is written: write(span) returns it.
+template <class Write>
+observed_answer answer_of(Write write) noexcept {
+  static constexpr char no_memory[] = "error: no memory for the answer\n";
+  const std::size_t bytes = write(span<char>());
+  char* const text = ::new (std::nothrow) char[bytes + 1];
+  if (text == nullptr) return {no_memory, sizeof no_memory - 1, false};
+  write(span<char>(text, bytes));
+  return {text, bytes, true};
+}
+template <class... Parts>
+observed_answer line_of(const Parts&... parts) noexcept {
+  return answer_of([&](span<char> out) {
+    text_writer to(out);
+    (to.put(parts), ...);
+    to.put('\n');
+    return to.written();
+  });
+}
+
+/// The pools, as write(records, out) writes them.
+inline observed_answer answer_pools(std::size_t (*write)(span<const pool_record>, span<char>) noexcept) noexcept {
+  for (std::size_t room = pools_of_process().size();; room += room / 4) {
+    room += 8;  // some may come meanwhile
+    pool_record* const records = ::new (std::nothrow) pool_record[room];
+    if (records == nullptr) return line_of("error: no memory for the pools");
+    const std::size_t pools = snapshot(span<pool_record>(records, room));
+    observed_answer answer;
+    if (pools <= room) {
+      const span<const pool_record> all(records, pools);
+      answer = answer_of([&](span<char> out) { return write(all, out); });
+    }
+    delete[] records;
+    if (pools <= room) return answer;
+  }
+}
+
+/// What a client said, in a line that says why it is wrong: what isn't text is shown as '?'.
+inline observed_answer refusal(const char* before, std::string_view said, const char* after) noexcept {
+  return answer_of([&](span<char> out) {
+    text_writer to(out);
+    to.put("error: ");
+    to.put(before);
+    for (const char c : said) to.put(c < ' ' || c > '~' ? '?' : c);
+    to.put(after);
+    to.put('\n');
+    return to.written();
+  });
+}
+
+inline observed_answer answer_check(std::string_view words) noexcept {
+  const bool is_on = words.starts_with("on ");
+  if (!is_on && !words.starts_with("off ")) return line_of("error: write 'check on NAME' or 'check off NAME'");
+  const std::string_view name = words.substr(is_on ? 3 : 4);
+  const switched_pools done = pools_of_process().switch_checks(span<const char>(name.data(), name.size()), is_on);
+  if (done.refused != 0) return refusal("only TARN_CHECK, at the start, switches the checks on in a pool called ", name, "");
+  if (done.switched != 0) return line_of("done");
+  return refusal("no pool with switchable checks is called ", name, "");
+}
+
+inline observed_answer answer_request(const char* text, std::size_t bytes) noexcept {
+  std::string_view said(text, bytes);
+  if (said.ends_with('\r')) said.remove_suffix(1);
+  if (said == "json") return answer_pools(to_json);
+  if (said == "prometheus") return answer_pools(to_prometheus);
+  if (said == "openmetrics") return answer_pools(to_open_metrics);
+  if (said == "slab") return answer_pools(to_slabinfo);
+  if (said == "trim") {
+    const std::size_t freed = reclaim_all();
+    return answer_of([freed](span<char> out) {
+      text_writer to(out);
+      to.put_number(freed);
+      to.put('\n');
+      return to.written();
+    });
+  }
+  if (said.starts_with("check ")) return answer_check(said.substr(6));
+  if (said == "help")
+    return line_of(
+        "json               the pools that have a name, as JSON\n"
+        "prometheus         the same in the text format of Prometheus\n"
+        "openmetrics        the same in that of OpenMetrics\n"
+        "slab               the same in the columns of /proc/slabinfo\n"
+        "trim               pools give back what they don't use; answers how many bytes\n"
+        "check on NAME      switches the checks of pools with this name on; off: off\n"
+        "help               this");
+  return refusal("'", said, "' is no request; 'help' lists them");
+}
+
+/// What an observer owns. It stays where it is.
+struct observed_place {
+  platform::local_socket socket;
+  observed_clients clients;
+  long process = platform::local_socket::process();
+
+  bool is_owner() const noexcept { return process == platform::local_socket::process(); }
+};
+
+[[noreturn]] TARN_COLD inline void throw_observe_error([[maybe_unused]] int error, [[maybe_unused]] std::string_view path) {
+#if TARN_EXCEPTIONS
+  const std::error_code code(error, std::generic_category());
+  std::string said = "tarn: observe: " + std::string(path);
+  if (code == std::errc::address_in_use) said += ": another program answers there";
+  if (code == std::errc::file_exists) said += ": this is a file, and no socket";
+  if (code == std::errc::filename_too_long)
+    said += ": a socket's path has at most " + std::to_string(platform::local_socket::longest_path) + " bytes";
+  throw std::system_error(code, said);
+#else
+  std::abort();
+#endif
+}
+
+}  // namespace detail
+
+/// Answers at a socket as long as it lives. Belongs to one thread at a time; it can be moved. In the child of a fork it answers
+/// nobody, and its end leaves the parent's alone.
+class observer {
+ public:
+  /// Takes the other's socket; the other answers nobody then. The assignment returns *this.
+  observer(observer&& other) noexcept : its_(detail::replace(other.its_, nullptr)) {}
+  observer& operator=(observer&& other) noexcept {
+    observer taken(static_cast<observer&&>(other));
+    detail::swap_both(its_, taken.its_);
+    return *this;
+  }
+  /// Ends all connections, and takes the path away if it is still the socket's.
+  ~observer() {
+    if (its_ == nullptr) return;
+    const platform::same_errno same;
+    const bool is_owner = its_->is_owner();
+    its_->clients.close(is_owner);
+    its_->socket.close(is_owner);
+    delete its_;
+  }
+
+  /// Returns a descriptor for poll(), select() or epoll: it is readable when serve() has something to do. Nothing else may be
+  /// done with it. Where the system has no epoll, that is so for new clients only: call serve() in between, too. -1: it was
+  /// moved from.
+  int descriptor() const noexcept { return its_ != nullptr ? its_->clients.descriptor() : -1; }
+
+  /// Answers what was asked so far, and waits for no client. One that does nothing for ten seconds is sent away, or for half a
+  /// second while there are 32. Returns how many requests it answered. O(pools) for each, as snapshot().
+  std::size_t serve() noexcept {
+    if (its_ == nullptr || !its_->is_owner()) return 0;
+    const platform::same_errno same;
+    return its_->clients.serve(platform::system::nanoseconds(), detail::answer_request);
+  }
+
+ private:
+  friend observer observe(std::string_view path);
+  friend class observing_thread;
+  explicit observer(detail::observed_place* its) noexcept : its_(its) {}
+
+  detail::observed_place* its_ = nullptr;
+};
+
+/// Answers at a socket with this path, which only the process's user can use (mode 0600). A socket that a process left there
+/// when it crashed is replaced; one at which somebody answers isn't, nor is any other file. Returns what answers: it stops when
+/// that ends. A relative path is looked for again at its end: the folder of the process must then be the same.
+/// Throws: std::system_error, whose text names the path; std::bad_alloc. A build without exceptions aborts.
+[[nodiscard("tarn: it answers as long as this lives")]] inline observer observe(std::string_view path) {
+  auto* const its = new detail::observed_place;
+  int error = its->socket.listen(path.data(), path.size());
+  if (error == 0) {
+    error = its->clients.open(its->socket);
+    if (error != 0) its->clients.close(true), its->socket.close(true);
+  }
+  if (error == 0) return observer(its);
+  delete its;
+  detail::throw_observe_error(error, path);
+}
+
+}  // namespace tarn
+
+#else
+#include "tarn/allocator/detail/no_observer.h"
+#endif
+
+#endif  // TARN_ALLOCATOR_OBSERVE_H_

@@ -1,0 +1,91 @@
+// A thread that answers what other programs ask about the pools of this one:
+//
+//   tarn::observing_thread watched("/run/user/1000/service.sock");
+//
+// observe.h has what a program calls itself, without a thread.
+#ifndef TARN_ALLOCATOR_OBSERVING_THREAD_H_
+#define TARN_ALLOCATOR_OBSERVING_THREAD_H_
+
+#include "tarn/allocator/observe.h"
+#include "tarn/policies/platform/standard_threads.h"
+
+#if defined(TARN_HAS_LOCAL_SOCKETS) && defined(TARN_STANDARD_THREADS)
+
+#include <new>
+#include <string_view>
+#include <thread>
+
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/local_sockets.h"
+#include "tarn/policies/platform/watched_set.h"
+
+namespace tarn {
+
+/// A thread that serves an observer until this ends. In the child of a fork there is no such thread: this can end there, and
+/// nothing else happens.
+class observing_thread {
+ public:
+  /// Serves what observe(path) returns.
+  /// Throws: std::system_error, std::bad_alloc, as observe(), and if the system gives no thread.
+  explicit observing_thread(std::string_view path) : observing_thread(observe(path)) {}
+  /// Serves an observer. Precondition: it wasn't moved from.
+  /// Throws: std::system_error, if the system gives no thread.
+  explicit observing_thread(observer watched) : watched_(static_cast<observer&&>(watched)) {
+    if (const int error = socket::make_pair(bell_); error != 0) detail::throw_observe_error(error, "a thread");
+    both_ends guard(*this);
+    ::new (static_cast<void*>(&thread_)) std::thread([this]() noexcept { run(); });
+    guard.its = nullptr;
+  }
+  observing_thread(const observing_thread&) = delete;
+  observing_thread& operator=(const observing_thread&) = delete;
+  /// Waits for the answer that the thread is at, but for no client.
+  ~observing_thread() {
+    if (watched_.its_->is_owner()) {
+      stops_.store(true, detail::memory_order_relaxed);
+      socket::shut(bell_[1]);
+      thread_.join();
+      thread_.~thread();
+    }
+    close_bell();
+  }
+
+ private:
+  using socket = platform::local_socket;
+  struct both_ends {  // closed if there is no thread
+    explicit both_ends(observing_thread& thread) noexcept : its(&thread) {}
+    ~both_ends() {
+      if (its != nullptr) its->close_bell();
+    }
+    both_ends(const both_ends&) = delete;
+    both_ends& operator=(const both_ends&) = delete;
+
+    observing_thread* its;
+  };
+
+  void run() noexcept {
+    while (!stops_.load(detail::memory_order_relaxed)) {
+      watched_.serve();
+      // Clients that do nothing are looked at now and then; without a set of descriptors, the others are, too.
+      const int period = platform::watched_set::is_whole ? 1000 : 20;
+      socket::wait(watched_.descriptor(), bell_[0], watched_.its_->clients.size() != 0 ? period : -1);
+    }
+  }
+  void close_bell() noexcept {
+    for (const int end : bell_) socket::close(end);
+  }
+
+  observer watched_;
+  int bell_[2];  // rings when the thread shall end
+  detail::atomic_word<bool> stops_ = false;
+  union {
+    std::thread thread_;  // not ended in the child of a fork, where nobody can join it
+  };
+};
+
+}  // namespace tarn
+
+#elif defined(TARN_HAS_LOCAL_SOCKETS)
+#include "tarn/allocator/detail/no_observer.h"
+#endif
+
+#endif  // TARN_ALLOCATOR_OBSERVING_THREAD_H_

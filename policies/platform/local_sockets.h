@@ -1,0 +1,218 @@
+// Sockets that have a path (AF_UNIX): only their owner can connect. For systems that define TARN_HAS_LOCAL_SOCKETS.
+#ifndef TARN_POLICIES_PLATFORM_LOCAL_SOCKETS_H_
+#define TARN_POLICIES_PLATFORM_LOCAL_SOCKETS_H_
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tarn/policies/platform/standard.h"
+
+namespace tarn::platform {
+
+/// Where a process listens. Functions that fail return the system's error, those that succeed 0.
+class local_socket {
+ public:
+  static constexpr std::size_t longest_path = sizeof(::sockaddr_un::sun_path) - 1;
+
+  int descriptor() const noexcept { return descriptor_; }
+
+  /// Listens at a path, as the only one; others than the owner can't connect, not even at first. What a process left there
+  /// that ended is replaced: a socket at which nobody listens, and nothing else. Errors, besides the system's: ENAMETOOLONG,
+  /// EADDRINUSE: somebody listens; EEXIST: it is no socket.
+  int listen(const char* path, std::size_t bytes) noexcept {
+    if (bytes == 0 || std::memchr(path, 0, bytes) != nullptr) return EINVAL;
+    if (bytes > longest_path) return ENAMETOOLONG;
+    address_.sun_family = AF_UNIX;
+    std::memcpy(address_.sun_path, path, bytes);
+    descriptor_ = make();
+    if (descriptor_ < 0) return errno;
+    const folder_lock lock(address_.sun_path);
+    const int error = bind_and_listen();
+    if (error != 0) ::close(descriptor_);
+    return error;
+  }
+  /// Ends it and takes the path away, if it is still this socket's. \param is_owner  false in the child of a fork: the
+  /// parent goes on
+  void close(bool is_owner) noexcept {
+    if (is_owner) {
+      {
+        const folder_lock lock(address_.sun_path);
+        if (is_at_path()) ::unlink(address_.sun_path);
+      }
+      ::shutdown(descriptor_, SHUT_RDWR);  // for copies of the descriptor in children
+      for (int next = accept_next(); next >= 0; next = accept_next()) end(next);
+    }
+    ::close(descriptor_);
+  }
+
+  enum class outcome : unsigned char { done, nothing, failed };
+
+  /// The next client. -1: there is none. Where the process has no more descriptors, the client is sent away.
+  /// \param reserve  a descriptor that is kept for that
+  int accept(int& reserve) const noexcept {
+    int client = accept_next();
+    if (client < 0 && (errno == EMFILE || errno == ENFILE) && reserve >= 0) {
+      ::close(reserve);
+      client = accept_next();
+      if (client >= 0) ::close(client);
+      reserve = spare();
+      return -1;
+    }
+    return client;
+  }
+  int spare() const noexcept { return ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0); }
+
+  /// Reads some bytes. `bytes` 0 and outcome::done: the client sends no more.
+  static outcome read(int client, char* to, std::size_t& bytes) noexcept {
+    const auto got = retried([&] { return ::recv(client, to, bytes, MSG_DONTWAIT); });
+    bytes = got > 0 ? static_cast<std::size_t>(got) : 0;
+    return got >= 0 ? outcome::done : would_wait() ? outcome::nothing : outcome::failed;
+  }
+  static outcome write(int client, const char* from, std::size_t& bytes) noexcept {
+    const auto put = retried([&] { return ::send(client, from, bytes, MSG_DONTWAIT | no_signal); });
+    bytes = put > 0 ? static_cast<std::size_t>(put) : 0;
+    return put >= 0 ? outcome::done : would_wait() ? outcome::nothing : outcome::failed;
+  }
+  /// Ends a connection, whatever copies of it there are. What the client sent and nobody read is dropped first: with it, the
+  /// client would see an error in place of the end.
+  static void end(int client) noexcept {
+    char rest[1024];
+    std::size_t bytes = sizeof rest;
+    for (int i = 0; i != 64 && read(client, rest, bytes) == outcome::done && bytes != 0; ++i) bytes = sizeof rest;
+    ::shutdown(client, SHUT_RDWR);
+    ::close(client);
+  }
+  static void close(int descriptor) noexcept { ::close(descriptor); }
+
+  /// Two descriptors; when one is shut down, the other becomes readable.
+  static int make_pair(int* both) noexcept {
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, both) != 0) return errno;
+    for (int i = 0; i != 2; ++i) ::fcntl(both[i], F_SETFD, FD_CLOEXEC);
+    return 0;
+  }
+  static void shut(int descriptor) noexcept { ::shutdown(descriptor, SHUT_RDWR); }
+  /// Waits until one of two is readable, or for so many milliseconds; -1: any time.
+  static void wait(int one, int other, int milliseconds) noexcept {
+    ::pollfd both[] = {{one, POLLIN, 0}, {other, POLLIN, 0}};
+    ::poll(both, 2, milliseconds);
+  }
+  static long process() noexcept { return static_cast<long>(::getpid()); }
+
+ private:
+#if defined(MSG_NOSIGNAL)
+  static constexpr int no_signal = MSG_NOSIGNAL;
+#else
+  static constexpr int no_signal = 0;  // SO_NOSIGPIPE
+#endif
+
+  /// Two processes don't take the same path at once: the folder is locked meanwhile. A folder that somebody else keeps locked,
+  /// or that can't be, is passed over after a second.
+  class folder_lock {
+   public:
+    explicit folder_lock(const char* path) noexcept {
+      char folder[longest_path + 2] = ".";
+      if (const char* const last = std::strrchr(path, '/')) {
+        const auto bytes = static_cast<std::size_t>(last - path) + 1;
+        std::memcpy(folder, path, bytes);
+        folder[bytes] = 0;
+      }
+      descriptor_ = ::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      for (int i = 0; descriptor_ >= 0 && i != 100 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++i)
+        if (errno == EWOULDBLOCK) ::poll(nullptr, 0, 10);
+        else break;
+    }
+    ~folder_lock() {
+      if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    folder_lock(const folder_lock&) = delete;
+    folder_lock& operator=(const folder_lock&) = delete;
+
+   private:
+    int descriptor_;
+  };
+
+  template <class Call>
+  static auto retried(Call call) noexcept -> decltype(call()) {
+    auto result = call();
+    while (result < 0 && errno == EINTR) result = call();
+    return result;
+  }
+  static bool would_wait() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
+  static int prepared(int descriptor) noexcept {
+    if (descriptor < 0) return descriptor;
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    ::fcntl(descriptor, F_SETFL, O_NONBLOCK);
+#if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
+    const int on = 1;
+    ::setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#endif
+    return descriptor;
+  }
+#if defined(SOCK_CLOEXEC) && defined(__linux__)
+  static int make() noexcept { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+  int accept_next() const noexcept {
+    return retried([&] { return ::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
+  }
+#else
+  static int make() noexcept { return prepared(::socket(AF_UNIX, SOCK_STREAM, 0)); }
+  int accept_next() const noexcept {
+    return prepared(retried([&] { return ::accept(descriptor_, nullptr, nullptr); }));
+  }
+#endif
+
+  const ::sockaddr* address() const noexcept { return reinterpret_cast<const ::sockaddr*>(&address_); }
+
+  int bind_and_listen() noexcept {
+    // Linux makes the file with the socket's mode. Elsewhere it has that of the umask until chmod, but nobody can connect
+    // before listen.
+    ::fchmod(descriptor_, S_IRUSR | S_IWUSR);
+    if (::bind(descriptor_, address(), sizeof address_) != 0) {
+      if (errno != EADDRINUSE) return errno;
+      if (const int error = remove_stale(); error != 0) return error;
+      if (::bind(descriptor_, address(), sizeof address_) != 0) return errno;
+    }
+    struct ::stat its;
+    if (::lstat(address_.sun_path, &its) != 0) return errno;
+    file_ = its.st_ino;
+    device_ = its.st_dev;
+    const bool is_private = (its.st_mode & 0777) == (S_IRUSR | S_IWUSR);
+    int error = is_private || ::chmod(address_.sun_path, S_IRUSR | S_IWUSR) == 0 ? 0 : errno;
+    if (error == 0 && ::listen(descriptor_, 64) != 0) error = errno;
+    if (error != 0) ::unlink(address_.sun_path);
+    return error;
+  }
+  int remove_stale() const noexcept {
+    struct ::stat there;
+    if (::lstat(address_.sun_path, &there) != 0) return errno == ENOENT ? 0 : errno;
+    if (!S_ISSOCK(there.st_mode)) return EEXIST;
+    const int client = make();
+    if (client < 0) return errno;
+    const bool is_stale = ::connect(client, address(), sizeof address_) != 0 && errno == ECONNREFUSED;
+    ::close(client);
+    if (!is_stale) return EADDRINUSE;
+    return ::unlink(address_.sun_path) == 0 || errno == ENOENT ? 0 : errno;
+  }
+  bool is_at_path() const noexcept {
+    struct ::stat there;
+    return ::lstat(address_.sun_path, &there) == 0 && there.st_ino == file_ && there.st_dev == device_;
+  }
+
+  int descriptor_ = -1;
+  ::sockaddr_un address_{};
+  ::ino_t file_ = 0;
+  ::dev_t device_ = 0;
+};
+
+}  // namespace tarn::platform
+
+#endif  // TARN_POLICIES_PLATFORM_LOCAL_SOCKETS_H_

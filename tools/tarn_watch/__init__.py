@@ -1,0 +1,1 @@
+"""What tools/tarn-top and tools/tarn-prometheus share: asking a program at its socket."""
