@@ -397,7 +397,7 @@ tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'536>> w
 }  // namespace r16_array_of_65536
 
 // expect: tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks on;
-// expect: add named<"orders">, or write hardened, which always checks
+// expect: add the policy named, or write hardened, which always checks
 namespace r17_checks_without_a_name {
 #ifdef TARN_TWIN
 tarn::pool<tarn::static_size<64>, tarn::switchable_checking, tarn::named<"orders">> right;
@@ -412,9 +412,9 @@ struct tag;
 #ifdef TARN_TWIN
 using right = tarn::static_pool<tag, tarn::static_size<64>, tarn::static_array_store<8>, tarn::switchable_checking,
                                 tarn::named<"array">>;
-[[maybe_unused]] void* block() { return right::allocate(); }
+[[maybe_unused]] void* block() { return right::instance().allocate(); }
 #else
 using wrong = tarn::static_pool<tag, tarn::static_size<64>, tarn::static_array_store<8>, tarn::switchable_checking>;
-[[maybe_unused]] void* block() { return wrong::allocate(); }
+[[maybe_unused]] void* block() { return wrong::instance().allocate(); }
 #endif
 }  // namespace r17_array_of_a_static_pool

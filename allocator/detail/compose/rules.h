@@ -162,7 +162,7 @@ struct rule_complaint {
   static_assert(
       Broken != rule::r17,
       "tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks on; "
-      "add named<\"orders\">, or write hardened, which always checks");
+      "add the policy named, or write hardened, which always checks");
   static_assert(Broken != rule::y4,
                 "tarn: [Y4] lock_free was named, but this processor has no compare-and-swap; write interrupt_locking<>, which "
                 "masks interrupts");

@@ -27,6 +27,7 @@ namespace tarn::detail {
 template <class State>
 struct checked_path : admission<State> {
   using notes = pending_report;
+  static constexpr bool leaves_checks = false;
 
   static void* take(State& s) noexcept {
     if constexpr (State::traits::has_one_way) return take_slow(s);

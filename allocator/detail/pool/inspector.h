@@ -65,8 +65,9 @@ struct inspector {
   /// As try_allocate(), but null where that takes a call.
   template <class Traits>
   TARN_STEP static void* hit(pool_members<Traits>& pool) noexcept {
-    if constexpr (Traits::checking::traits.refuses || Traits::samples) return nullptr;
-    else return pool_members<Traits>::path::take(pool.state_);
+    using path = typename pool_members<Traits>::path;
+    if constexpr (Traits::checking::traits.refuses || Traits::samples || path::leaves_checks) return nullptr;
+    else return path::take(pool.state_);
   }
   static constexpr void* hit(rejected&) noexcept { return nullptr; }
 

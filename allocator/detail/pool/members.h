@@ -50,6 +50,8 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (Traits::samples)
       if (void* const block = sampled::take(state_)) [[unlikely]] return block;
     void* const block = path::take(state_);
+    if constexpr (path::leaves_checks)
+      if (path::is_checked(state_)) [[unlikely]] return slow::allocate_checked(state_, block);
     if (block != nullptr) [[likely]] return block;
     return slow::allocate(state_);
   }
@@ -62,6 +64,8 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (Traits::samples)
       if (void* const block = sampled::take(state_)) [[unlikely]] return block;
     void* const block = path::take(state_);
+    if constexpr (path::leaves_checks)
+      if (path::is_checked(state_)) [[unlikely]] return slow::try_allocate_checked(state_, block);
     if ((Traits::has_one_way && Traits::ends_empty && !hears_events<Traits>) || block != nullptr) [[likely]] return block;
     return slow::try_allocate(state_);
   }
@@ -75,6 +79,8 @@ class pool_members : public reserving<pool_members<Traits>> {
       if (!path::admits_caller(state_)) [[unlikely]] return;
     if constexpr (Traits::samples)
       if (sampled::owns(state_, block)) [[unlikely]] return sampled::put(state_, block);
+    if constexpr (path::leaves_checks)
+      if (path::is_checked(state_)) [[unlikely]] return slow::deallocate_checked(state_, block);
     const status answer = path::put(state_, block);
     if constexpr (Traits::hears_frees) state_.supply.freed(1);
     if (answer == status::crowded) [[unlikely]] return slow::make_room(Traits::is_static ? block : &state_, state_);

@@ -34,10 +34,23 @@ struct plain_path {
   TARN_STEP static constexpr void be_listed(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 
+  /// Whether the caller asks is_checked(), after take() and before put(), so that a hit needs no frame for what comes then. Where
+  /// a hit holds a lock, take() and put() ask under it.
+  static constexpr bool leaves_checks = switched<State>::can_be_on && State::hits_unguarded;
+  TARN_STEP static bool is_checked(const State& s) noexcept { return switched<State>::is_on(s); }
+  /// The block that take() returned, or null if it may not be handed out.
+  static void* checked_now(State& s, void* block) noexcept {
+    if (checks::comes_out(s, block)) return block;
+    s.statistics.on_deallocate(1);
+    tell_of_free(s, block);
+    return nullptr;
+  }
+
   TARN_STEP static void* take(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     void* const block = s.locking.pop(s);
-    if constexpr (checks::can_be_on) return checks::is_on(s) ? handed_out_checked(s, block) : take_held(s, block);
+    if constexpr (checks::can_be_on && !leaves_checks)
+      return checks::is_on(s) ? handed_out_checked(s, block) : take_held(s, block);
     else return take_held(s, block);
   }
   static void* take_slow(State& s) noexcept {
@@ -51,8 +64,11 @@ struct plain_path {
   TARN_STEP static status put(State& s, void* block) noexcept {
     if constexpr (memory_tools::active) memory_tools::take_back(block);
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    if constexpr (checks::can_be_on) return checks::is_on(s) ? put_checked(s, block) : put_held(s, block);  // one end
+    if constexpr (checks::can_be_on && !leaves_checks) return checks::is_on(s) ? put_checked(s, block) : put_held(s, block);
     else return put_held(s, block);
+  }
+  TARN_COLD static status put_checked(State& s, void* block) noexcept {
+    return checks::comes_in(s, block) ? put_held(s, block) : status::refused;
   }
   /// As put(), but the block goes nowhere. Returns whether it may.
   static bool retire(State& s, void* block) noexcept {
@@ -107,9 +123,6 @@ struct plain_path {
     if constexpr (memory_tools::active) poison_block(s, block);
     const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : make_room_if(s, answer);
-  }
-  TARN_COLD static status put_checked(State& s, void* block) noexcept {
-    return checks::comes_in(s, block) ? put_held(s, block) : status::refused;
   }
   static status put_all(State& s, span<void* const> blocks) noexcept {
     s.statistics.on_deallocate(blocks.size());

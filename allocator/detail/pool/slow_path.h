@@ -29,6 +29,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn::detail {
 
@@ -59,6 +60,25 @@ struct slow_path {
     tell_of_leaving(s);
     return block;
   }
+
+  // Calls of a pool whose checks are on, if a hit holds no lock.
+#if TARN_EXCEPTIONS
+  TARN_COLD static void* allocate_checked(state& s, void* taken) {
+    void* const block = path::checked_now(s, taken);
+    return block != nullptr ? block : allocate(s);
+  }
+#endif
+  TARN_COLD static void* try_allocate_checked(state& s, void* taken) noexcept {
+    void* const block = path::checked_now(s, taken);
+    return block != nullptr ? block : try_allocate(s);
+  }
+  TARN_COLD static void deallocate_checked(state& s, void* block) noexcept {
+    memory_tools::take_back(block);
+    const status answer = path::put_checked(s, block);
+    if (answer == status::crowded) make_room(&s, s);
+    else if (answer != status::done) settle(s, block, answer);
+  }
+
   /// \tparam Tells  false: the caller holds something, and calls supply.tell() once it holds nothing
   template <bool Tells = true>
   TARN_COLD static void* try_allocate_cold(state& s) noexcept {

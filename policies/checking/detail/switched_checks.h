@@ -29,11 +29,11 @@ class switched_checks {
  public:
   constexpr explicit switched_checks(const Spec&) noexcept {}
 
-  TARN_STEP bool is_on() const noexcept { return (mode_.load(memory_order_relaxed) & on) != 0; }
+  TARN_STEP bool is_on() const noexcept { return is_on_.load(memory_order_relaxed); }
 
   /// The pool is in the registry, and has no block yet: decides whether it is checked. Only the first call does something.
   void choose(const char* name) noexcept {
-    if (mode_.load(memory_order_relaxed) == undecided) choose_now(name);
+    if (!is_decided_.load(memory_order_acquire)) choose_now(name);
   }
 
   // ---- under the core guard ----------------------------------------------------------------------------------------------
@@ -90,10 +90,11 @@ class switched_checks {
   /// Switches the checks on. Nothing is known of any block any more. With guard bytes, if there is room.
   void switch_on(chunks_type& chunks) noexcept {
     chunks.each([](chunk& c) { static_cast<block_records<live_mark>&>(c).forget(); });
-    mode_.store(decided | on | (Spec::guards ? guarded : off), memory_order_relaxed);
+    has_guards_.store(Spec::guards, memory_order_relaxed);
+    is_on_.store(true, memory_order_relaxed);
   }
   /// Switches them off, with anything held.
-  void switch_off() noexcept { mode_.store(decided, memory_order_relaxed); }
+  void switch_off() noexcept { is_on_.store(false, memory_order_relaxed); }
 
   // ---- with nothing held ---------------------------------------------------------------------------------------------------
 
@@ -103,17 +104,15 @@ class switched_checks {
   }
 
  private:
-  enum : unsigned { undecided = 0, off = 0, on = 1, guarded = 2, decided = 4 };
-
   TARN_COLD void choose_now(const char* name) noexcept {
     name_.store(name, memory_order_relaxed);
     const check_wish wish = checks_of_process().wish_for(name, Spec::guards);
-    unsigned before = undecided;
-    mode_.compare_exchange_strong(before, decided | (wish.checks ? on : off) | (wish.guards ? guarded : off),
-                                  memory_order_relaxed);
+    has_guards_.store(wish.guards, memory_order_relaxed);
+    is_on_.store(wish.checks, memory_order_relaxed);
+    is_decided_.store(true, memory_order_release);
   }
 
-  bool looks_at_guards() const noexcept { return (mode_.load(memory_order_relaxed) & guarded) != 0; }
+  bool looks_at_guards() const noexcept { return has_guards_.load(memory_order_relaxed); }
   static guard_words words_around(chunks_type& chunks, const void* block) noexcept {
     return {block, chunks.geometry().payload()};
   }
@@ -138,7 +137,9 @@ class switched_checks {
     return false;
   }
 
-  atomic_word<unsigned> mode_ = undecided;
+  atomic_word<bool> is_on_ = false;
+  atomic_word<bool> is_decided_ = false;
+  atomic_word<bool> has_guards_ = false;
   atomic_word<const char*> name_ = "";
   void* noted_ = nullptr;  // the first that was wrong and not described yet, and whether it came out of the list
   bool came_out_ = false;
