@@ -115,6 +115,24 @@ def cases(headers, read):
         [case("standard C++ in {} headers", room, dialect) for room in rooms if room != KNOWS_SYSTEMS]
 
 
+ONE_IN_PROCESS = re.compile(r"one_in_process<(\w+), (0x[0-9a-f]+)>")
+
+
+def numbers(headers, read):
+    """A case: objects of which the process has one are found by numbers, and no two have the same."""
+    objects = {}
+    for header in headers:
+        for name, number in ONE_IN_PROCESS.findall(read(header)):
+            objects.setdefault(number, set()).add(name)
+
+    def run():
+        if not objects:
+            return "there are none"
+        return "\n".join(f"{number}: {', '.join(sorted(names))}" for number, names in objects.items() if len(names) != 1) or None
+
+    return f"numbers of {len(objects)} objects of which the process has one", run
+
+
 def tests(paths):
     """A case for the files of a tree: what lies below test/policies and test/allocator has the folder of a room."""
     rooms = {os.path.dirname(path) for path in paths if room_of(path)[0]}
@@ -140,7 +158,7 @@ def main():
     found = glob.glob("policies/**/*.h", recursive=True) + glob.glob("allocator/**/*.h", recursive=True) + ["version.h"]
     picture = [(draw_rooms.PICTURE, draw_rooms.difference)]
     headers = [header for header in sorted(found) if "_virtual_includes" not in header]
-    return compilers.report(cases(headers, read) + [tests(check_lengths.tree()[1])] + picture)
+    return compilers.report(cases(headers, read) + [numbers(headers, read), tests(check_lengths.tree()[1])] + picture)
 
 
 if __name__ == "__main__":

@@ -349,7 +349,14 @@ def rooms():
                    "allocator/detail/core/chunk.h"]
         return f"rooms: {name}", lambda: expect(wanted, check_rooms.tests(library + tests)[1]())
 
+    def numbered(name, second, wanted):
+        """What it says of two objects of the process, the second with this number."""
+        tree = {"a.h": "one_in_process<one, 0x101>::get()", "b.h": f"one_in_process<other, {second}>::get()"}
+        return f"rooms: {name}", lambda: expect(wanted, check_rooms.numbers(list(tree), tree.get)[1]() or "")
+
     return [
+        numbered("two numbers for two objects", "0x102", ""),
+        numbered("one number for two objects", "0x101", "0x101: one, other"),
         one("a policy uses its axis' detail", "policies/reuse/a.h", ["policies/reuse/detail/b.h", "policies/detail/c.h"], ""),
         one("a pool uses the core", "allocator/detail/pool/a.h", ["allocator/detail/core/b.h"], ""),
         one("a header in no room", "allocator/detail/attic/a.h", [], "allocator/detail/attic/a.h is in no room"),

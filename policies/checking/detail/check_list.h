@@ -103,7 +103,7 @@ class check_list {
 };
 
 TARN_FOUND_IN_PROCESS inline constinit check_list library_checks;
-inline check_list& checks_of_process() noexcept { return one_in_process<library_checks, 0x108>::get(); }
+inline check_list& checks_of_process() noexcept { return one_in_process<library_checks, 0x109>::get(); }
 
 inline void check_list::tell_of_unknown() noexcept {
   const char* const text = std::getenv("TARN_CHECK");
