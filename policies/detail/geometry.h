@@ -159,6 +159,7 @@ class geometry : public layout_of<Size, Shape> {
   using layout::coloured;
   using layout::offset;
   using layout::payload;
+  using layout::run_shift;
   using layout::stride;
 
   /// Where a list may keep links in a free block, and how many pointers fit there.
@@ -231,8 +232,6 @@ class geometry : public layout_of<Size, Shape> {
   }
 
  private:
-  using layout::run_shift;
-
   /// How many strides a distance is, or size_max if it isn't a multiple.
   TARN_STEP constexpr std::size_t exact_slots(std::size_t distance) const noexcept {
     if constexpr (!Size::traits.at_run_time && !platform::has_division) return exact_quotient<layout::stride()>(distance);

@@ -20,6 +20,15 @@ namespace tarn::detail {
 
 class listed_pool;
 
+/// Where the blocks of a pool lie in its chunks, for debuggers: they read it from memory, whatever the pool's type is.
+struct listed_shape {
+  std::size_t block_size = 0;  // bytes
+  std::size_t stride = 0;      // from one block to the next
+  std::size_t offset = 0;      // from a slot to its block
+  std::size_t words = 0;       // pointers that a free block holds
+  std::size_t run = 0;         // blocks after which the next is a cache line further; 0: none is
+};
+
 /// What the machinery of every listed pool is made from, whatever its name policy is.
 struct listed {
   static constexpr name_traits traits{.is_listed = true};
@@ -49,6 +58,7 @@ class listed_pool : public asked_member<listed_pool> {
   struct calls {
     void (*tell)(const void* pool, pool_record& out) noexcept;  // writes what can be seen of the pool under its core guard
     bool (*switch_checks)(void* pool, bool on, bool is_owner) noexcept;
+    listed_shape (*shape)(const void* pool) noexcept;
   };
 
   constexpr explicit listed_pool(const listed& policy) noexcept;
@@ -127,6 +137,7 @@ class listed_pool : public asked_member<listed_pool> {
   pool_listing its_;
   void* pool_ = nullptr;
   const calls* calls_ = nullptr;
+  listed_shape shape_;
   atomic_word<thread_number> owner_ = 0;  // if confined
   atomic_word<std::size_t> outside_ = 0;
   atomic_word<std::size_t> peak_ = 0;
@@ -187,6 +198,7 @@ inline void listed_pool::enter_now(void* pool, const calls& its) noexcept {
   pools_of_process().add(*this, [pool, &its](listed_pool& one) {
     one.pool_ = pool;
     one.calls_ = &its;
+    one.shape_ = its.shape(pool);
   });
 }
 inline void listed_pool::leave() noexcept {

@@ -1,5 +1,5 @@
 // decides    the pool has a name, which its type says, and is in the registry: tarn::snapshot() tells of it
-// costs      nothing on the hot path. 168 bytes in the pool object; a few instructions more wherever the pool grows or its
+// costs      nothing on the hot path. 216 bytes in the pool object; a few instructions more wherever the pool grows or its
 //            front runs empty. Pools that differ in nothing but the name share their code
 // conflicts  none
 // use when   a program should show how its pools are

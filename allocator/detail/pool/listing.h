@@ -113,13 +113,20 @@ void tell_of(const State& s, pool_record& out) noexcept {
 /// a user's variable.
 template <class State>
 struct calls_of_registry {
-  static void tell(const void* its, pool_record& out) noexcept { tell_of(*static_cast<const State*>(its), out); }
+  static void tell(const void* its, pool_record& out) noexcept {
+    const State& looked_at = *static_cast<const State*>(its);  // by this name debuggers find the pool's type
+    tell_of(looked_at, out);
+  }
   static bool switch_checks(void* its, bool now, bool is_owner) noexcept {
     return switched<State>::switch_to(*static_cast<State*>(its), now, is_owner);
   }
+  static listed_shape shape(const void* its) noexcept {
+    const auto& g = static_cast<const State*>(its)->chunks.geometry();
+    return {g.block_size(), g.stride(), g.offset(), g.words(), g.coloured() ? std::size_t{1} << g.run_shift() : 0};
+  }
   static constexpr listed_pool::calls make() noexcept {
-    if constexpr (switched<State>::can_be_on) return {tell, switch_checks};
-    else return {tell, nullptr};
+    if constexpr (switched<State>::can_be_on) return {tell, switch_checks, shape};
+    else return {tell, nullptr, shape};
   }
   static constexpr listed_pool::calls all = make();
 };
