@@ -124,7 +124,7 @@ def scraped_case(root, program, folder):
                 running.wait_until(lambda: f"{query} {key} {value}: {asked(api, query)}", lambda: asked(api, query).get(key) == value)
 
             comes("up", "tarn", 0)
-            with running.watched(program, path) as first:
+            with running.watched(program, path, "strange") as first:
                 first.tell("take orders 7")
                 comes("tarn_pool_blocks_in_use", "orders", 7)
                 comes("up", "tarn", 1)

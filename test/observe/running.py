@@ -55,9 +55,9 @@ class Program:
         self.process.stdin.close()
 
 
-def watched(program, path):
+def watched(program, path, *words):
     """The program that is watched, once it answers."""
-    started = Program(program, path)
+    started = Program(program, path, *words)
     started.wait_for("answers")
     return started
 
