@@ -88,7 +88,8 @@ def down_case(root, program, folder):
 def words_case(root):
     """What is wrong in its words is said, with a status other than 0."""
     for words, said in ((["--listen", "x"], "--socket"), (["--socket", "a", "--listen", "x"], "'x' is no HOST:PORT"),
-                        (["--socket", "a", "--timeout", "0"], "above 0"), (["--socket", "a", "--listen", "192.0.2.1:1"], "192")):
+                        (["--socket", "a", "--timeout", "0"], "above 0"),
+                        (["--socket", "a", "--listen", "192.0.2.1:1"], "192")):
         with running.Program(sys.executable, os.path.join(root, "tools/tarn-prometheus"), *words) as program:
             program.wait_for(said)
             if program.process.wait(running.SECONDS) == 0:
@@ -121,7 +122,8 @@ def scraped_case(root, program, folder):
             api = f"127.0.0.1:{port}"
 
             def comes(query, key, value):
-                running.wait_until(lambda: f"{query} {key} {value}: {asked(api, query)}", lambda: asked(api, query).get(key) == value)
+                running.wait_until(lambda: f"{query} {key} {value}: {asked(api, query)}",
+                                   lambda: asked(api, query).get(key) == value)
 
             comes("up", "tarn", 0)
             with running.watched(program, path, "strange") as first:

@@ -73,7 +73,8 @@ def screen_case(root, program, folder):
     with running.watched(program, path) as first, Terminal(folder, command(root, path, "--interval", "0.5")) as terminal:
         first.tell("take orders 70")
         first.tell("take messages 20")
-        screen = terminal.comes(lambda screen: "70" in (row(screen, "orders") or ()) and "20" in (row(screen, "messages") or ()))
+        screen = terminal.comes(lambda screen: (row(screen, "orders") or "0")[0] == "70" and
+                                (row(screen, "messages") or "0")[0] == "20")
         if f"{path}: 3 pools" not in screen or names(screen) != ["orders", "messages", "limited"]:
             return screen
         used, capacity, percent, bar, _, _, refused, _ = row(screen, "orders")
@@ -145,7 +146,8 @@ def once_case(root, path):
 
 
 def words_case(root, folder):
-    for words, said, status in ((["--once", os.path.join(folder, "none")], "no such socket", 1), ([os.devnull], "no terminal", 2),
+    for words, said, status in ((["--once", os.path.join(folder, "none")], "no such socket", 1),
+                                ([os.devnull], "no terminal", 2),
                                 (["--once", os.devnull], "nobody answers", 1), (["--sort", "x", "y"], "invalid choice", 2),
                                 (["--interval", "0", "y"], "above 0", 2), (["--help"], "keys:", 0)):
         done = run(root, *words)
@@ -170,8 +172,11 @@ def without_rich_case(root, path):
 
 
 def cases(root, program, path, folder):
-    return [running.case("tarn-top in a terminal: names, numbers, bars, keys, history", lambda: screen_case(root, program, folder)),
-            running.case("tarn-top goes on when the program ends, and when it is back", lambda: gone_case(root, program, folder)),
-            running.case("tarn-top --once", lambda: once_case(root, path)),
-            running.case("tarn-top says what is wrong with its words", lambda: words_case(root, folder)),
-            running.case("tarn-top without rich", lambda: without_rich_case(root, path))]
+    def one(name, check, *words):
+        return running.case("tarn-top " + name, lambda: check(*words))
+
+    return [one("in a terminal: names, numbers, bars, keys, history", screen_case, root, program, folder),
+            one("goes on when the program ends, and when it is back", gone_case, root, program, folder),
+            one("--once", once_case, root, path),
+            one("says what is wrong with its words", words_case, root, folder),
+            one("without rich", without_rich_case, root, path)]

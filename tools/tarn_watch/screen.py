@@ -125,7 +125,9 @@ class Screen:
         rows = self.page(height)
         shown = table.in_order(self.pools, self.order, self.reverse)[self.first:self.first + rows]
         body = drawn_table(shown, {who: list(what) for who, what in self.histories.items()}, self.order, self.reverse)
-        below = Panel(Text(table.HELP.rstrip()), title="keys") if self.shows_help else Text("h: help, q: the end", style="bright_black")
+        below = Text("h: help, q: the end", style="bright_black")
+        if self.shows_help:
+            below = Panel(Text(table.HELP.rstrip()), title="keys")
         lines = [Text(title, style="bold"), state, body, below]
         for line in lines[:2]:
             line.truncate(width, overflow="ellipsis")
