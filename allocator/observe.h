@@ -132,7 +132,8 @@ struct observed_place {
 [[noreturn]] TARN_COLD inline void throw_observe_error([[maybe_unused]] int error, [[maybe_unused]] std::string_view path) {
 #if TARN_EXCEPTIONS
   const std::error_code code(error, std::generic_category());
-  std::string said = "tarn: observe: " + std::string(path);
+  std::string said = "tarn: observe can't answer at";
+  said.append(" ").append(path);
   if (code == std::errc::address_in_use) said += ": another program answers there";
   if (code == std::errc::file_exists) said += ": this is a file, and no socket";
   if (code == std::errc::filename_too_long)

@@ -1,7 +1,9 @@
 // Y: what the target lacks. Here it is one that has nothing, whatever this machine is; test/platforms/ has the same on targets
-// that lack it. Y1, Y4 and Y8 are about processors and standard libraries: there only.
+// that lack it. Y1, Y4, Y8 and Y10 are about processors and standard libraries: there only.
 #define TARN_PLATFORM_HEADER "tarn/policies/platform/bare.h"
+#include "tarn/allocator/observing_thread.h"
 #include "tarn/allocator/pool.h"
+#include "tarn/allocator/registry.h"
 
 // expect: tarn: [Y2] thread_cached was named, but this target has no threads
 namespace y2_thread_cached {
@@ -61,3 +63,21 @@ tarn::pool<tarn::static_size<64>, tarn::hardened> right;
 tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<>> wrong;
 #endif
 }  // namespace y7_sampled_guard_pages
+
+// expect: tarn: [Y11] observe was called, but this target has no sockets with a path
+namespace y11_observe {
+#ifdef TARN_TWIN
+std::string right() { return tarn::to_json(tarn::snapshot()); }
+#else
+auto wrong = tarn::observe("/run/service.sock");
+#endif
+}  // namespace y11_observe
+
+// expect: tarn: [Y12] observing_thread was named, but this target has no std::thread to run it, or no sockets
+namespace y12_observing_thread {
+#ifdef TARN_TWIN
+std::string right() { return tarn::to_json(tarn::snapshot()); }
+#else
+tarn::observing_thread wrong("/run/service.sock");
+#endif
+}  // namespace y12_observing_thread

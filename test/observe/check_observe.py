@@ -25,7 +25,7 @@ def main():
                                       "-pthread"]).result()
     with tempfile.TemporaryDirectory(prefix="tarn-observe-") as folder:
         path = os.path.join(folder, "socket")
-        with running.watched(program, path) as watched:
+        with running.watched(program, path, "strange") as watched:
             for name, blocks in check_formats.IN_USE.items():
                 if name in ("orders", "messages"):
                     watched.tell(f"take {name} {blocks}")

@@ -8,6 +8,8 @@ import sys
 
 import running
 
+PAGE = "docs/how-to/watch.md"
+PATH = "/run/user/1000/service.sock"  # there
 
 
 class Terminal:
@@ -47,7 +49,7 @@ def command(root, path, *words):
 
 def names(screen):
     """The pools in the order in which the screen has them."""
-    return re.findall(r"^(orders|messages|limited|a \"quoted)\b", screen, re.MULTILINE)
+    return re.findall(r"^(orders|messages|limited)\b", screen, re.MULTILINE)
 
 
 def row(screen, name):
@@ -56,31 +58,44 @@ def row(screen, name):
     return found.groups() if found else None
 
 
+def picture(root):
+    """The screen that the page shows."""
+    with open(os.path.join(root, PAGE), encoding="utf-8") as file:
+        return re.search(r"```text screen\n(.*?)```", file.read(), re.DOTALL)[1]
+
+
+def without_history(screen):
+    return [re.sub(r" [▁▂▃▄▅▆▇█]+$", "", line.rstrip()) for line in screen.splitlines() if line.strip()]
+
+
 def screen_case(root, program, folder):
     path = os.path.join(folder, "top")
     with running.watched(program, path) as first, Terminal(folder, command(root, path, "--interval", "0.5")) as terminal:
         first.tell("take orders 70")
         first.tell("take messages 20")
-        screen = terminal.comes(lambda screen: "70" in (row(screen, "orders") or ()) and "20" in (row(screen, "messages") or ()))
-        if f"{path}: 4 pools" not in screen or names(screen)[:3] != ["orders", "messages", "limited"]:
+        screen = terminal.comes(lambda screen: (row(screen, "orders") or "0")[0] == "70" and
+                                (row(screen, "messages") or "0")[0] == "20")
+        if f"{path}: 3 pools" not in screen or names(screen) != ["orders", "messages", "limited"]:
             return screen
         used, capacity, percent, bar, _, _, refused, _ = row(screen, "orders")
         if (used, capacity, percent, refused) != ("70", "100", "70", "0") or bar != "█" * 11 + "░" * 5:
             return screen
         if row(screen, "limited")[:4] != ("8", "8", "100", "█" * 16) or row(screen, "limited")[6] != "1":
             return screen
+        if without_history(screen.replace(path, PATH)) != without_history(picture(root)):
+            return f"{PAGE} shows another screen:\n{screen}"
         terminal.press("n")
-        terminal.comes(lambda screen: names(screen) == ['a "quoted', "limited", "messages", "orders"])
+        terminal.comes(lambda screen: names(screen) == ["limited", "messages", "orders"])
         terminal.press("r")
-        terminal.comes(lambda screen: names(screen) == ["orders", "messages", "limited", 'a "quoted'])
+        terminal.comes(lambda screen: names(screen) == ["orders", "messages", "limited"])
         terminal.press("f")
-        terminal.comes(lambda screen: names(screen)[:3] == ["limited", "orders", "messages"])
+        terminal.comes(lambda screen: names(screen) == ["limited", "orders", "messages"])
         terminal.press("h")
         terminal.comes(lambda screen: "sort by" in screen and "q the end" in screen)
         terminal.press("h")
         terminal.comes(lambda screen: "sort by" not in screen)
         terminal.press("Down")
-        terminal.comes(lambda screen: names(screen)[:2] == ["orders", "messages"])
+        terminal.comes(lambda screen: names(screen) == ["orders", "messages"])
         terminal.press("Up")
         terminal.comes(lambda screen: names(screen)[:1] == ["limited"])
         first.tell("free orders 70")
@@ -131,7 +146,8 @@ def once_case(root, path):
 
 
 def words_case(root, folder):
-    for words, said, status in ((["--once", os.path.join(folder, "none")], "no such socket", 1), ([os.devnull], "no terminal", 2),
+    for words, said, status in ((["--once", os.path.join(folder, "none")], "no such socket", 1),
+                                ([os.devnull], "no terminal", 2),
                                 (["--once", os.devnull], "nobody answers", 1), (["--sort", "x", "y"], "invalid choice", 2),
                                 (["--interval", "0", "y"], "above 0", 2), (["--help"], "keys:", 0)):
         done = run(root, *words)
@@ -140,17 +156,27 @@ def words_case(root, folder):
     return None
 
 
-def without_rich_case(root):
-    """Where rich is missing, one sentence."""
-    done = subprocess.run([sys.executable, "-S", "-E", os.path.join(root, "tools/tarn-top"), "x"], capture_output=True, text=True,
-                          timeout=running.SECONDS, check=False)
-    wanted = "tarn-top: this needs Python's package rich: apt install python3-rich, or pip install rich\n"
-    return None if (done.returncode, done.stderr) == (1, wanted) else f"{done.returncode}: {done.stderr}"
+def without_rich_case(root, path):
+    """Where rich is missing, one sentence; --help and --once need no rich."""
+    def bare(*words):
+        done = subprocess.run([sys.executable, "-S", "-E", os.path.join(root, "tools/tarn-top"), *words], capture_output=True,
+                              text=True, timeout=running.SECONDS, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    wanted = "tarn-top: the screen needs Python's package rich: apt install python3-rich, or pip install rich. --once doesn't\n"
+    if bare(path) != (1, "", wanted):
+        return f"{bare(path)}"
+    if bare("--help")[0] != 0 or bare("--once", path)[0] != 0 or "orders" not in bare("--once", path)[1]:
+        return f"{bare('--help')}\n{bare('--once', path)}"
+    return None
 
 
 def cases(root, program, path, folder):
-    return [running.case("tarn-top in a terminal: names, numbers, bars, keys, history", lambda: screen_case(root, program, folder)),
-            running.case("tarn-top goes on when the program ends, and when it is back", lambda: gone_case(root, program, folder)),
-            running.case("tarn-top --once", lambda: once_case(root, path)),
-            running.case("tarn-top says what is wrong with its words", lambda: words_case(root, folder)),
-            running.case("tarn-top without rich", lambda: without_rich_case(root))]
+    def one(name, check, *words):
+        return running.case("tarn-top " + name, lambda: check(*words))
+
+    return [one("in a terminal: names, numbers, bars, keys, history", screen_case, root, program, folder),
+            one("goes on when the program ends, and when it is back", gone_case, root, program, folder),
+            one("--once", once_case, root, path),
+            one("says what is wrong with its words", words_case, root, folder),
+            one("without rich", without_rich_case, root, path)]

@@ -55,9 +55,9 @@ class Program:
         self.process.stdin.close()
 
 
-def watched(program, path):
+def watched(program, path, *words):
     """The program that is watched, once it answers."""
-    started = Program(program, path)
+    started = Program(program, path, *words)
     started.wait_for("answers")
     return started
 
@@ -79,7 +79,7 @@ def case(name, steps):
     def run():
         try:
             return steps()
-        except (RuntimeError, OSError, ValueError, KeyError, queue.Empty, subprocess.SubprocessError) as error:
+        except Exception as error:  # pylint: disable=broad-exception-caught
             return f"{type(error).__name__}: {error}"
     return name, run
 

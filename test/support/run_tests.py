@@ -58,6 +58,7 @@ FULL = {
     "platform_parts": None,
     "migration": None,
     "site": None,
+    "observe": None,
 }
 NIGHTLY = {
     "gcc": Configuration(("--config=opt", "--config=gcc")),
@@ -75,6 +76,7 @@ NIGHTLY = {
     "platform_parts": None,
     "migration": None,
     "site": None,
+    "observe": None,
     "fresh": None,
     "packages": None,
 }
@@ -90,6 +92,7 @@ COMMANDS = {
     "platform_parts": ["test/platforms/parts"],
     "migration": ["test/migration/run"],
     "site": ["test/site/run"],
+    "observe": ["test/observe/run"],
     "fresh": ["test/fresh/run"],
     "packages": ["test/fresh/run", "--pass=5"],
 }

@@ -82,8 +82,8 @@ def address(text):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="tarn-prometheus", description="Serves the pools of a program that calls "
-                                     "tarn::observe(PATH) to Prometheus, at http://HOST:PORT/metrics. While the program doesn't "
-                                     "answer, a request is answered by 502, which Prometheus notes as up 0.")
+                                     "tarn::observe(PATH) to Prometheus, at http://HOST:PORT/metrics. While the program "
+                                     "doesn't answer, a request is answered by 502, which Prometheus notes as up 0.")
     parser.add_argument("--socket", required=True, metavar="PATH", help="where the program answers")
     parser.add_argument("--listen", type=address, default=("127.0.0.1", PORT), metavar="HOST:PORT",
                         help=f"default: 127.0.0.1:{PORT}, this machine only; port 0: any that is free")

@@ -1,6 +1,5 @@
-"""tarn-top: a program's pools in a terminal."""
+"""tarn-top's screen. Needs rich."""
 
-import argparse
 import collections
 import os
 import select
@@ -9,28 +8,54 @@ import termios
 import threading
 import tty
 
-from . import asking
+from rich.console import Console, Group
+from rich.live import Live
+from rich.panel import Panel
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
 
-try:
-    from rich.console import Console, Group
-    from rich.live import Live
-    from rich.panel import Panel
-    from rich.text import Text
+from . import asking, table
 
-    from . import table
-except ImportError:
-    sys.exit("tarn-top: this needs Python's package rich: apt install python3-rich, or pip install rich")
-
-HELP = """\
-sort by   n name   u in use   f full   c capacity   p peak   b bytes held   x refused
-          r the other way round; the column's title shows which
-scroll    j, k or the arrows; space and PgDn a page down, PgUp a page up
-other     h this help   q the end
-
-"in use" is exact, or followed by ~: a pool without a lock tells other threads the most that it can be.
-"""
+BAR, BAR_EMPTY = "█", "░"
+BAR_WIDTH = 16
 ARROWS = {"\x1b[A": "k", "\x1b[B": "j", "\x1bOA": "k", "\x1bOB": "j", "\x1b[5~": "PgUp", "\x1b[6~": " "}
 TICK = 0.1  # seconds until a new answer, or another size of the terminal, is seen at the latest
+
+
+def bar(pool, width=BAR_WIDTH):
+    part = table.share(pool)
+    filled = min(width, round(part * width))
+    if pool["in_use"] and not filled:
+        filled = 1
+    colour = "red" if part >= 0.9 else "yellow" if part >= 0.7 else "green"
+    return Text.assemble((BAR * filled, colour), (BAR_EMPTY * (width - filled), "bright_black"))
+
+
+def drawn_table(pools, histories, order, reverse):
+    """\\param histories {identity: [blocks in use]}"""
+    drawn = Table(box=None, padding=(0, 1, 0, 0), expand=False, header_style=Style(bold=True))
+    mark = table.ORDERS[order][1]
+    arrow = "▲" if table.ORDERS[order][3] == reverse else "▼"
+
+    def column(title, **how):
+        drawn.add_column(title + (arrow if title == mark else ""), no_wrap=True, **how)
+
+    column("pool", max_width=32, overflow="ellipsis")
+    for title in ("in use", "capacity"):
+        column(title, justify="right")
+    column("full", justify="right")
+    drawn.add_column("", width=BAR_WIDTH, no_wrap=True)
+    for title in ("peak", "held", "refused"):
+        column(title, justify="right")
+    drawn.add_column("in use, lately", min_width=table.HISTORY, no_wrap=True)
+    for pool in pools:
+        refused = Text(str(pool["refused"]), style="red" if pool["refused"] else "")
+        history = Text(table.spark(histories.get(table.identity(pool), [])), style="cyan")
+        drawn.add_row(Text(table.shown(pool["name"])), str(pool["in_use"]) + ("" if pool["is_exact"] else "~"),
+                      str(pool["capacity"]), f"{table.share(pool):.0%}", bar(pool), str(pool["peak"]),
+                      table.in_bytes(pool["bytes_held"]), refused, history)
+    return drawn
 
 
 class Watcher(threading.Thread):
@@ -91,7 +116,7 @@ class Screen:
 
     def page(self, height):
         """How many pools there is room for, beside the two lines above, the titles, and what stands below."""
-        return max(1, height - 4 - (HELP.count("\n") + 2 if self.shows_help else 0))
+        return max(1, height - 4 - (table.HELP.count("\n") + 2 if self.shows_help else 0))
 
     def drawn(self, width, height):
         held = sum(pool["bytes_held"] for pool in self.pools)
@@ -99,8 +124,10 @@ class Screen:
         state = Text(self.trouble, style="bold red") if self.trouble else Text("answers", style="green")
         rows = self.page(height)
         shown = table.in_order(self.pools, self.order, self.reverse)[self.first:self.first + rows]
-        body = table.screen_table(shown, {who: list(what) for who, what in self.histories.items()}, self.order, self.reverse)
-        below = Panel(Text(HELP.rstrip()), title="keys") if self.shows_help else Text("h: help, q: the end", style="bright_black")
+        body = drawn_table(shown, {who: list(what) for who, what in self.histories.items()}, self.order, self.reverse)
+        below = Text("h: help, q: the end", style="bright_black")
+        if self.shows_help:
+            below = Panel(Text(table.HELP.rstrip()), title="keys")
         lines = [Text(title, style="bold"), state, body, below]
         for line in lines[:2]:
             line.truncate(width, overflow="ellipsis")
@@ -147,33 +174,3 @@ def watch(options):
     finally:
         watcher.ends.set()
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-
-
-def once(options):
-    try:
-        pools = asking.pools(options.socket, options.timeout)
-    except asking.Unanswered as error:
-        print(f"tarn-top: {error}", file=sys.stderr)
-        return 1
-    print("\n".join(table.plain_lines(table.in_order(pools, options.sort, options.reverse))))
-    return 0
-
-
-def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="tarn-top", formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     description="Shows the pools of a program that calls tarn::observe(PATH), while it runs.",
-                                     epilog="keys:\n" + HELP)
-    parser.add_argument("socket", metavar="PATH", help="where the program answers")
-    parser.add_argument("--once", action="store_true", help="print one table, and end: for scripts")
-    parser.add_argument("--sort", choices=list(table.ORDERS), default="in-use", help="default: in-use")
-    parser.add_argument("--reverse", action="store_true", help="the other way round")
-    parser.add_argument("--interval", type=asking.positive, default=1.0, metavar="SECONDS",
-                        help="between two looks; default: 1")
-    asking.add_timeout(parser)
-    options = parser.parse_args(arguments)
-    if options.once:
-        return once(options)
-    if not sys.stdin.isatty() or not sys.stdout.isatty():
-        print("tarn-top: this is no terminal; --once prints a table", file=sys.stderr)
-        return 2
-    return watch(options)

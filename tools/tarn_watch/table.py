@@ -1,13 +1,16 @@
-"""The pools as a table of rich: one for the screen, with bars, and a plain one for scripts."""
-
-from rich.style import Style
-from rich.table import Table
-from rich.text import Text
+"""What is shown of pools: their order, numbers as text, and a plain table for scripts. Needs the standard library only."""
 
 SPARKS = "▁▂▃▄▅▆▇█"
-BAR, BAR_EMPTY = "█", "░"
-BAR_WIDTH = 16
 HISTORY = 24  # looks that the sparkline shows
+
+HELP = """\
+sort by   n name   u in use   f full   c capacity   p peak   b bytes held   x refused
+          r the other way round; the column's title shows which
+scroll    j, k or the arrows; space and PgDn a page down, PgUp a page up
+other     h this help   q the end
+
+"in use" is exact, or followed by ~: a pool without a lock tells other threads the most that it can be.
+"""
 
 # {name for --sort: (key, title, how a pool is sorted, whether the largest comes first)}
 ORDERS = {
@@ -50,44 +53,10 @@ def in_bytes(number):
     return f"{number:.1f}T"
 
 
-def bar(pool, width=BAR_WIDTH):
-    part = share(pool)
-    filled = min(width, round(part * width))
-    if pool["in_use"] and not filled:
-        filled = 1
-    colour = "red" if part >= 0.9 else "yellow" if part >= 0.7 else "green"
-    return Text.assemble((BAR * filled, colour), (BAR_EMPTY * (width - filled), "bright_black"))
-
-
 def spark(history):
     """The history of a pool's blocks in use; the highest of them is a full cell."""
     most = max(history, default=0) or 1
     return "".join(SPARKS[min(len(SPARKS) - 1, value * len(SPARKS) // (most + 1))] for value in history[-HISTORY:])
-
-
-def screen_table(pools, histories, order, reverse):
-    """\\param histories {identity: [blocks in use]}"""
-    table = Table(box=None, padding=(0, 1, 0, 0), expand=False, header_style=Style(bold=True))
-    mark = ORDERS[order][1]
-    arrow = "▲" if ORDERS[order][3] == reverse else "▼"
-
-    def column(title, **how):
-        table.add_column(title + (arrow if title == mark else ""), no_wrap=True, **how)
-
-    column("pool", max_width=32, overflow="ellipsis")
-    for title in ("in use", "capacity"):
-        column(title, justify="right")
-    column("full", justify="right")
-    table.add_column("", width=BAR_WIDTH, no_wrap=True)
-    for title in ("peak", "held", "refused"):
-        column(title, justify="right")
-    table.add_column("in use, lately", min_width=HISTORY, no_wrap=True)
-    for pool in pools:
-        refused = Text(str(pool["refused"]), style="red" if pool["refused"] else "")
-        table.add_row(Text(shown(pool["name"])), str(pool["in_use"]) + ("" if pool["is_exact"] else "~"),
-                      str(pool["capacity"]), f"{share(pool):.0%}", bar(pool), str(pool["peak"]),
-                      in_bytes(pool["bytes_held"]), refused, Text(spark(histories.get(identity(pool), [])), style="cyan"))
-    return table
 
 
 def plain_lines(pools):
