@@ -65,6 +65,9 @@ require_for_all_tests() {
   require codespell "the test of the documents' spelling" codespell
   require valgrind "the test that tools see freed blocks as freed" valgrind /usr/include/valgrind/memcheck.h
   require systemtap-sdt-dev "the test of the probes that tracers listen to" "/usr/include/$(uname -m)-linux-gnu/sys/sdt.h"
+  require gdb "the test of its commands for pools" gdb
+  require lldb-19 "the test of its commands for pools" lldb-19
+  require python3-lldb-19 "lldb's scripts" /usr/lib/llvm-19/lib/python3*/*-packages/lldb/__init__.py
   require heaptrack "the test that it is told of blocks" heaptrack heaptrack_print
   require spin "the test that searches models of what threads do" spin
   require cmake "the test that tarn can be used from CMake" cmake

@@ -1,4 +1,4 @@
-// A service that can be looked at while it runs: its pools have names, answer at a socket, and can be checked when somebody asks.
+// A service that can be looked at while it runs: its pools have names, answer at a socket, and are checked when somebody asks.
 //
 //   service                a short run, and what its pools hold at its end
 //   service SOCKET         works until it is interrupted, and answers at the socket: tarn-top SOCKET

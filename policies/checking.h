@@ -24,6 +24,7 @@ namespace tarn {
 // "tarn/policies/checking/switchable_checking.h" has it.
 template <class... Options>
 struct switchable_checking_with;
+/// switchable_checking_with without options.
 using switchable_checking = switchable_checking_with<>;
 
 namespace detail {

@@ -51,8 +51,6 @@ struct switchable_checking_with {
   using state = detail::switched_checks<Traits, switchable_checking_with>;
 };
 
-using switchable_checking = switchable_checking_with<>;
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_CHECKING_SWITCHABLE_CHECKING_H_

@@ -1,4 +1,4 @@
-// Pools of many kinds, and what is in them, printed: check_debugger.py compares that with what a debugger says of the core dump.
+// Pools of many kinds, and what is in them: check_debugger.py compares that with what a debugger says of the core dump.
 //
 //   pool NAME IN_USE CAPACITY           of each pool, as snapshot() tells
 //   block NAME ADDRESS WORDS            what must be said of the address

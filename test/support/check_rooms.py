@@ -128,7 +128,8 @@ def numbers(headers, read):
     def run():
         if not objects:
             return "there are none"
-        return "\n".join(f"{number}: {', '.join(sorted(names))}" for number, names in objects.items() if len(names) != 1) or None
+        twice = {number: names for number, names in objects.items() if len(names) != 1}
+        return "\n".join(f"{number}: {', '.join(sorted(names))}" for number, names in twice.items()) or None
 
     return f"numbers of {len(objects)} objects of which the process has one", run
 

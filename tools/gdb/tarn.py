@@ -143,7 +143,10 @@ policy knows that. ADDRESS is any expression."""
     def invoke(self, argument, from_tty):
         if not argument.strip():
             raise gdb.GdbError("pool block ADDRESS: which address?")
-        address = int(gdb.parse_and_eval(argument).cast(gdb.lookup_type("unsigned long")))
+        try:
+            address = int(gdb.parse_and_eval(argument).cast(gdb.lookup_type("unsigned long")))
+        except gdb.error as error:
+            raise gdb.GdbError(f"pool block {argument}: {error}") from error
         show(lambda debugger: tarn_pools.describe(debugger, address))
 
 
@@ -154,8 +157,8 @@ class PoolPrinter:
         self.value = value
 
     def to_string(self):
-        address = int(self.value.address) if self.value.address is not None else 0
         try:
+            address = int(self.value.address or 0)
             for pool in tarn_pools.pools(Debugger()):
                 if pool.address == address:
                     return (f'pool "{pool.name}" <{pool.block_size} bytes>, {pool.in_use()} of {pool.capacity} blocks in use, '
@@ -165,19 +168,9 @@ class PoolPrinter:
         return "pool without a name"
 
 
-class PointerPrinter:
-    """A handle of an object pool that owns an object: what it points to."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def to_string(self):
-        return "empty" if int(self.value["object_"]) == 0 else f"owns {self.value['object_']}"
-
-
 def printer(value):
-    name = str(value.type.strip_typedefs().unqualified())
-    if value.type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT and name.startswith(("tarn::basic_pool<", "tarn::static_pool<")):
+    kind = value.type.strip_typedefs().unqualified()
+    if kind.code == gdb.TYPE_CODE_STRUCT and str(kind).startswith(("tarn::basic_pool<", "tarn::static_pool<")):
         return PoolPrinter(value)
     return None
 

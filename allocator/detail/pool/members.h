@@ -21,7 +21,6 @@
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
-
 struct inspector;
 
 template <class Traits>
@@ -50,8 +49,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (Traits::samples)
       if (void* const block = sampled::take(state_)) [[unlikely]] return block;
     void* const block = path::take(state_);
-    if constexpr (path::leaves_checks)
-      if (path::is_checked(state_)) [[unlikely]] return slow::allocate_checked(state_, block);
+    if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::allocate_on(state_, block);
     if (block != nullptr) [[likely]] return block;
     return slow::allocate(state_);
   }
@@ -64,8 +62,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (Traits::samples)
       if (void* const block = sampled::take(state_)) [[unlikely]] return block;
     void* const block = path::take(state_);
-    if constexpr (path::leaves_checks)
-      if (path::is_checked(state_)) [[unlikely]] return slow::try_allocate_checked(state_, block);
+    if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::try_allocate_on(state_, block);
     if ((Traits::has_one_way && Traits::ends_empty && !hears_events<Traits>) || block != nullptr) [[likely]] return block;
     return slow::try_allocate(state_);
   }
@@ -79,8 +76,7 @@ class pool_members : public reserving<pool_members<Traits>> {
       if (!path::admits_caller(state_)) [[unlikely]] return;
     if constexpr (Traits::samples)
       if (sampled::owns(state_, block)) [[unlikely]] return sampled::put(state_, block);
-    if constexpr (path::leaves_checks)
-      if (path::is_checked(state_)) [[unlikely]] return slow::deallocate_checked(state_, block);
+    if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::deallocate_on(state_, block);
     const status answer = path::put(state_, block);
     if constexpr (Traits::hears_frees) state_.supply.freed(1);
     if (answer == status::crowded) [[unlikely]] return slow::make_room(Traits::is_static ? block : &state_, state_);
@@ -100,11 +96,9 @@ class pool_members : public reserving<pool_members<Traits>> {
   /// Throws: std::bad_alloc if it can't get all of them; then none is allocated. Chunks obtained for it stay.
   std::size_t allocate_batch(span<void*> out) {
     const std::size_t got = try_allocate_batch(out);
-    if (got != out.size()) {
-      deallocate_batch(out.first(got));
-      throw std::bad_alloc();
-    }
-    return got;
+    if (got == out.size()) return got;
+    deallocate_batch(out.first(got));
+    throw std::bad_alloc();
   }
 #endif
 

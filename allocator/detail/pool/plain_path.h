@@ -34,8 +34,8 @@ struct plain_path {
   TARN_STEP static constexpr void be_listed(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 
-  /// Whether the caller asks is_checked(), after take() and before put(), so that a hit needs no frame for what comes then. Where
-  /// a hit holds a lock, take() and put() ask under it.
+  /// Whether the caller asks is_checked(), after take() and before put(), so that a hit needs no frame for what comes then.
+  /// Where a hit holds a lock, take() and put() ask under it.
   static constexpr bool leaves_checks = switched<State>::can_be_on && State::hits_unguarded;
   TARN_STEP static bool is_checked(const State& s) noexcept { return switched<State>::is_on(s); }
   /// The block that take() returned, or null if it may not be handed out.

@@ -63,16 +63,16 @@ struct slow_path {
 
   // Calls of a pool whose checks are on, if a hit holds no lock.
 #if TARN_EXCEPTIONS
-  TARN_COLD static void* allocate_checked(state& s, void* taken) {
+  TARN_COLD static void* allocate_on(state& s, void* taken) {
     void* const block = path::checked_now(s, taken);
     return block != nullptr ? block : allocate(s);
   }
 #endif
-  TARN_COLD static void* try_allocate_checked(state& s, void* taken) noexcept {
+  TARN_COLD static void* try_allocate_on(state& s, void* taken) noexcept {
     void* const block = path::checked_now(s, taken);
     return block != nullptr ? block : try_allocate(s);
   }
-  TARN_COLD static void deallocate_checked(state& s, void* block) noexcept {
+  TARN_COLD static void deallocate_on(state& s, void* block) noexcept {
     memory_tools::take_back(block);
     const status answer = path::put_checked(s, block);
     if (answer == status::crowded) make_room(&s, s);
