@@ -68,7 +68,7 @@ class particle_system {
     return random_ >> 8;
   }
 
-  tarn::object_pool<particle, tarn::counting_statistics> particles_;
+  tarn::object_pool<particle, tarn::counting_statistics, tarn::named<"particles">> particles_;
   std::vector<particle*> live_;
   unsigned random_ = 1;
 };

@@ -143,7 +143,7 @@ def check_service(results, root):
     subprocess.run(["g++", "-std=c++20", "-g", "-O2", "-I.", "tarn/examples/service.cc", "-o", "service", "-pthread"], cwd=root,
                    check=True, timeout=SECONDS)
     core = "service.core"
-    run([GDB, "-q", "-batch", "-ex", f"run {root}/socket crash > service.said", "-ex", f"generate-core-file {core}", "service"],
+    run([GDB, "-q", "-batch", "-ex", "run socket crash > service.said", "-ex", f"generate-core-file {core}", "service"],
         root)
     answer = asked(root, GDB, "service", core, ["info pools"])[0]
     rows = rows_of(answer)

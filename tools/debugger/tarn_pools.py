@@ -7,6 +7,8 @@ A process may have stopped anywhere, and its memory may be damaged. So every wal
 pool's ends it: the pool is then called corrupted.
 """
 
+import json
+import os
 import re
 import struct
 
@@ -370,6 +372,35 @@ class Pool:
         return words
 
 
+    def map(self):
+        """For each chunk, the state of each block: pairs of a letter of STATES and how many in a row."""
+        front, threads = set(self.in_front()), self.in_threads()
+        whole = self.has_whole_records()
+        behind = set() if whole else self.behind()
+        for chunk in self.all_chunks():
+            runs = []
+
+            def add(letter, n, runs=runs):
+                if runs and runs[-1][0] == letter:
+                    runs[-1][1] += n
+                elif n:
+                    runs.append([letter, n])
+
+            for slot in range(chunk.carved):
+                block = self.block_at(chunk, slot)
+                if block in front:
+                    add("F", 1)
+                elif block in threads:
+                    add("t", 1)
+                elif whole:
+                    record = self.record(chunk, slot)
+                    add("u" if record is not None and self.is_used(record) else "f", 1)
+                else:
+                    add("f" if block in behind else "u", 1)
+            add("n", chunk.blocks - chunk.carved)
+            yield chunk, runs
+
+
 def pools(debugger):
     """The pools of the registry, in the order in which they came."""
     for registry in debugger.variables("tarn::detail::library_pools"):
@@ -441,6 +472,39 @@ def describe(debugger, address):
     if unknown:
         lines.append(f"{unknown} pools couldn't be looked at")
     return lines
+
+
+def map_text(debugger, names, label):
+    """A line of JSON: the pools of these names, or all, with the state of each block. docs/how-to/map.md has the format."""
+    found = []
+    for pool in pools(debugger):
+        if names and pool.name not in names:
+            continue
+        chunks = [{"first": f"{chunk.first + pool.offset:#x}", "states": "".join(f"{letter}{n}" for letter, n in runs)}
+                  for chunk, runs in pool.map()]
+        found.append({"name": pool.name, "address": f"{pool.address:#x}", "block_size": pool.block_size, "stride": pool.stride,
+                      "run": pool.run, "policies": pool.policies(), "chunks": chunks})
+    if not found:
+        raise Unknown(f"no pool is called {' or '.join(names)}" if names else "no pool has a name")
+    return json.dumps({"version": 1, "label": label, "pools": found}, separators=(",", ":"))
+
+
+def write_map(debugger, words):
+    """FILE [NAME]...: adds such a line to the file. Returns what was done, in words."""
+    if not words:
+        raise Unknown("which file?")
+    before = 0
+    if os.path.exists(words[0]):
+        with open(words[0], encoding="utf-8") as file:
+            before = sum(1 for _ in file)
+    text = map_text(debugger, words[1:], str(before + 1))
+    try:
+        with open(words[0], "a", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except OSError as error:
+        raise Unknown(f"{words[0]}: {error.strerror}") from error
+    number_of_pools = text.count('"address"')
+    return [f"{words[0]}: map {before + 1}, of {number_of_pools} pools"]
 
 
 def words_of(data, pointer_bytes, order):

@@ -3,6 +3,7 @@
     (gdb) source tools/gdb/tarn.py
     (gdb) info pools
     (gdb) pool block ADDRESS
+    (gdb) pool map FILE
 
 docs/how-to/debugger.md says what they tell.
 """
@@ -150,6 +151,17 @@ policy knows that. ADDRESS is any expression."""
         show(lambda debugger: tarn_pools.describe(debugger, address))
 
 
+class PoolMap(gdb.Command):
+    """Adds a map of the pools to a file, for tarn-map: pool map FILE [NAME]...
+For each block its state. Without a name, of all pools."""
+
+    def __init__(self):
+        super().__init__("pool map", gdb.COMMAND_DATA, gdb.COMPLETE_FILENAME)
+
+    def invoke(self, argument, from_tty):
+        show(lambda debugger: tarn_pools.write_map(debugger, gdb.string_to_argv(argument)))
+
+
 class PoolPrinter:
     """A pool in one line."""
 
@@ -179,3 +191,4 @@ gdb.pretty_printers.append(printer)
 InfoPools()
 PoolPrefix()
 PoolBlock()
+PoolMap()

@@ -3,11 +3,13 @@
     (lldb) command script import tools/lldb/tarn.py
     (lldb) tarn pools
     (lldb) tarn block ADDRESS
+    (lldb) tarn map FILE
 
 docs/how-to/debugger.md says what they tell.
 """
 
 import os
+import shlex
 import sys
 
 import lldb
@@ -151,7 +153,12 @@ def block(debugger, command, result, internal):
     show(debugger, lambda its: tarn_pools.describe(its, address), result)
 
 
+def map_pools(debugger, command, result, internal):
+    """Adds a map of the pools to a file, for tarn-map: tarn map FILE [NAME]..."""
+    show(debugger, lambda its: tarn_pools.write_map(its, shlex.split(command)), result)
+
+
 def __lldb_init_module(debugger, internal):
     debugger.HandleCommand('command container add -h "Commands for tarn\'s pools." tarn')
-    for name in ("pools", "block"):
-        debugger.HandleCommand(f"command script add -o -f {__name__}.{name} tarn {name}")
+    for name, function in (("pools", "pools"), ("block", "block"), ("map", "map_pools")):
+        debugger.HandleCommand(f"command script add -o -f {__name__}.{function} tarn {name}")

@@ -36,7 +36,7 @@ void finds_nothing_wrong() {
   std::mt19937 random(1);
   std::vector<void*> held;
   for (int i = 0; i != 30'000; ++i) {
-    const unsigned what = random() % 100;
+    const auto what = random() % 100;
     if (what == 0) {
       void* some[20];
       pool.allocate_batch(some);
