@@ -84,8 +84,8 @@ class observing_thread {
 
 }  // namespace tarn
 
-#elif defined(TARN_HAS_LOCAL_SOCKETS)
-#include "tarn/allocator/detail/no_observer.h"
+#else
+#include "tarn/allocator/detail/no_observing_thread.h"
 #endif
 
 #endif  // TARN_ALLOCATOR_OBSERVING_THREAD_H_
