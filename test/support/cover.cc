@@ -180,7 +180,7 @@ std::vector<std::size_t> weights_of_pairs(const std::vector<candidate>& legal, s
   return weights;
 }
 
-constexpr std::uint32_t orders = 12;  // that are tried; the shortest list of rows is taken
+constexpr std::uint32_t orders = 4;  // that are tried; the shortest list of rows is taken
 
 /// Rows that, with those given, show all pairs: the next one is always one that shows most. `order` breaks ties.
 template <class Show>
