@@ -55,13 +55,13 @@ class observed_clients {
   std::size_t serve(std::uint64_t now, respond answer) noexcept {
     std::size_t answered = 0;
     for (client& c : clients_)
-      if (c.descriptor >= 0) answered += advance(c, now, answer) ? 1 : 0;
+      if (c.descriptor >= 0 && advance(c, now, answer)) ++answered;
     for (client& c : clients_) {
       if (c.descriptor >= 0) continue;
       const int next = listening_->accept(reserve_);
       if (next < 0) break;
       admit(c, next, now);
-      answered += c.descriptor >= 0 && advance(c, now, answer) ? 1 : 0;
+      if (c.descriptor >= 0 && advance(c, now, answer)) ++answered;
     }
     const std::uint64_t limit = connected_ == places ? crowded : patience;
     for (client& c : clients_)
