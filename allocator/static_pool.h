@@ -133,7 +133,8 @@ struct static_body {
 };
 template <class Tag, class Pool>
 constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{
-    with_listing<typename named_by_tag<Pool>::name>(values_of_tag<Tag, Pool>{})};
+    // `detail::` so that no look-up among Pool's friends makes it complete: by itself it may have no name.
+    detail::with_listing<typename named_by_tag<Pool>::name>(values_of_tag<Tag, Pool>{})};
 
 template <class Body>
 inline constexpr bool is_in_place = false;

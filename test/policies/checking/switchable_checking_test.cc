@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/registry.h"
@@ -192,6 +193,18 @@ BOOST_AUTO_TEST_CASE(products) {
 }
 
 struct tag;
+struct of_a_class {
+  long number = 0;
+  DECLARE_MEMORY_POOL_WITH(of_a_class, mutex_locking<>, switchable_checking)
+};
+BOOST_AUTO_TEST_CASE(pools_of_classes_have_a_name) {
+  const recording now;
+  auto* const one = new of_a_class;
+  BOOST_TEST(switch_checks("tarn::test::(anonymous namespace)::of_a_class", true).switched +
+                 switch_checks("tarn::test::{anonymous}::of_a_class", true).switched == 1u);
+  delete one;
+  BOOST_TEST(told.size() == 0u);
+}
 BOOST_AUTO_TEST_CASE(static_pools) {
   const recording now;
   auto& pool = static_pool<tag, static_size<64>, switchable_checking, on>::instance();
