@@ -63,7 +63,11 @@ def main():
                     "-pthread"], cwd=root, check=True)
     cases = []
     for value, is_wrong, reports, said in RUNS:
-        environment = {**os.environ, **({} if value is None else {"TARN_CHECK": value}), **({"WRONG": "1"} if is_wrong else {})}
+        environment = {name: text for name, text in os.environ.items() if name not in ("TARN_CHECK", "WRONG")}
+        if value is not None:
+            environment["TARN_CHECK"] = value
+        if is_wrong:
+            environment["WRONG"] = "1"
         done = subprocess.run(["./switches"], cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False)
         got, wanted = (done.returncode, done.stdout.split(), done.stderr.splitlines()), (0, reports, said)
         fault = None if got == wanted else f"wanted {wanted}\ngot    {got}"
