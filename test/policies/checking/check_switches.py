@@ -68,7 +68,8 @@ def main():
             environment["TARN_CHECK"] = value
         if is_wrong:
             environment["WRONG"] = "1"
-        done = subprocess.run(["./switches"], cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(["./switches"], cwd=root, env=environment, capture_output=True, text=True, timeout=60,
+                              check=False)
         got, wanted = (done.returncode, done.stdout.split(), done.stderr.splitlines()), (0, reports, said)
         fault = None if got == wanted else f"wanted {wanted}\ngot    {got}"
         cases.append((f"TARN_CHECK={value}", lambda fault=fault: fault))
