@@ -166,6 +166,11 @@ BOOST_AUTO_TEST_CASE(products) {
   sizes.deallocate(block, 20);
   sizes.deallocate(block, 20);
   BOOST_TEST(told_of(misuse_kind::double_free) == 1u);
+  for (int round = 0; round != 3; ++round) {
+    void* const again = sizes.allocate(20);  // also by the short way of a product
+    sizes.deallocate(again, 20);
+  }
+  BOOST_TEST(told.size() == 0u);
 
   struct counted {
     explicit counted(int& n) : ended(n) {}
@@ -235,11 +240,51 @@ BOOST_AUTO_TEST_CASE(blocks_from_before_pass_once) {
   BOOST_TEST(switch_checks("off", true).switched == 1u);
   pool.deallocate(again);  // its record of before says free
   BOOST_TEST(told.size() == 0u);
-  for (std::size_t i = 2; i != blocks.size(); ++i) pool.deallocate(blocks[i]);
+  for (std::size_t i = blocks.size(); i-- != 2;) pool.deallocate(blocks[i]);  // records begin at the end of a chunk
   BOOST_TEST(told.size() == 0u);
   int local = 0;
   pool.deallocate(&local);
   BOOST_TEST(told_of(misuse_kind::foreign_pointer) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_from_before_have_no_guard_bytes) {
+  const recording now;
+  pool<static_size<40>, switchable_checking_with<guard_bytes>, named<"off">, mutex_locking<>> pool;
+  void* const block = pool.allocate();
+  std::memset(static_cast<std::byte*>(block) - 16, 7, 16);  // whatever lay there before
+  BOOST_TEST(switch_checks("off", true).switched == 1u);
+  pool.deallocate(block);
+  BOOST_TEST(pool.allocate() == block);
+  pool.deallocate(block);
+  std::vector<void*> all(2000);
+  pool.allocate_batch(all);  // a slow half comes by, and would tell
+  pool.deallocate_batch(all);
+  BOOST_TEST(told.size() == 0u);
+}
+BOOST_AUTO_TEST_CASE(a_list_that_names_a_block_in_use) {
+  const recording now;
+  switched_pool<on, lifo_reuse<>> pool;
+  void* const used = pool.allocate();
+  void* const block = pool.allocate();
+  void* const other = pool.allocate();
+  pool.deallocate(other);
+  pool.deallocate(block);
+  std::memset(used, 0, 64);
+  std::memcpy(block, &used, sizeof used);  // the link to the next free block
+  BOOST_TEST(pool.allocate() == block);
+  void* const next = pool.allocate();
+  BOOST_TEST(next != used);
+  BOOST_TEST(told_of(misuse_kind::corrupt_free_list) == 1u);
+  static_cast<void>(pool.try_reserve(10));
+}
+BOOST_AUTO_TEST_CASE(objects_without_destructors_are_cleared) {
+  const recording now;
+  object_pool<long, switchable_checking, on> objects;
+  for (int round = 0; round != 3; ++round) {
+    for (long i = 0; i != 500; ++i) static_cast<void>(objects.construct(i));
+    objects.clear();
+  }
+  BOOST_TEST(told.size() == 0u);
 }
 
 template <class... Ps>
