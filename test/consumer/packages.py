@@ -230,7 +230,8 @@ def program(tool):
 def check_parent(prefix):
     """A parent that has tarn in its tree installs its own program alone."""
     present = {os.path.relpath(os.path.join(folder, name), prefix) for folder, _, names in os.walk(prefix) for name in names}
-    return [f"the parent installs {path}" for path in sorted(present - {"bin/consumer"})][:3] + \
+    others = {"/".join(path.split("/")[:2]) for path in present} - {"bin/consumer"}
+    return [f"the parent installs {path}" for path in sorted(others)] + \
         ([] if "bin/consumer" in present else ["the parent doesn't install its own program"])
 
 
