@@ -111,16 +111,6 @@ def cases(results, root, debugger, compiler, level, argument):
     return answers[0], pools
 
 
-class Results:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def check(self, name, is_right, why=""):
-        print(f"{'ok   ' if is_right else 'FAIL '} {name}" + ("" if is_right else "\n      " + why.replace("\n", "\n      ")))
-        self.passed += bool(is_right)
-        self.failed += not is_right
-
-
 def self_tests(results, table, pools):
     """What must be found out is."""
     other = re.sub(r"^(cached +\d+ +)\d+", r"\g<1>777", table, flags=re.MULTILINE)
@@ -163,7 +153,7 @@ def check_stripped(results, root):
 
 
 def main():
-    results = Results()
+    results = compilers.Results()
     root = compilers.include_root()
     for one in RUNS:
         table, pools = cases(results, root, *one)
@@ -171,8 +161,7 @@ def main():
     check_printer(results, root)
     check_service(results, root)
     check_stripped(results, root)
-    print(f"{results.passed} passed, {results.failed} failed")
-    return 0 if results.failed == 0 else 1
+    return results.report()
 
 
 if __name__ == "__main__":

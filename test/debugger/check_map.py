@@ -174,7 +174,7 @@ def check_browser(results, root):
 
 
 def main():
-    results = check_debugger.Results()
+    results = compilers.Results()
     root = compilers.include_root()
     program, core = check_core(results, root)
     found = check_game(results, root)
@@ -184,8 +184,7 @@ def main():
         check_service(results, root)
         check_picture(results, root, found)
         check_mistakes(results, root, program, core)
-    print(f"{results.passed} passed, {results.failed} failed")
-    return 0 if results.failed == 0 else 1
+    return results.report()
 
 
 if __name__ == "__main__":

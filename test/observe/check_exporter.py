@@ -1,5 +1,6 @@
 """tools/tarn-prometheus, by itself and scraped by Debian's prometheus."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -112,17 +113,23 @@ def asked(target, query):
     return {one["metric"].get("pool", one["metric"].get("job")): float(one["value"][1]) for one in found}
 
 
-def scraped_case(root, program, folder):
-    path = os.path.join(folder, "scraped")
-    tool, target = exporter(root, path)
-    with tool, tempfile.TemporaryDirectory(dir=folder) as own:
+@contextlib.contextmanager
+def prometheus(target, folder):
+    """A Prometheus that scrapes the target: host:port of its interface."""
+    with tempfile.TemporaryDirectory(dir=folder) as own:
         with open(os.path.join(own, "prometheus.yml"), "w", encoding="utf-8") as file:
             file.write(CONFIGURATION.format(target=target))
         with running.Program("prometheus", "--config.file=" + file.name, "--storage.tsdb.path=" + own, "--log.level=info",
                              "--web.listen-address=127.0.0.1:0") as server:
             port = re.search(r"address=127\.0\.0\.1:(\d+)", server.wait_for('msg="Listening on"'))[1]
-            api = f"127.0.0.1:{port}"
+            yield f"127.0.0.1:{port}"
 
+
+def scraped_case(root, program, folder):
+    path = os.path.join(folder, "scraped")
+    tool, target = exporter(root, path)
+    with tool:
+        with prometheus(target, folder) as api:
             def comes(query, key, value):
                 running.wait_until(lambda: f"{query} {key} {value}: {asked(api, query)}",
                                    lambda: asked(api, query).get(key) == value)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 
 import check_exporter
 import check_top
@@ -44,15 +43,10 @@ def top_case(root, service, folder):
 def scraped_case(root, service, folder):
     path = os.path.join(folder, "of_prometheus")
     tool, target = check_exporter.exporter(root, path)
-    with tool, tempfile.TemporaryDirectory(dir=folder) as own, started(service, path):
-        with open(os.path.join(own, "prometheus.yml"), "w", encoding="utf-8") as file:
-            file.write(check_exporter.CONFIGURATION.format(target=target))
-        with running.Program("prometheus", "--config.file=" + file.name, "--storage.tsdb.path=" + own, "--log.level=info",
-                             "--web.listen-address=127.0.0.1:0") as server:
-            port = re.search(r"address=127\.0\.0\.1:(\d+)", server.wait_for('msg="Listening on"'))[1]
-            found = lambda: check_exporter.asked(f"127.0.0.1:{port}", "tarn_pool_blocks_in_use")
-            first = running.wait_until(lambda: f"{found()}", lambda: (lambda all: all if POOLS <= set(all) else None)(found()))
-            running.wait_until(lambda: f"{found()}", lambda: found().get("orders") not in (None, first["orders"]))
+    with tool, started(service, path), check_exporter.prometheus(target, folder) as api:
+        found = lambda: check_exporter.asked(api, "tarn_pool_blocks_in_use")
+        first = running.wait_until(lambda: f"{found()}", lambda: (lambda all: all if POOLS <= set(all) else None)(found()))
+        running.wait_until(lambda: f"{found()}", lambda: found().get("orders") not in (None, first["orders"]))
     return None
 
 

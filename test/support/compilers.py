@@ -103,3 +103,20 @@ def report(cases):
                 print("      " + wrong.rstrip().replace("\n", "\n      "), flush=True)
     print(f"{len(cases) - failed} passed, {failed} failed")
     return 1 if failed or not cases else 0
+
+
+class Results:
+    """Counts cases that are run one after the other, and prints each."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, name, is_right, why=""):
+        print(f"{'ok   ' if is_right else 'FAIL '} {name}" + ("" if is_right else "\n      " + why.replace("\n", "\n      ")))
+        self.passed += bool(is_right)
+        self.failed += not is_right
+
+    def report(self):
+        """Prints the sum. Returns the exit status."""
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 0 if self.failed == 0 else 1

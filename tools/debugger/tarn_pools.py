@@ -7,6 +7,7 @@ A process may have stopped anywhere, and its memory may be damaged. So every wal
 pool's ends it: the pool is then called corrupted.
 """
 
+import itertools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ MOST_CHUNKS = 1_000_000
 MOST_POOLS = 1_000_000
 BATCH = 64
 FIRST_SLOT = 1  # slot 0 is no thread's
+WORDS = {"n": "never used", "F": "free, at the front of the list", "t": "free, in a magazine of ", "f": "free", "u": "in use"}
 
 
 class Unknown(Exception):
@@ -112,14 +114,6 @@ class Pool:
             return ", ".join(short(traits[i]) for i in (2, 5, 4))
         except (Unknown, IndexError):
             return ""
-
-    def records(self):
-        """The records of a checking policy for each block, or None."""
-        for chunk in self.all_chunks():
-            if chunk.value.member("records_") is not None:
-                return chunk.value.need("records_").pointed_type()
-            return None
-        return None
 
     # ---- chunks ----------------------------------------------------------------------------------------------------------
 
@@ -330,7 +324,8 @@ class Pool:
 
     def has_whole_records(self):
         """Whether they know of every block: not those of checks that may have been off."""
-        return self.records() is not None and self.state.need("checking").member("is_on_") is None
+        has_records = any(chunk.value.member("records_") is not None for chunk in self.all_chunks()[:1])
+        return has_records and self.state.need("checking").member("is_on_") is None
 
     # ---- answers -----------------------------------------------------------------------------------------------------------
 
@@ -344,19 +339,31 @@ class Pool:
             return used
         return self.carved() - len(self.in_front()) - len(self.in_threads()) - len(self.behind())
 
+    def teller(self):
+        """A function of (chunk, slot): a letter, which WORDS explains, and what keeps the block, if that is a thread."""
+        front, threads = set(self.in_front()), self.in_threads()
+        whole = self.has_whole_records()
+        behind = set() if whole else self.behind()
+
+        def tell(chunk, slot):
+            block = self.block_at(chunk, slot)
+            if slot >= chunk.carved:
+                return "n", ""
+            if block in front:
+                return "F", ""
+            if block in threads:
+                return "t", threads[block]
+            if whole:
+                record = self.record(chunk, slot)
+                return ("u" if record is not None and self.is_used(record) else "f"), ""
+            return ("f" if block in behind else "u"), ""
+
+        return tell
+
     def state_of(self, place):
-        """What became of a block."""
-        if place.slot >= place.chunk.carved:
-            return "never used"
-        if place.block in self.in_front():
-            return "free, at the front of the list"
-        keeper = self.in_threads().get(place.block)
-        if keeper is not None:
-            return f"free, in a magazine of {keeper}"
-        if self.has_whole_records():
-            record = self.record(place.chunk, place.slot)
-            return "in use" if record is not None and self.is_used(record) else "free"
-        return "free" if place.block in self.behind() else "in use"
+        """What became of a block, in words."""
+        letter, keeper = self.teller()(place.chunk, place.slot)
+        return WORDS[letter] + keeper
 
     def history(self, place):
         """What a checking policy knows besides, in words."""
@@ -371,34 +378,13 @@ class Pool:
             words += f"; freed seq {number(record.need('freed'))} thread {number(record.need('freed_by'))}"
         return words
 
-
     def map(self):
-        """For each chunk, the state of each block: pairs of a letter of STATES and how many in a row."""
-        front, threads = set(self.in_front()), self.in_threads()
-        whole = self.has_whole_records()
-        behind = set() if whole else self.behind()
+        """For each chunk, the state of each block: pairs of a letter and how many in a row."""
+        tell = self.teller()
         for chunk in self.all_chunks():
-            runs = []
-
-            def add(letter, n, runs=runs):
-                if runs and runs[-1][0] == letter:
-                    runs[-1][1] += n
-                elif n:
-                    runs.append([letter, n])
-
-            for slot in range(chunk.carved):
-                block = self.block_at(chunk, slot)
-                if block in front:
-                    add("F", 1)
-                elif block in threads:
-                    add("t", 1)
-                elif whole:
-                    record = self.record(chunk, slot)
-                    add("u" if record is not None and self.is_used(record) else "f", 1)
-                else:
-                    add("f" if block in behind else "u", 1)
-            add("n", chunk.blocks - chunk.carved)
-            yield chunk, runs
+            letters = itertools.chain((tell(chunk, slot)[0] for slot in range(chunk.carved)),
+                                      "n" * (chunk.blocks - chunk.carved))
+            yield chunk, [(letter, sum(1 for _ in run)) for letter, run in itertools.groupby(letters)]
 
 
 def pools(debugger):

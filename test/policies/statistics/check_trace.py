@@ -34,16 +34,6 @@ def loaded():
 trace = loaded()
 
 
-class Results:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def check(self, name, is_right, why=""):
-        print(f"{'ok   ' if is_right else 'FAIL '} {name}" + (f"\n      {why}" if why and not is_right else ""))
-        self.passed += is_right
-        self.failed += not is_right
-
-
 def run_tool(*arguments):
     return subprocess.run([sys.executable, "-B", TOOL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -308,7 +298,7 @@ def check_probes(results, root):
 
 
 def main():
-    results = Results()
+    results = compilers.Results()
     root = compilers.include_root()
     if "--probes" in sys.argv:
         check_probes(results, root)
@@ -319,8 +309,7 @@ def main():
         check_orders(results)
         check_tracy(results, root)
         check_perfetto(results, root)
-    print(f"{results.passed} passed, {results.failed} failed")
-    return 0 if results.failed == 0 else 1
+    return results.report()
 
 
 if __name__ == "__main__":
