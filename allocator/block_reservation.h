@@ -44,7 +44,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   block_reservation(block_reservation&& other) noexcept { become(other); }
   /// The blocks that were left here go back. Returns this reservation.
   block_reservation& operator=(block_reservation&& other) noexcept {
-    if (this == &other) return *this;
+    if (this == detail::pointer_to(other)) return *this;
     give_back();
     become(other);
     return *this;
@@ -70,7 +70,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   friend detail::reserving<Members>;
 
   /// Empty, and no reservation, if not all `n` blocks can be had.
-  block_reservation(Members& pool, std::size_t n) noexcept : pool_(&pool) {
+  block_reservation(Members& pool, std::size_t n) noexcept : pool_(detail::pointer_to(pool)) {
     if (take_all(n)) return;
     give_back();
     pool_ = nullptr;

@@ -18,6 +18,7 @@
 #include "tarn/policies/detail/store_mutex.h"
 #include "tarn/policies/growth/maintained.h"
 #include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/standard_threads.h"
 #include "tarn/policies/platform/waiting.h"
@@ -197,7 +198,8 @@ class maintenance_thread {
 class maintenance_thread::place {
  public:
   template <class Pool>
-  place(maintenance_thread& thread, Pool& pool) noexcept : rounds_(thread.rounds_), its_{&pool, maintain<Pool>} {
+  place(maintenance_thread& thread, Pool& pool) noexcept
+      : rounds_(thread.rounds_), its_{detail::pointer_to(pool), maintain<Pool>} {
     static_assert(!detail::is_for_one_thread(static_cast<const Pool*>(nullptr)),
                   "tarn: [U1] maintenance_thread was given a pool that only one thread may use (no_locking, grouped_locking "
                   "without a mutex); call its maintain() in between, or use mutex_locking or thread_cached");

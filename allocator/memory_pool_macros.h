@@ -56,11 +56,11 @@ struct class_operators {
   }
 
   static void* allocate(std::size_t bytes) {
-    if (is_pooled(bytes)) [[likely]] return must_allocate(pool());
+    if (is_pooled(bytes)) [[likely]] return detail::must_allocate(pool());
     return ::operator new(bytes);
   }
   static void* allocate(std::size_t bytes, std::align_val_t alignment) {
-    if (is_pooled(bytes, alignment)) [[likely]] return must_allocate(pool());
+    if (is_pooled(bytes, alignment)) [[likely]] return detail::must_allocate(pool());
     return ::operator new(bytes, alignment);
   }
   static void* try_allocate(std::size_t bytes) noexcept {

@@ -63,7 +63,7 @@ class object_pool {
     }
     template <class... Args>
     [[nodiscard]] unique_ptr make_unique(Args&&... args) const {
-      return unique_ptr(construct(std::forward<Args>(args)...), deleter(&pool_));
+      return unique_ptr(construct(std::forward<Args>(args)...), deleter(detail::pointer_to(pool_)));
     }
 #endif
     template <class... Args>
@@ -151,7 +151,8 @@ class object_pool {
   [[nodiscard]] T* get(handle<T> which) noexcept
     requires(has_generations)
   {
-    return which && detail::inspector::generation_of(blocks_, which.place_) == which.generation_ ? which.place_ : nullptr;
+    if (which.generation_ == 0) return nullptr;
+    return detail::inspector::generation_of(blocks_, which.place_) == which.generation_ ? which.place_ : nullptr;
   }
   /// Destroys the object. Returns false, and does nothing, if get() returns null.
   bool destroy(handle<T> which) noexcept

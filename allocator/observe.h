@@ -43,7 +43,7 @@ observed_answer answer_of(Write write) noexcept {
 }
 template <class... Parts>
 observed_answer line_of(const Parts&... parts) noexcept {
-  return answer_of([&](span<char> out) {
+  return detail::answer_of([&](span<char> out) {
     text_writer to(out);
     (to.put(parts), ...);
     to.put('\n');

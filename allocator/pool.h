@@ -31,7 +31,7 @@ constexpr auto choose_body() noexcept {
   if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>) {
     [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name> c;
     return std::type_identity<rejected>{};
-  } else if constexpr (constexpr rule broken = first_broken(
+  } else if constexpr (constexpr rule broken = detail::first_broken(
                            composition_of<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Name>());
                        broken != rule::none) {
     [[maybe_unused]] rule_complaint<broken> c;

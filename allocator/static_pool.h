@@ -89,7 +89,8 @@ constexpr auto choose_static(std::type_identity<rejected> r) noexcept {
 }
 
 template <class Tag, class Pool>
-using static_body_of = typename decltype(choose_static<Tag>(std::type_identity<typename named_by_tag<Pool>::type>{}))::type;
+using static_body_of =
+    typename decltype(detail::choose_static<Tag>(std::type_identity<typename named_by_tag<Pool>::type>{}))::type;
 
 /// A checking policy that is made from the pool's name.
 template <class P>
@@ -115,7 +116,7 @@ struct values_of_tag {
   static constexpr Array* array_of() noexcept
     requires(!std::is_void_v<Pool>)
   {
-    return &static_array<static_body<Tag, Pool>, Array>::its;
+    return detail::pointer_to(static_array<static_body<Tag, Pool>, Array>::its);
   }
 
   template <class P>
@@ -157,7 +158,7 @@ class static_pool {
   /// pool is reached through a register like any object. Not where its blocks are an array in it: firmware counts that one.
   static body& instance() noexcept {
     if constexpr (detail::is_in_place<body>) return detail::static_body<Tag, pool<Policies...>>::body;
-    else return *detail::launder_address(&detail::static_body<Tag, pool<Policies...>>::body);
+    else return *detail::launder_address(detail::pointer_to(detail::static_body<Tag, pool<Policies...>>::body));
   }
 };
 

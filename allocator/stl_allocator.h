@@ -172,9 +172,9 @@ class stl_allocator<T, Source> {
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
 
-  constexpr stl_allocator(Source& source) noexcept : source_(&source) {}
+  constexpr stl_allocator(Source& source) noexcept : source_(detail::pointer_to(source)) {}
   template <class U>
-  constexpr stl_allocator(const stl_allocator<U, Source>& other) noexcept : source_(&other.source()) {}
+  constexpr stl_allocator(const stl_allocator<U, Source>& other) noexcept : source_(detail::pointer_to(other.source())) {}
 
   [[nodiscard]] T* allocate(std::size_t n) {
     if constexpr (sized_source<Source>) {
@@ -206,7 +206,7 @@ class stl_allocator<T, Source> {
   /// Whether they have the same source.
   template <class U>
   friend constexpr bool operator==(const stl_allocator& a, const stl_allocator<U, Source>& b) noexcept {
-    return &a.source() == &b.source();
+    return detail::pointer_to(a.source()) == detail::pointer_to(b.source());
   }
 
  private:

@@ -18,6 +18,7 @@
 #include "tarn/policies/checking/traits.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -54,7 +55,7 @@ concept checking_members =
                 }> &&
     as_promised<P::traits.knows_pool,
                 requires(typename P::template state<Traits>& state) {
-                  { state.belongs_to(&state) } noexcept -> std::same_as<void>;
+                  { state.belongs_to(detail::pointer_to(state)) } noexcept -> std::same_as<void>;
                 }> &&
     as_promised<P::traits.sees_end,
                 requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, pending_report& one,
@@ -65,7 +66,7 @@ concept checking_members =
                 requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, pending_report& one,
                          span<const void*> leaks, told_sites& told, in_use_teller tell) {
                   { state.note_in_use(chunks, one, leaks, told) } noexcept -> std::same_as<void>;
-                  { state.be_listed(&state, tell) } noexcept -> std::same_as<void>;
+                  { state.be_listed(detail::pointer_to(state), tell) } noexcept -> std::same_as<void>;
                 }> &&
     as_promised<P::traits.has_generations,
                 requires(typename P::template state<Traits>& state, typename Traits::chunks& chunks, const void* block) {

@@ -18,6 +18,7 @@
 #include "tarn/policies/locking/thread_aware_mutex.h"
 #include "tarn/policies/locking/thread_cached.h"
 #include "tarn/policies/locking/traits.h"
+#include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"
 
 namespace tarn {
@@ -42,7 +43,7 @@ concept locking_members =
     } &&
     requires(typename P::template state<Traits>& state, typename Traits::pool& pool, typename Traits::chunk& chunk) {
       { state.adopt(pool, chunk) } noexcept -> std::same_as<void>;
-      { state.shortage(pool, &chunk) } noexcept -> std::same_as<std::size_t>;
+      { state.shortage(pool, detail::pointer_to(chunk)) } noexcept -> std::same_as<std::size_t>;
       { state.starves() } noexcept -> std::same_as<bool>;
       { state.expect(std::size_t{}) } noexcept -> std::same_as<void>;
     } && requires(const typename P::template state<Traits>& state) {  // of a const pool

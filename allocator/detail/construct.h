@@ -28,7 +28,7 @@ template <class Pool, class... Request>
 [[nodiscard]] void* must_allocate(Pool& pool, Request... request) {
   // With exceptions, allocate() exists and is better: it returns a hit at once, and tests for failure only on the slow path.
   if constexpr (requires { pool.allocate(request...); }) return pool.allocate(request...);
-  else return or_fail(pool.try_allocate(request...));
+  else return detail::or_fail(pool.try_allocate(request...));
 }
 
 /// Constructs a T in `block`. If T has no constructor for the arguments, they initialise its members.

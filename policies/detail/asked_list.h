@@ -98,7 +98,7 @@ class asked_list : fork_member {
   /// In the child, threads that asked are gone.
   static void act(fork_member& m, fork_step step) noexcept {
     auto& list = static_cast<asked_list&>(m);
-    act_on_leaf(list.mutex_, step);
+    detail::act_on_leaf(list.mutex_, step);
     if (step != fork_step::renew) return;
     for (asking** at = &list.asking_; *at != nullptr;) {
       asking& other = **at;

@@ -61,7 +61,7 @@ class framed {
   framed& operator=(const framed&) = delete;
 
   /// Whether the guard is held: an attempt to lock it may have failed.
-  explicit operator bool() const noexcept { return is_held(guard_); }
+  explicit operator bool() const noexcept { return detail::is_held(guard_); }
 
  private:
   call_frame frame_;

@@ -16,7 +16,7 @@ class cell_tally {
   TARN_STEP constexpr void add(std::size_t blocks) noexcept {
     allocations_ += blocks;
     in_use_ += blocks;
-    raise(peak_, static_cast<std::size_t>(in_use_));
+    detail::raise(peak_, static_cast<std::size_t>(in_use_));
   }
   TARN_STEP constexpr void subtract(std::size_t blocks) noexcept { in_use_ -= blocks; }
   TARN_STEP constexpr bool try_add() noexcept { return add(1), true; }

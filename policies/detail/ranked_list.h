@@ -3,6 +3,8 @@
 #ifndef TARN_POLICIES_DETAIL_RANKED_LIST_H_
 #define TARN_POLICIES_DETAIL_RANKED_LIST_H_
 
+#include "tarn/policies/platform/config.h"
+
 namespace tarn::detail {
 
 /// What a node of the list keeps for it.
@@ -32,12 +34,12 @@ class ranked_list {
     } else {
       node.links.next_last = *last;
     }
-    *last = &node;
+    *last = detail::pointer_to(node);
     Node*& here = before != nullptr ? before->links.after : first_;
     node.links.before = before;
     node.links.after = here;
-    if (here != nullptr) here->links.before = &node;
-    here = &node;
+    if (here != nullptr) here->links.before = detail::pointer_to(node);
+    here = detail::pointer_to(node);
   }
 
   /// Precondition: the node is in the list.
@@ -46,7 +48,7 @@ class ranked_list {
     Node* const after = node.links.after;
     if (after == nullptr || after->rank() != node.rank()) {
       Node** last = &lasts_;
-      while (*last != &node) last = &(*last)->links.next_last;
+      while (*last != detail::pointer_to(node)) last = &(*last)->links.next_last;
       *last = node.links.next_last;
       if (before != nullptr && before->rank() == node.rank()) {
         before->links.next_last = *last;

@@ -61,7 +61,7 @@ class reclaim_member : public asked_member<reclaim_member> {
     at_store(const at_store&) = delete;
     at_store& operator=(const at_store&) = delete;
     /// Whether the guard is held: an attempt to lock it may have failed.
-    explicit operator bool() const noexcept { return is_held(guard_); }
+    explicit operator bool() const noexcept { return detail::is_held(guard_); }
 
    private:
     Guard guard_;

@@ -30,7 +30,7 @@ using store_call_under = std::conditional_t<Locking::traits.one_thread && !Asked
 /// another number than in the parent. So unlock() may do nothing.
 template <class Mutex>
 void renew(Mutex& mutex) {
-  ::new (static_cast<void*>(&mutex)) Mutex;
+  ::new (static_cast<void*>(detail::pointer_to(mutex))) Mutex;
 }
 
 /// What a fork does with a leaf mutex.
@@ -48,7 +48,7 @@ void act_on_leaf(Mutex& mutex, fork_step step) {
     mutex.lock();
   } else {
     mutex.unlock();
-    if (step == fork_step::renew) renew(mutex);
+    if (step == fork_step::renew) detail::renew(mutex);
   }
 }
 
@@ -64,7 +64,7 @@ class store_mutex {
     explicit guard(store_mutex& m, bool others = false) {
       if (others) return;
       holds_ = !process_forks().holds_all() || !m.is_taken();
-      if (holds_) holder_before_ = m.lock(), mutex_ = &m;
+      if (holds_) holder_before_ = m.lock(), mutex_ = detail::pointer_to(m);
     }
     /// Waits for nothing, not even a fork.
     guard(store_mutex& m, only_try what, bool others = false)
@@ -72,7 +72,7 @@ class store_mutex {
         : inside_(what) {
       const thread_number me = this_thread_number();
       holds_ = others || (inside_ && m.mutex_.try_lock());
-      if (holds_ && !others) holder_before_ = m.note(me), mutex_ = &m;
+      if (holds_ && !others) holder_before_ = m.note(me), mutex_ = detail::pointer_to(m);
     }
     ~guard() {
       if (mutex_ != nullptr) mutex_->unlock(holder_before_);
@@ -93,8 +93,8 @@ class store_mutex {
   void renew_in_child() {
     const bool is_mine = holder_.load(memory_order_relaxed) == this_thread_number();
     if (is_mine) mutex_.unlock();
-    renew(mutex_);
-    if (is_mine) act_on_leaf(mutex_, fork_step::lock);
+    detail::renew(mutex_);
+    if (is_mine) detail::act_on_leaf(mutex_, fork_step::lock);
     else holder_.store(0, memory_order_relaxed);
   }
 

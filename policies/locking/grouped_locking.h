@@ -48,18 +48,18 @@ struct group_mutexes {
   /// store, where it changes no pool, and the fork passes it.
   static void act(fork_member&, fork_step step) noexcept {
     const bool is_mine = held != 0;
-    if (!is_mine && !is_guarded) act_on_leaf(hot, step);
+    if (!is_mine && !is_guarded) detail::act_on_leaf(hot, step);
     if (step != fork_step::renew) return;
     growth.renew_in_child();
-    if (is_mine) act_on_leaf(hot, step), hot.lock();
-    else if (is_guarded) renew(hot);
+    if (is_mine) detail::act_on_leaf(hot, step), hot.lock();
+    else if (is_guarded) detail::renew(hot);
     is_guarded = is_mine;
   }
 
   /// Locks the leaf mutex, unless a group_guard of this thread holds both.
   class hot_guard {
    public:
-    TARN_STEP explicit hot_guard(Mutex& mutex) : mutex_(held == 0 ? &mutex : nullptr) {
+    TARN_STEP explicit hot_guard(Mutex& mutex) : mutex_(held == 0 ? detail::pointer_to(mutex) : nullptr) {
       if (mutex_ != nullptr) mutex_->lock();
     }
     TARN_STEP ~hot_guard() {

@@ -74,7 +74,7 @@ class mutex_pair : fork_member {
   }
   static void act(fork_member& m, fork_step step) noexcept {
     auto& pair = static_cast<mutex_pair&>(m);
-    act_on_leaf(pair.hot_, step);
+    detail::act_on_leaf(pair.hot_, step);
     if (step == fork_step::renew) pair.growth_.renew_in_child();
   }
 

@@ -27,6 +27,8 @@ inline constexpr memory_order memory_order_release = memory_order::release;
 inline constexpr memory_order memory_order_acq_rel = memory_order::acq_rel;
 inline constexpr memory_order memory_order_seq_cst = memory_order::seq_cst;
 
+// `::`: g++ otherwise looks up even a builtin in the namespaces of what T points to, and completes its class.
+
 /// The part of std::atomic that tarn uses, with the same members. The order is always explicit. Where the processor
 /// can't change a word of that size at once, it is changed as an ordinary one, in an atomic_section of the system.
 template <class T>
@@ -43,26 +45,26 @@ class atomic_word {
       return value_;
     }
     T value;
-    __atomic_load(&value_, &value, static_cast<int>(order));
+    ::__atomic_load(&value_, &value, static_cast<int>(order));
     return value;
   }
   TARN_STEP void store(T value, memory_order order) noexcept {
     if constexpr (is_ordinary && sizeof(T) > sizeof(void*)) changed([value](T) noexcept { return value; });
-    else __atomic_store(&value_, &value, static_cast<int>(order));
+    else ::__atomic_store(&value_, &value, static_cast<int>(order));
   }
   TARN_STEP T exchange(T value, memory_order order) noexcept {
     if constexpr (is_ordinary) return changed([value](T) noexcept { return value; });
     T before;
-    __atomic_exchange(&value_, &value, &before, static_cast<int>(order));
+    ::__atomic_exchange(&value_, &value, &before, static_cast<int>(order));
     return before;
   }
   TARN_STEP bool compare_exchange_strong(T& expected, T value, memory_order order, memory_order failed) noexcept {
     if constexpr (is_ordinary) return change_if(expected, value);
-    return __atomic_compare_exchange(&value_, &expected, &value, false, static_cast<int>(order), static_cast<int>(failed));
+    return ::__atomic_compare_exchange(&value_, &expected, &value, false, static_cast<int>(order), static_cast<int>(failed));
   }
   TARN_STEP bool compare_exchange_weak(T& expected, T value, memory_order order, memory_order failed) noexcept {
     if constexpr (is_ordinary) return change_if(expected, value);
-    return __atomic_compare_exchange(&value_, &expected, &value, true, static_cast<int>(order), static_cast<int>(failed));
+    return ::__atomic_compare_exchange(&value_, &expected, &value, true, static_cast<int>(order), static_cast<int>(failed));
   }
   /// With one order, for success; a failure synchronises as far as a load can.
   TARN_STEP bool compare_exchange_strong(T& expected, T value, memory_order order) noexcept {
@@ -73,19 +75,19 @@ class atomic_word {
   }
   TARN_STEP T fetch_add(T more, memory_order order) noexcept {
     if constexpr (is_ordinary) return changed([more](T before) noexcept { return static_cast<T>(before + more); });
-    return __atomic_fetch_add(&value_, more, static_cast<int>(order));
+    return ::__atomic_fetch_add(&value_, more, static_cast<int>(order));
   }
   TARN_STEP T fetch_sub(T less, memory_order order) noexcept {
     if constexpr (is_ordinary) return changed([less](T before) noexcept { return static_cast<T>(before - less); });
-    return __atomic_fetch_sub(&value_, less, static_cast<int>(order));
+    return ::__atomic_fetch_sub(&value_, less, static_cast<int>(order));
   }
   TARN_STEP T fetch_or(T bits, memory_order order) noexcept {
     if constexpr (is_ordinary) return changed([bits](T before) noexcept { return static_cast<T>(before | bits); });
-    return __atomic_fetch_or(&value_, bits, static_cast<int>(order));
+    return ::__atomic_fetch_or(&value_, bits, static_cast<int>(order));
   }
   TARN_STEP T fetch_and(T bits, memory_order order) noexcept {
     if constexpr (is_ordinary) return changed([bits](T before) noexcept { return static_cast<T>(before & bits); });
-    return __atomic_fetch_and(&value_, bits, static_cast<int>(order));
+    return ::__atomic_fetch_and(&value_, bits, static_cast<int>(order));
   }
 
   /// For system calls that wait for a change.
@@ -147,16 +149,16 @@ TARN_STEP void release_fence() noexcept {
 /// Reads and writes a variable that only one thread changes, and others read meanwhile.
 template <class T>
 TARN_STEP T load_relaxed(const T& word) noexcept {
-  return __atomic_load_n(&word, __ATOMIC_RELAXED);
+  return ::__atomic_load_n(&word, __ATOMIC_RELAXED);
 }
 template <class T>
 TARN_STEP void store_relaxed(T& word, T value) noexcept {
-  __atomic_store_n(&word, value, __ATOMIC_RELAXED);
+  ::__atomic_store_n(&word, value, __ATOMIC_RELAXED);
 }
 /// Writes a variable that only one thread changes; who sees the value sees what was written before.
 template <class T>
 TARN_STEP void store_release(T& word, T value) noexcept {
-  __atomic_store_n(&word, value, __ATOMIC_RELEASE);
+  ::__atomic_store_n(&word, value, __ATOMIC_RELEASE);
 }
 
 #else

@@ -129,6 +129,14 @@ inline constexpr bool has_division = true;
 
 namespace tarn::detail {
 
+/// Where an object lies, whatever its type takes & for: std::addressof, which would cost <memory>. Types of users stand in the
+/// names of ours, so calls between namespace-scope functions are qualified, too: unqualified ones look into their namespaces,
+/// and complete their classes.
+template <class T>
+[[nodiscard]] TARN_STEP constexpr T* pointer_to(T& object) noexcept {
+  return __builtin_addressof(object);
+}
+
 /// Asks for the cache line of a block that is about to be written. Never faults, whatever the address.
 TARN_STEP void prefetch_for_write([[maybe_unused]] const void* block) noexcept {
 #if defined(__GNUC__)
@@ -141,7 +149,7 @@ TARN_STEP void prefetch_for_write([[maybe_unused]] const void* block) noexcept {
 template <class T>
 [[nodiscard]] TARN_STEP T* word_aligned(T* place) noexcept {
 #if defined(__GNUC__)
-  return static_cast<T*>(__builtin_assume_aligned(place, alignof(void*)));
+  return static_cast<T*>(::__builtin_assume_aligned(place, alignof(void*)));
 #else
   return place;
 #endif

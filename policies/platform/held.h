@@ -22,7 +22,7 @@ class [[nodiscard]] held {
 template <class Mutex>
 class [[nodiscard]] tried {
  public:
-  explicit tried(Mutex& mutex) : mutex_(mutex.try_lock() ? &mutex : nullptr) {}
+  explicit tried(Mutex& mutex) : mutex_(mutex.try_lock() ? detail::pointer_to(mutex) : nullptr) {}
   ~tried() {
     if (mutex_ != nullptr) mutex_->unlock();
   }

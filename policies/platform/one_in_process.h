@@ -140,7 +140,7 @@ class TARN_ONE_IN_LIBRARY one_in_process {
         :
         : TARN_SYMBOL(&Mine), "i"(Kind));
 #endif
-    return find_in_process(Kind, &Mine, found_);
+    return detail::find_in_process(Kind, &Mine, found_);
   }
   static inline constinit atomic_word<void*> found_ = nullptr;
 #endif

@@ -20,7 +20,7 @@ MISTAKES = [
             "std::memcpy(other, block, has < bytes ? has : bytes);",
             "std::memcpy(other, block, has < bytes ? has / 2 : bytes);"),
     Mistake("faults", "a chunk that leaks after a failed growth", "allocator/detail/pool/growth.h",
-            "    give_back(s, fresh.first());\n    s.supply.restore_second(before);",
+            "    detail::give_back(s, fresh.first());\n    s.supply.restore_second(before);",
             "    s.supply.restore_second(before);"),
     Mistake("faults", "a chunk given back to the other store", "allocator/detail/pool/growth.h",
             "c->from_second = true;", ""),

@@ -35,7 +35,7 @@ def claims(model):
 
 def bodies(code, name):
     """The bodies of the functions of that name."""
-    code = re.sub(r"//[^\n]*", "", code)
+    code = re.sub(r"//[^\n]*|\bdetail::", "", code)
     for start in re.finditer(rf"(?<![\w.>:~]){name}\([^()]*\)[\w\s]*\{{", code):
         depth = 1
         end = start.end()

@@ -156,7 +156,7 @@ TABLES = {
         },
     },
     "tally": {
-        "common": [(1, "*launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]))",
+        "common": [(1, "*detail::launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]))",
                     "lines_[me.id]"),
                    (1, "  static constexpr std::size_t tier = tier_of(Threads);\n", "")],
         "types": "template <class Process> using tally = thread_tally<Process, 4>;",
@@ -313,8 +313,8 @@ TABLES = {
                 relaxed("const table& t = *table_.load(memory_order_acquire)"),
                 relaxed("*table_.load(memory_order_acquire)->runs")],
             "entered_relaxed": SMALL_TABLES + [
-                relaxed("places[i].store(&c, memory_order_release)", "release"),
-                relaxed("t.runs[runs_++].store(&c, memory_order_release)", "release"),
+                relaxed("places[i].store(detail::pointer_to(c), memory_order_release)", "release"),
+                relaxed("t.runs[runs_++].store(detail::pointer_to(c), memory_order_release)", "release"),
                 relaxed("t.places[i].load(memory_order_acquire)"),
                 relaxed("runs[(n - 1) / run].load(memory_order_acquire)")],
             "batch_off_by_one": SMALL_TABLES + [

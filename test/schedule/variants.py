@@ -21,6 +21,12 @@ def body_of(path):
     return re.findall(r"^#include .*$", text, re.MULTILINE), inner.group(2)
 
 
+def own_calls(text):
+    """The text, whose calls of its own functions are those of the variant."""
+    own = re.findall(r"^(?!//)\S[^=;{]*?\b(\w+)\([^;{]*\{", text, re.MULTILINE)
+    return re.sub(rf"\bdetail::((?:{'|'.join(sorted(set(own)))})\()", r"\1", text) if own else text
+
+
 def replaced(text, name, places):
     for count, old, new in places:
         found = text.count(old)
@@ -44,7 +50,7 @@ def main():
         its_includes, body = body_of(header)
         includes.update(its_includes)
         text += body
-    text = replaced(text, which, table["common"])
+    text = replaced(own_calls(text), which, table["common"])
     guard = f"TARN_TEST_SCHEDULE_{which.upper()}_VARIANTS_H_"
     lines = ["// Written by variants.py.", f"#ifndef {guard}", f"#define {guard}", *sorted(includes),
              '#include "tarn/test/schedule/process.h"', '#include "tarn/test/schedule/scheduled.h"',

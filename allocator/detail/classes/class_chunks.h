@@ -114,7 +114,7 @@ class tagged_chunks {
   /// holds a constant other than zero would be in the executable.
   void belong_to(class_pools classes) noexcept {
     if (belongs_) return;
-    inspector::belong_to(granules_, &stores_);
+    inspector::belong_to(granules_, detail::pointer_to(stores_));
     inspector::belong_to(granules_, classes);
     belongs_ = true;
   }

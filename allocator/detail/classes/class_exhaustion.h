@@ -77,7 +77,7 @@ struct class_reclaim {
         one.asked_siblings = true;
         if (siblings_.trim() != 0) return true;
       }
-      return looks_again(asks_, bytes, one.own);
+      return detail::looks_again(asks_, bytes, one.own);
     }
 
    private:

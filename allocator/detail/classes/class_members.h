@@ -41,7 +41,7 @@ class class_members {
         chunks.belong_to(all);
         made = kept.give_to(chunks, all, [&](const auto&... policies) {
           const dynamic_size size{Classes::size(i), class_lookup<Classes>::alignment(i)};
-          return ::new (where) member(place, size, store_of_owner<Chunks>(&chunks, where), policies...);
+          return ::new (where) member(place, size, store_of_owner<Chunks>(detail::pointer_to(chunks), where), policies...);
         });
         members_[i].store(made, memory_order_release);
       }

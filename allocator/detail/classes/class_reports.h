@@ -70,7 +70,8 @@ class asked_for_large {
   /// Called with nothing held, once there is a block.
   template <class Large>
   void enter(Large& large) noexcept {
-    place_.enter(&large, owner_.name, [](void* its) noexcept { return static_cast<Large*>(its)->report_in_use(); });
+    place_.enter(detail::pointer_to(large), owner_.name,
+                 [](void* its) noexcept { return static_cast<Large*>(its)->report_in_use(); });
   }
   void leave(const void* large) const noexcept { place_.leave(large); }
   const class_owner& owner() const noexcept { return owner_; }

@@ -107,17 +107,17 @@ class large_blocks {
   std::size_t report_in_use() const noexcept
     requires(Tells)
   {
-    return report_leaks(asked_.owner(), *this);
+    return detail::report_leaks(asked_.owner(), *this);
   }
   /// The owner ends: what is still in use is reported, and nobody asks any more.
   void tell_end(const class_owner& owner) const noexcept {
-    report_leaks(owner, *this);
+    detail::report_leaks(owner, *this);
     if constexpr (Tells) asked_.leave(this);
   }
 
   /// Precondition: no other thread uses the pool.
   void release_all(Chunks& chunks) noexcept {
-    for (record* r = replace(first_, nullptr); r != nullptr;) {
+    for (record* r = detail::replace(first_, nullptr); r != nullptr;) {
       const owned from = r->from;
       const std::size_t alignment = r->alignment;
       r = r->next;  // the record lies in the region
@@ -138,15 +138,15 @@ class large_blocks {
 
   static record* record_of(void* block) noexcept { return std::launder(static_cast<record*>(block) - 1); }
   static std::size_t size_of(const record& r) noexcept {
-    return r.from.region.bytes - (address_of(&r + 1) - address_of(r.from.region.start));
+    return r.from.region.bytes - (detail::address_of(detail::pointer_to(r) + 1) - address_of(r.from.region.start));
   }
 
   void link(record& r) noexcept {
     const held lock(mutex_);
     r.previous = nullptr;
     r.next = first_;
-    if (first_ != nullptr) first_->previous = &r;
-    first_ = &r;
+    if (first_ != nullptr) first_->previous = detail::pointer_to(r);
+    first_ = detail::pointer_to(r);
     held_.blocks += 1;
     held_.bytes += r.from.region.bytes;
   }

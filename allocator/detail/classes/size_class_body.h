@@ -138,7 +138,7 @@ class size_class_body {
     if constexpr (checks) large_.tell_end(class_owner{this, kept_.name(), kept_.report});
     drop_all();
     ended_ = true;
-    if constexpr (checks) keep_stores(this);  // so that a later call finds that it has ended
+    if constexpr (checks) detail::keep_stores(this);  // so that a later call finds that it has ended
   }
   /// Gives the wholly free chunks of every class back to the store, and what a class without any keeps. Returns all bytes.
   std::size_t trim() noexcept
@@ -222,12 +222,12 @@ class size_class_body {
       std::size_t size = 0;
       if (call.block == nullptr) return;
       each_pool([&](std::size_t i, Pool& p) { size = p.owns(call.block) ? Classes::size(i) : size; });
-      report_refused(class_owner{this, kept_.name(), kept_.report, ended_}, call, large_, size);
+      detail::report_refused(class_owner{this, kept_.name(), kept_.report, ended_}, call, large_, size);
     }
   }
 #if TARN_EXCEPTIONS
   TARN_NOINLINE void* allocate_slow_or_throw(std::size_t bytes, std::size_t alignment) {
-    return or_fail(allocate_slow(bytes, alignment));
+    return detail::or_fail(allocate_slow(bytes, alignment));
   }
 #endif
 

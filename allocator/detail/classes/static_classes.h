@@ -27,7 +27,7 @@ constexpr auto choose_static_classes() noexcept {
   using chosen = typename decltype(select_classes<geometric_classes<>, Granule, Policies...>())::type;
   if constexpr (std::is_same_v<chosen, rejected_classes>) {
     return std::type_identity<rejected_body>{};
-  } else if constexpr (constexpr static_fitness verdict = judge_static_classes<chosen>(typename chosen::values{});
+  } else if constexpr (constexpr static_fitness verdict = detail::judge_static_classes<chosen>(typename chosen::values{});
                        verdict != static_fitness::good) {
     [[maybe_unused]] static_complaint<verdict> c;
     return std::type_identity<rejected_body>{};
@@ -43,7 +43,7 @@ class static_classes {
   using body = typename decltype(choose_static_classes<Granule, Policies...>())::type;
   static constexpr bool may_return_chunks = requires(body& all) { all.trim(); };
 
-  static body& instance() noexcept { return *launder_address(&body_); }
+  static body& instance() noexcept { return *detail::launder_address(detail::pointer_to(body_)); }
 
  private:
   static inline constinit body body_{values_of_tag<Tag>{}};

@@ -136,7 +136,7 @@ class blocks_aside {
   /// The walk has come to a free block. Precondition: it is in the block's window.
   void pass(void* block) noexcept {
     if constexpr (Passed == passed::wait)
-      if (!waiting_.add_to_tree(block)) link_block(s_.chunks.geometry(), passed_, block);
+      if (!waiting_.add_to_tree(block)) detail::link_block(s_.chunks.geometry(), passed_, block);
   }
 
   /// Visits the live ones of a chunk's blocks, as many of them at a time as a word has bits.
@@ -165,7 +165,7 @@ class blocks_aside {
 
   /// Puts the free blocks that were passed back into the list, the lowest last.
   void give_back() noexcept {
-    restore(s_, replace(passed_, nullptr));
+    detail::restore(s_, replace(passed_, nullptr));
     window_.leave();
     if constexpr (State::traits::in_place) {
       give_back_some(carved_, [this](std::size_t i) { return s_.chunks.block_at(i); });

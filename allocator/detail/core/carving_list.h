@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "tarn/policies/platform/config.h"
+
 namespace tarn::detail {
 
 /// \tparam Chunk  has `next`, `blocks` and `carved`, and `link_to_it`: the link of the list that points to it
@@ -16,7 +18,7 @@ class carving_list {
     Chunk* const second = first_;
     c.next = second;
     if (second != nullptr) second->link_to_it = &c.next;
-    first_ = &c;
+    first_ = detail::pointer_to(c);
     c.link_to_it = &first_;
   }
   /// Precondition: the chunk is in the list.

@@ -68,14 +68,16 @@ class checked_array : public suspicions<Traits> {
   static constexpr std::size_t capacity() noexcept { return Traits::store::blocks; }
   std::size_t carved() const noexcept { return chunk_.carved; }
 
-  const chunk* find(const void* address) const noexcept { return !ended_ && has(address) ? &chunk_ : nullptr; }
+  const chunk* find(const void* address) const noexcept {
+    return !ended_ && has(address) ? detail::pointer_to(chunk_) : nullptr;
+  }
   chunk* find(const void* address) noexcept {
     if (ended_ || !has(address)) return nullptr;
     open();
-    return &chunk_;
+    return detail::pointer_to(chunk_);
   }
   /// For hits: whatever the address, since outside the array no slot is one that was carved.
-  TARN_STEP chunk* find_near(const void*) noexcept { return &chunk_; }
+  TARN_STEP chunk* find_near(const void*) noexcept { return detail::pointer_to(chunk_); }
   TARN_STEP static constexpr bool bring_in_front(const void*) noexcept { return false; }  // it is
   bool is_block(const void* address) const noexcept {
     const chunk* const c = find(address);

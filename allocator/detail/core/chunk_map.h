@@ -75,11 +75,11 @@ class only_chunk {
  public:
   TARN_STEP Chunk* make_record(void*) noexcept {
     chunk_ = Chunk{};
-    return &chunk_;
+    return detail::pointer_to(chunk_);
   }
 
   Chunk* find(const void* block, const Geometry&) noexcept {
-    return lies_in(chunk_, block, bytes_) ? &chunk_ : nullptr;
+    return detail::lies_in(chunk_, block, bytes_) ? detail::pointer_to(chunk_) : nullptr;
   }
   const Chunk* find(const void* block, const Geometry& g) const noexcept {
     return const_cast<only_chunk*>(this)->find(block, g);
@@ -89,11 +89,11 @@ class only_chunk {
   TARN_STEP static constexpr bool bring_in_front(const void*, const Geometry&) noexcept { return false; }
   static constexpr bool believes(const Chunk&) noexcept { return true; }
   const Chunk* up_to(const void* address) const noexcept {
-    return bytes_ != 0 && address_of(chunk_.first) <= address_of(address) ? &chunk_ : nullptr;
+    return bytes_ != 0 && address_of(chunk_.first) <= address_of(address) ? detail::pointer_to(chunk_) : nullptr;
   }
   const Chunk* after(const void* block) const noexcept { return const_cast<only_chunk*>(this)->after(block); }
   Chunk* after(const void* block) noexcept {
-    return bytes_ != 0 && address_of(chunk_.first) > address_of(block) ? &chunk_ : nullptr;
+    return bytes_ != 0 && address_of(chunk_.first) > address_of(block) ? detail::pointer_to(chunk_) : nullptr;
   }
   void insert(Chunk&, const Geometry& g) noexcept { bytes_ = g.extent(chunk_.blocks); }
   void erase(Chunk&, const Geometry&) noexcept { bytes_ = 0; }
@@ -101,7 +101,7 @@ class only_chunk {
     if (bytes_ == 0) return nullptr;
     bytes_ = 0;
     chunk_.next = nullptr;
-    return &chunk_;
+    return detail::pointer_to(chunk_);
   }
   TARN_STEP static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
   TARN_STEP static void supply(memory, const Geometry&) noexcept {}
@@ -115,7 +115,7 @@ class only_chunk {
 /// Whether a region overlaps that of a chunk. Those are apart, so only the two neighbours matter.
 template <class Map>
 bool overlaps(const Map& map, memory region) noexcept {
-  const auto meets = [region](const auto* c) { return c != nullptr && overlap(c->region, region); };
+  const auto meets = [region](const auto* c) { return c != nullptr && detail::overlap(c->region, region); };
   return meets(map.up_to(region.start)) || meets(map.after(region.start));
 }
 

@@ -65,7 +65,7 @@ class chunk_table {
     for (std::size_t n = span(c, g, shift_); n != 0; --n) {
       const std::uintptr_t granule = first_granule(c) + n - 1;
       std::size_t i = home(granule);
-      while (places_[i].chunk != nullptr && !(places_[i].chunk == &c && places_[i].granule == granule))
+      while (places_[i].chunk != nullptr && !(places_[i].chunk == detail::pointer_to(c) && places_[i].granule == granule))
         i = next(i);
       if (places_[i].chunk == nullptr) {
         --(no_room_ != 0 ? no_room_ : left_out_);
@@ -160,7 +160,7 @@ class chunk_table {
         ++left_out_;
         continue;
       }
-      places_[i] = {granule, &c};
+      places_[i] = {granule, detail::pointer_to(c)};
       ++used_;
     }
   }

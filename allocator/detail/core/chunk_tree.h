@@ -31,13 +31,13 @@ class overruns {
   TARN_STEP bool believes(const Chunk& c) const noexcept {
     if constexpr (guarded<Chunk>) {
       if (!c.stands()) [[unlikely]] {
-        overrun_ = &c;
+        overrun_ = detail::pointer_to(c);
         return false;
       }
     }
     return true;
   }
-  const Chunk* take_overrun() noexcept { return replace(overrun_, nullptr); }
+  const Chunk* take_overrun() noexcept { return detail::replace(overrun_, nullptr); }
 
  private:
   mutable const Chunk* overrun_ = nullptr;
@@ -62,7 +62,7 @@ class chunk_tree : public overruns<Chunk> {
 
   Chunk* find(const void* block, const Geometry& g) const noexcept {
     Chunk* const found = up_to(block);
-    return found != nullptr && lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
+    return found != nullptr && detail::lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
   }
   /// For hits: it believes every record.
   Chunk* find_near(const void* block, const Geometry& g) const noexcept {
@@ -72,7 +72,7 @@ class chunk_tree : public overruns<Chunk> {
       if (right) found = c;
       c = right ? c->right : c->left;
     }
-    return found != nullptr && lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
+    return found != nullptr && detail::lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
   }
   TARN_STEP static constexpr bool bring_in_front(const void*, const Geometry&) noexcept { return false; }
 
@@ -98,26 +98,28 @@ class chunk_tree : public overruns<Chunk> {
   }
 
   void insert(Chunk& chunk, const Geometry&) noexcept {
+    Chunk* const c = detail::pointer_to(chunk);
     Chunk** at = &root_;
-    while (end(*at) != nullptr && priority(*at) >= priority(&chunk)) at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
+    while (end(*at) != nullptr && priority(*at) >= priority(c)) at = before(*at, c) ? &(*at)->right : &(*at)->left;
     Chunk** left = &chunk.left;
     Chunk** right = &chunk.right;
     for (Chunk* rest = *at; rest != nullptr;) {  // splits what was here into the two sides of the new chunk
-      Chunk**& side = before(rest, &chunk) ? left : right;
+      Chunk**& side = before(rest, c) ? left : right;
       *side = rest;
-      side = before(rest, &chunk) ? &rest->right : &rest->left;
+      side = before(rest, c) ? &rest->right : &rest->left;
       rest = end(*side);
     }
     *left = *right = nullptr;
-    *at = &chunk;
+    *at = c;
   }
 
   /// Precondition: the chunk is in the tree, or behind one that can't be believed.
   void erase(Chunk& chunk, const Geometry&) noexcept {
+    const Chunk* const c = detail::pointer_to(chunk);
     Chunk** at = &root_;
-    while (end(*at) != &chunk) {
+    while (end(*at) != c) {
       if (*at == nullptr) return;
-      at = before(*at, &chunk) ? &(*at)->right : &(*at)->left;
+      at = before(*at, c) ? &(*at)->right : &(*at)->left;
     }
     Chunk* left = end(chunk.left);
     Chunk* right = end(chunk.right);

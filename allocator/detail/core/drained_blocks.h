@@ -31,7 +31,7 @@ struct block_linker {
 template <class Chunks>
 struct block_counter {
   void operator()(void* block) noexcept {
-    if (last == nullptr || !lies_in(*last, block, owner.geometry().extent(last->blocks))) last = owner.find(block);
+    if (last == nullptr || !detail::lies_in(*last, block, owner.geometry().extent(last->blocks))) last = owner.find(block);
     if constexpr (Chunks::may_lose_chunks) {
       if (last == nullptr) [[unlikely]] return;
     }

@@ -48,13 +48,13 @@ typename State::chunk* unlink_counted(State& s) noexcept {
   chunk* leaving = nullptr;
   for (chunk *c = s.chunks.take_all(), *next; c != nullptr; c = next) {
     next = c->next;
-    free_link* const blocks = replace(c->free, nullptr);
-    if (replace(c->idle, 0) == c->carved) {
-      c->next = replace(leaving, c);
+    free_link* const blocks = detail::replace(c->free, nullptr);
+    if (detail::replace(c->idle, 0) == c->carved) {
+      c->next = detail::replace(leaving, c);
     } else {
       s.chunks.insert(*c);
       s.list.adopted(*c);
-      restore(s, blocks);
+      detail::restore(s, blocks);
     }
   }
   return leaving;
@@ -65,11 +65,11 @@ template <class State>
 typename State::chunk* unlink_empty(State& s) noexcept {
   if constexpr (State::traits::reuse::traits.sees_empty_chunks) {
     s.list.settle(s.chunks);
-    typename State::chunk* leaving = unlink_surplus(s, 0);
+    typename State::chunk* leaving = detail::unlink_surplus(s, 0);
     s.chunks.unlink_untouched(leaving);
     return leaving;
   } else {
-    return unlink_counted(s);
+    return detail::unlink_counted(s);
   }
 }
 
@@ -121,7 +121,7 @@ void forget_use(State& s) noexcept {
   s.locking.drain_all(s);
   if constexpr (State::traits::reuse::traits.sees_empty_chunks) s.list.drain(s.chunks, block_dropper());
   else s.list.forget();
-  start_over(s);
+  detail::start_over(s);
 }
 
 /// If the blocks are an array: makes the pool as new if all of them are free, and returns the bytes of the array; else 0.
@@ -131,7 +131,7 @@ std::size_t forget_if_idle(State& s) noexcept {
   std::size_t idle = 0;
   s.list.drain(s.chunks, linked_counter<decltype(s.chunks)>{s.chunks, links, idle});
   if (idle == s.chunks.carved()) return s.chunks.forget();
-  restore(s, links);
+  detail::restore(s, links);
   return 0;
 }
 

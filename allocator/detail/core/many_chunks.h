@@ -162,7 +162,7 @@ class many_chunks : public suspicions<Traits> {
     map_.erase(c, geometry_);
     capacity_ -= c.blocks;
     count_.leave(c.carved);
-    c.next = replace(leaving, &c);
+    c.next = detail::replace(leaving, detail::pointer_to(c));
   }
   /// Takes out the chunks that were never used.
   void unlink_untouched(chunk*& leaving) noexcept {

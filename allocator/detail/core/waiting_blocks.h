@@ -56,16 +56,16 @@ class waiting_blocks {
     return true;
   }
   void add(void* block) noexcept {
-    if (!add_to_tree(block)) link_block(g_, entry_of(window_of(block)).others, block);
+    if (!add_to_tree(block)) detail::link_block(g_, entry_of(window_of(block)).others, block);
   }
   /// Takes the blocks of the window out, and marks them.
   void take(std::uintptr_t window, walked_window<Geometry>& marks) noexcept {
     entry& its = entry_of(window);
     if (its.root != nullptr && window_of(its.root) == window) {
       const auto mark = [&marks](std::size_t first, std::uint32_t some) { marks.mark(first, some); };
-      trees_.each(replace(its.root, nullptr), window << shift_, mark);
+      trees_.each(detail::replace(its.root, nullptr), window << shift_, mark);
     }
-    for (free_link* all = replace(its.others, nullptr); all != nullptr;) {
+    for (free_link* all = detail::replace(its.others, nullptr); all != nullptr;) {
       free_link* const one = replace(all, all->next);
       memory_tools::poison(one, sizeof(free_link));
       void* const block = g_.block_with(one);

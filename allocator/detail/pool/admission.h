@@ -21,21 +21,21 @@ struct admission {
   using traits = typename State::traits;
 
   TARN_STEP static void tell(State& s, pending_report& one) noexcept {
-    if (one.seen()) [[unlikely]] report(s, one);
+    if (one.seen()) [[unlikely]] detail::report(s, one);
   }
   /// Called after the store was, with nothing held.
   static void tell_of_store(State& s) noexcept {
-    tell_of_overrun(s);
+    detail::tell_of_overrun(s);
     const auto broken = [&s] {
-      const auto growing = growth_guard(s);
-      return is_held(growing) ? s.supply.take_broken() : decltype(s.supply.take_broken())();
+      const auto growing = detail::growth_guard(s);
+      return detail::is_held(growing) ? s.supply.take_broken() : decltype(s.supply.take_broken())();
     }();
     if (!broken.region) return;
     pending_report one;
     misuse& what = one.note(misuse_kind::broken_store, broken.region.start);
     what.size = broken.region.bytes;
     what.alignment = broken.alignment;
-    report(s, one);
+    detail::report(s, one);
   }
 
   /// Whether the calling thread may use the pool. If not, that was reported.
@@ -44,7 +44,7 @@ struct admission {
     if constexpr (traits::checking::traits.knows_owner && traits::locking::traits.one_thread) {
       pending_report one;
       if (!s.checking.admits_caller(one)) [[unlikely]] {
-        report(s, one);
+        detail::report(s, one);
         return false;
       }
     }
@@ -55,7 +55,7 @@ struct admission {
     if (block == nullptr || !admits_caller(s)) return false;
     pending_report one;
     {
-      [[maybe_unused]] const auto guard = core_guard(s);
+      [[maybe_unused]] const auto guard = detail::core_guard(s);
       s.checking.describe_deallocate(s.chunks, block, one);
     }
     tell(s, one);
@@ -69,21 +69,21 @@ struct admission {
     misuse& what = one.note(misuse_kind::wrong_size, block);
     what.size = bytes;
     what.alignment = alignment;
-    report(s, one);
+    detail::report(s, one);
     return false;
   }
   /// Reports the delete of an object of `bytes` bytes or, if 0, of an array.
   TARN_COLD static void refuse_delete(State& s, void* block, std::size_t bytes) noexcept {
     pending_report one;
     one.note(bytes == 0 ? misuse_kind::array_delete : misuse_kind::wrong_size, block).size = bytes;
-    report(s, one);
+    detail::report(s, one);
   }
 
   static void note_site(State& s, const void* block, call_site where) noexcept
     requires(traits::has_sites)
   {
     if (!admits_caller(s)) return;
-    [[maybe_unused]] const auto guard = core_guard(s);
+    [[maybe_unused]] const auto guard = detail::core_guard(s);
     s.checking.note_site(s.chunks, block, where);
   }
 
@@ -99,7 +99,7 @@ struct admission {
 
   /// From now on report_in_use() asks the pool, if its checking policy says so. Called with nothing held, before a store is.
   static void be_listed(State& s) noexcept {
-    if constexpr (traits::checking::traits.tells_in_use) s.checking.be_listed(&s, report_in_use);
+    if constexpr (traits::checking::traits.tells_in_use) s.checking.be_listed(detail::pointer_to(s), report_in_use);
   }
   /// Reports the blocks in use, for each site or all at once. Returns how many.
   TARN_COLD static std::size_t report_in_use(void* pool) noexcept
@@ -112,12 +112,12 @@ struct admission {
       pending_report one;
       const void* leaks[16];
       {
-        [[maybe_unused]] const auto guard = core_guard(s);
+        [[maybe_unused]] const auto guard = detail::core_guard(s);
         s.checking.note_in_use(s.chunks, one, leaks, told);
       }
       if (!one.seen()) break;
       blocks += one.what().leaked;
-      report(s, one);
+      detail::report(s, one);
     } while (traits::has_sites && !told.is_over());
     return blocks;
   }
@@ -132,12 +132,12 @@ struct admission {
     for (;; ++found) {
       pending_report one;
       {
-        [[maybe_unused]] const auto guard = core_guard(s);
+        [[maybe_unused]] const auto guard = detail::core_guard(s);
         if (!s.checking.next_damaged(s.chunks, from, one)) break;
       }
-      report(s, one);
+      detail::report(s, one);
     }
-    tell_of_overrun(s);
+    detail::tell_of_overrun(s);
     return found;
   }
 
@@ -145,7 +145,7 @@ struct admission {
   /// Whether this thread is outside every call of the pool, if reentry is tracked. If not, that was reported.
   TARN_STEP static bool is_outside([[maybe_unused]] State& s) noexcept {
     if constexpr (traits::tells_reentry) {
-      if (call_frame* const outer = call_frame::in(&s)) [[unlikely]] {
+      if (call_frame* const outer = call_frame::in(detail::pointer_to(s))) [[unlikely]] {
         tell_of_reentry(s, *outer);
         return false;
       }
@@ -156,7 +156,7 @@ struct admission {
     if (!outer.is_news()) return;
     pending_report one;
     one.note(misuse_kind::reentry, nullptr).thread = this_thread_number();
-    report(s, one);
+    detail::report(s, one);
   }
 };
 

@@ -31,7 +31,7 @@ TARN_STEP status make_room_if(State& s, status answer) noexcept {
 template <class State>
 TARN_COLD void report(State& s, pending_report& one) noexcept {
   misuse& what = one.what();
-  what.pool = &s;
+  what.pool = detail::pointer_to(s);
   what.block_size = s.chunks.geometry().block_size();
   s.checking.report(what);
 }
@@ -40,10 +40,10 @@ template <class State>
 void report_left_wrong(State& s) noexcept {
   pending_report one;
   {
-    [[maybe_unused]] const auto guard = core_guard(s);  // a signal handler that frees here is refused
+    [[maybe_unused]] const auto guard = detail::core_guard(s);  // a signal handler that frees here is refused
     if (!s.chunks.take_left_wrong(one)) return;
   }
-  report(s, one);
+  detail::report(s, one);
 }
 /// Whether the record of a chunk was found to be overwritten. Called under the core guard.
 template <class State>
@@ -56,38 +56,38 @@ template <class State>
 void report_overrun(State& s) noexcept {
   pending_report one;
   {
-    [[maybe_unused]] const auto guard = core_guard(s);
-    if (!note_overrun(s, one)) return;
+    [[maybe_unused]] const auto guard = detail::core_guard(s);
+    if (!detail::note_overrun(s, one)) return;
   }
-  report(s, one);
+  detail::report(s, one);
 }
 template <class State>
 TARN_STEP void tell_of_overrun([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::guards_records) report_overrun(s);
+  if constexpr (State::traits::guards_records) detail::report_overrun(s);
 }
 
 template <class State>
 TARN_COLD void report_noted(State& s) noexcept {
   pending_report one;
   {
-    [[maybe_unused]] const auto guard = core_guard(s);
+    [[maybe_unused]] const auto guard = detail::core_guard(s);
     if (!s.checking.take_noted(s.chunks, one)) return;
   }
-  report(s, one);
+  detail::report(s, one);
 }
 /// Called by the slow half, with nothing held.
 template <class State>
 TARN_STEP void tell_of_noted([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::checking::traits.switches)
-    if (s.checking.is_on()) [[unlikely]] report_noted(s);
+    if (s.checking.is_on()) [[unlikely]] detail::report_noted(s);
 }
 
 /// Called by the slow half after blocks may have left a front, with nothing held.
 template <class State>
 TARN_STEP void tell_of_leaving([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::checks_leaving) report_left_wrong(s);
-  tell_of_noted(s);
-  tell_of_overrun(s);
+  if constexpr (State::traits::checks_leaving) detail::report_left_wrong(s);
+  detail::tell_of_noted(s);
+  detail::tell_of_overrun(s);
 }
 
 }  // namespace tarn::detail

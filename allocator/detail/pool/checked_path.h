@@ -33,7 +33,7 @@ struct checked_path : admission<State> {
     if constexpr (State::traits::has_one_way) return take_slow(s);
     void* block;
     {
-      [[maybe_unused]] const auto guard = hit_guard(s);
+      [[maybe_unused]] const auto guard = detail::hit_guard(s);
       block = s.locking.pop(s);
       if (block == nullptr) [[unlikely]] return nullptr;
       [[maybe_unused]] const auto looking = look_guard(s);
@@ -52,7 +52,7 @@ struct checked_path : admission<State> {
   static void count_put(State&, void*) noexcept {}  // put() does
   static status put(State& s, void* block) noexcept {
     {
-      [[maybe_unused]] const auto guard = hit_guard(s);
+      [[maybe_unused]] const auto guard = detail::hit_guard(s);
       if (may_go(s, block)) [[likely]] return take_back(s, block);
     }
     const status answer = refuse(s, block);
@@ -61,10 +61,10 @@ struct checked_path : admission<State> {
   /// As put(), but the block goes nowhere. Returns whether it may.
   static bool retire(State& s, void* block) noexcept {
     {
-      [[maybe_unused]] const auto guard = hit_guard(s);
+      [[maybe_unused]] const auto guard = detail::hit_guard(s);
       if (may_go(s, block)) [[likely]] {
         s.statistics.on_deallocate(1);
-        tell_of_free(s, block);
+        detail::tell_of_free(s, block);
         return true;
       }
     }
@@ -75,12 +75,12 @@ struct checked_path : admission<State> {
   /// not, that was reported.
   static bool hand_on(State& s, void* block) noexcept {
     {
-      [[maybe_unused]] const auto guard = hit_guard(s);
+      [[maybe_unused]] const auto guard = detail::hit_guard(s);
       [[maybe_unused]] const auto looking = look_guard(s);
       [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
       if (s.checking.on_deallocate(s.chunks, block) == status::done &&
           s.checking.on_allocate(s.chunks, block) == status::done) {
-        open_block(s, block);  // again: who looked at it has poisoned it
+        detail::open_block(s, block);  // again: who looked at it has poisoned it
         return true;
       }
     }
@@ -88,8 +88,8 @@ struct checked_path : admission<State> {
     return false;
   }
   static status put_slow(State& s, void* block) noexcept {
-    [[maybe_unused]] const auto guard = hit_guard(s);
-    return make_room_if(s, s.locking.push_slow(s, block));
+    [[maybe_unused]] const auto guard = detail::hit_guard(s);
+    return detail::make_room_if(s, s.locking.push_slow(s, block));
   }
 
   static std::size_t take_batch(State& s, span<void*> out) noexcept {
@@ -110,7 +110,7 @@ struct checked_path : admission<State> {
   /// Poisoned under the same guard: once that is released, another thread's verify() may look into the free block.
   TARN_STEP static bool is_freed(State& s, void* block) noexcept {
     if (s.checking.on_deallocate(s.chunks, block) != status::done) [[unlikely]] return false;
-    poison_block(s, block);
+    detail::poison_block(s, block);
     return true;
   }
   /// The same, if the chunk of the block had to be looked for.
@@ -121,14 +121,14 @@ struct checked_path : admission<State> {
   }
   TARN_STEP static status take_back(State& s, void* block) noexcept {
     s.statistics.on_deallocate(1);
-    tell_of_free(s, block);
+    detail::tell_of_free(s, block);
     const status answer = s.locking.push(s, block);
-    return State::hits_unguarded ? answer : make_room_if(s, answer);
+    return State::hits_unguarded ? answer : detail::make_room_if(s, answer);
   }
   TARN_STEP static void* handed_out(State& s, void* block) noexcept {
-    open_block(s, block);
+    detail::open_block(s, block);
     s.statistics.on_allocate(1);
-    tell_of_allocation(s, block);
+    detail::tell_of_allocation(s, block);
     return block;
   }
 
@@ -136,29 +136,29 @@ struct checked_path : admission<State> {
   /// looks valid.
   TARN_COLD static status refuse(State& s, void* block) noexcept {
     if constexpr (State::traits::has_chunk_table) {
-      [[maybe_unused]] const auto guard = hit_guard(s);
+      [[maybe_unused]] const auto guard = detail::hit_guard(s);
       if (may_go_after_all(s, block)) return take_back(s, block);
     }
     pending_report one;
     {
-      [[maybe_unused]] const auto guard = core_guard(s);
+      [[maybe_unused]] const auto guard = detail::core_guard(s);
       s.checking.describe_deallocate(s.chunks, block, one);
-      if constexpr (State::traits::guards_records) note_overrun(s, one);  // rather that: the block may be right
+      if constexpr (State::traits::guards_records) detail::note_overrun(s, one);  // rather that: the block may be right
     }
     if (!one.seen()) one.note(misuse_kind::double_free, block);
     if (one.what().kind == misuse_kind::ended_pool) s.locking.end();  // the guard re-entered lists that the pool had left
-    report(s, one);
+    detail::report(s, one);
     return status::refused;
   }
 
   /// Returns a block that the checking policy knows as free: `block`, which came from the list, if it is one. If it isn't,
   /// something wrote into the pool's memory: `block` is dropped, and the list rebuilt.
   static void* take_carefully(State& s, void* block, pending_report& one) noexcept {
-    [[maybe_unused]] const auto guard = hit_guard(s);
+    [[maybe_unused]] const auto guard = detail::hit_guard(s);
     for (int mended = 0;; block = nullptr) {
       if (block == nullptr) block = s.locking.pop_slow(s);
       [[maybe_unused]] const auto looking = look_guard(s);
-      note_outside(s);
+      detail::note_outside(s);
       if (is_astray(s, one)) [[unlikely]] {
         if (!mend_list(s, mended++)) return nullptr;
         continue;
@@ -175,7 +175,7 @@ struct checked_path : admission<State> {
     pending_report one;
     void* const other = take_carefully(s, block, one);
     admission<State>::tell(s, one);
-    tell_of_overrun(s);
+    detail::tell_of_overrun(s);
     return other;
   }
 
@@ -196,14 +196,14 @@ struct checked_path : admission<State> {
   TARN_COLD static bool mend_list(State& s, int mended) noexcept {
     if constexpr (mends && State::traits::list_holds_all) {
       if (mended == 0) {
-        mend(s);
+        detail::mend(s);
         return true;
       }
       s.chunks.trust_again();
       s.list.forget();
       return mended == 1;
     } else {
-      if constexpr (mends) mend(s);
+      if constexpr (mends) detail::mend(s);
       return true;  // without the block that was wrong
     }
   }

@@ -35,7 +35,7 @@ class clearing {
   ~clearing() {
     if (!gives_surplus && aside_.has_all()) {
       aside_.drop();
-      start_over(s_);
+      detail::start_over(s_);
     } else if constexpr (!refuses) {  // destructors have constructed objects
       aside_.put_all_back();
     }
@@ -81,7 +81,7 @@ class clearing {
   /// Once the blocks are back in their chunks.
   struct surplus_giver {
     ~surplus_giver() {
-      if constexpr (gives_surplus) give_surplus_back(s);
+      if constexpr (gives_surplus) detail::give_surplus_back(s);
     }
     state& s;
   };
@@ -104,8 +104,8 @@ bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
     return false;
   } else {
     const unasked<State> alone(s);
-    forget_use(s);
-    tell_of_release(s);
+    detail::forget_use(s);
+    detail::tell_of_release(s);
     return true;
   }
 }

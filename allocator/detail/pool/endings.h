@@ -42,7 +42,7 @@ class endings {
   class all {
    public:
     all(endings& of, Pool& pool) noexcept : of_(of), clearing_(inspector::clear<object_ender<T>>(pool)) {
-      of_.now_ = &clearing_;
+      of_.now_ = detail::pointer_to(clearing_);
       of_.special_ = static_cast<std::uintptr_t>(-1);
     }
     ~all() {

@@ -29,11 +29,11 @@ class fresh_chunks {
   chunk* first() const noexcept { return first_; }
   void push(chunk& c, [[maybe_unused]] const geometry& g) noexcept {
     c.next = first_;
-    first_ = &c;
+    first_ = detail::pointer_to(c);
     if constexpr (looks) map_.insert(c, g);
   }
   bool overlap(memory region) const noexcept {
-    if constexpr (looks) return overlaps(map_, region);
+    if constexpr (looks) return detail::overlaps(map_, region);
     else return false;
   }
 
@@ -54,16 +54,16 @@ class chunk_ahead {
 
   chunk* get() const noexcept { return chunk_; }
   std::size_t blocks() const noexcept { return chunk_ != nullptr ? chunk_->blocks : 0; }
-  bool overlaps(memory region) const noexcept { return chunk_ != nullptr && overlap(chunk_->region, region); }
+  bool overlaps(memory region) const noexcept { return chunk_ != nullptr && detail::overlap(chunk_->region, region); }
 
   /// Precondition: there is none, and nobody fills.
   void begin(chunk& c) noexcept {
-    chunk_ = &c;
+    chunk_ = detail::pointer_to(c);
     taken_ = 0;
     refused_.store(false, memory_order_relaxed);
   }
   /// It is the pool's, or goes back.
-  chunk* end() noexcept { return replace(chunk_, nullptr); }
+  chunk* end() noexcept { return detail::replace(chunk_, nullptr); }
 
   /// Pages that nobody has filled or fills; null: there are none. The caller fills them and calls filled().
   memory take_slice() noexcept {

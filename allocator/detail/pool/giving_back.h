@@ -52,17 +52,17 @@ std::size_t return_chunks(State& s, Unlink unlink) noexcept {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     leaving = unlink(s);
     for (const auto* c = leaving; c != nullptr; c = c->next) {
-      note_chunk_gone(s, c->region.bytes);
-      tell_of_chunk(s, trace_kind::give_back, c->region);
+      detail::note_chunk_gone(s, c->region.bytes);
+      detail::tell_of_chunk(s, trace_kind::give_back, c->region);
     }
-    note_outside(s);
+    detail::note_outside(s);
   }
-  return give_back(s, leaving);
+  return detail::give_back(s, leaving);
 }
 /// Gives back the chunk that maintain() got and that isn't the pool's yet. Returns how many bytes.
 template <class State>
 std::size_t return_ahead([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::grows_ahead) return give_back(s, s.ahead.end());
+  if constexpr (State::traits::grows_ahead) return detail::give_back(s, s.ahead.end());
   else return 0;
 }
 /// Whether a thread fills pages: a chunk that goes back waits for it.
@@ -75,9 +75,9 @@ template <class State>
 std::size_t return_empty(State& s) noexcept {
   if constexpr (State::traits::in_place) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return forget_if_idle(s);
+    return detail::forget_if_idle(s);
   } else {
-    return return_ahead(s) + return_chunks(s, [](State& its) { return unlink_empty(its); });
+    return detail::return_ahead(s) + detail::return_chunks(s, [](State& its) { return detail::unlink_empty(its); });
   }
 }
 /// Gives idle pages of chunks back: all, or so many that a free can wait for that. Called under the growth guard, which is all
@@ -107,8 +107,8 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
 /// what the pool keeps for itself. Returns the bytes of chunks and pages.
 template <class State>
 std::size_t return_idle(State& s) noexcept {
-  std::size_t bytes = return_empty(s);
-  if constexpr (State::traits::returns_pages) bytes += return_pages(s, pages_go::all);
+  std::size_t bytes = detail::return_empty(s);
+  if constexpr (State::traits::returns_pages) bytes += detail::return_pages(s, pages_go::all);
   if constexpr (State::traits::locking::traits.can_forget) {
     {
       [[maybe_unused]] const auto guard = s.locking.core_guard();
@@ -125,14 +125,14 @@ void return_all(State& s) noexcept {
   s.locking.drop_all();
   if constexpr (State::traits::in_place) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    tell_of_release(s);
+    detail::tell_of_release(s);
     s.list.forget();
     s.chunks.forget();
   } else {
-    return_ahead(s);
-    return_chunks(s, [](State& its) {
-      tell_of_release(its);
-      return unlink_all(its);
+    detail::return_ahead(s);
+    detail::return_chunks(s, [](State& its) {
+      detail::tell_of_release(its);
+      return detail::unlink_all(its);
     });
     s.supply.drop_own();
   }
@@ -150,10 +150,10 @@ template <class State>
 std::size_t return_surplus(State& s) noexcept {
   if constexpr (State::traits::returns_pages) {
     constexpr std::size_t most = 4 * 1024 * 1024;  // so that the caller doesn't wait for long
-    const std::size_t bytes = return_chunks(s, [](State& its) { return unlink_idle(its, most); });
-    return bytes != 0 || !has_surplus_pages(s) ? bytes : return_pages(s, pages_go::some);
+    const std::size_t bytes = detail::return_chunks(s, [](State& its) { return detail::unlink_idle(its, most); });
+    return bytes != 0 || !detail::has_surplus_pages(s) ? bytes : detail::return_pages(s, pages_go::some);
   } else {
-    return return_chunks(s, [](State& its) { return unlink_surplus(its, its.chunks.keep()); });
+    return detail::return_chunks(s, [](State& its) { return detail::unlink_surplus(its, its.chunks.keep()); });
   }
 }
 /// Whether the growth guard can be had, or not, without waiting for another thread.
@@ -175,17 +175,18 @@ template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {
   if constexpr (State::traits::retention::traits.returns_chunks) {
     if constexpr (State::traits::locking::traits.can_try) {
-      if (const auto growing = try_growth_guard(s); growing && !is_filling(s)) return_surplus(s);
+      const auto growing = detail::try_growth_guard(s);
+      if (detail::is_held(growing) && !detail::is_filling(s)) detail::return_surplus(s);
     } else if constexpr (need_not_wait<State>) {
-      [[maybe_unused]] const auto growing = growth_guard(s);
-      return_surplus(s);
+      [[maybe_unused]] const auto growing = detail::growth_guard(s);
+      detail::return_surplus(s);
     }
   }
 }
 /// Called with the growth guard held.
 template <class State>
 TARN_STEP void return_surplus_of_frees(State& s) noexcept {
-  if constexpr (State::traits::retention::traits.returns_chunks && !need_not_wait<State>) return_surplus(s);
+  if constexpr (State::traits::retention::traits.returns_chunks && !need_not_wait<State>) detail::return_surplus(s);
 }
 
 /// As trim(), called by another pool's thread, which must not wait.
@@ -193,15 +194,15 @@ template <class State>
 trimmed trim_if_idle(State& s) noexcept {
   if constexpr (State::is_confined) {
     s.locking.drain(s);
-    [[maybe_unused]] const auto growing = growth_guard(s);
+    [[maybe_unused]] const auto growing = detail::growth_guard(s);
     if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
-    return {return_idle(s)};
+    return {detail::return_idle(s)};
   } else {
-    const auto growing = try_growth_guard(s);
-    if (!growing || is_filling(s)) return {0, true};
+    const auto growing = detail::try_growth_guard(s);
+    if (!detail::is_held(growing) || detail::is_filling(s)) return {0, true};
     if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
     s.locking.drain(s);
-    return {return_idle(s)};
+    return {detail::return_idle(s)};
   }
 }
 /// Whether other pools may ask this one: it can be trimmed without waiting.
@@ -212,11 +213,11 @@ inline constexpr bool can_be_asked =
 /// Called before the pool's store is. From now on other pools may ask this one, if the exhaustion policy says so.
 template <class State>
 TARN_STEP void be_asked(State& s) noexcept {
-  be_registered(s);
+  detail::be_registered(s);
   if constexpr (can_be_asked<State>) {
     static_cast<void>(&fork_handlers<State>), static_cast<void>(&reclaimable_at_load<State>);  // instantiates them
-    const auto trim = [](void* its) noexcept { return trim_if_idle(*static_cast<State*>(its)); };
-    s.supply.asked_through().enter(&s, trim, State::is_confined);
+    const auto trim = [](void* its) noexcept { return detail::trim_if_idle(*static_cast<State*>(its)); };
+    s.supply.asked_through().enter(detail::pointer_to(s), trim, State::is_confined);
   }
 }
 /// Called before the pool ends.

@@ -36,7 +36,7 @@ std::size_t most_capacity_of(const State& s) noexcept {
   } else {
     [[maybe_unused]] const auto growing = s.locking.growth_guard();
     const auto& g = s.chunks.geometry();
-    const std::size_t blocks = capacity_of(s);
+    const std::size_t blocks = detail::capacity_of(s);
     return blocks != 0 ? blocks : State::traits::layout::blocks_in(s.supply.room(g), s.chunks.next(0, 0).at_most, g);
   }
 }
@@ -53,7 +53,8 @@ bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region, [[maybe_u
             [[maybe_unused]] const fresh_chunks<State>& fresh) noexcept {
   if constexpr (State::traits::checking::traits.refuses) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    if (s.chunks.overlaps(region) || fresh.overlap(region) || s.supply.own_overlaps(region) || overlaps_ahead(s, region)) {
+    if (s.chunks.overlaps(region) || fresh.overlap(region) || s.supply.own_overlaps(region) ||
+        detail::overlaps_ahead(s, region)) {
       s.supply.note_broken(region, alignment);
       return false;
     }
@@ -65,14 +66,14 @@ bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region, [[maybe_u
 template <class State>
 typename State::chunk* make_chunk(State& s, supplied got, const fresh_chunks<State>& fresh) noexcept {
   const auto& g = s.chunks.geometry();
-  if (!got || !is_new(s, got.region, State::traits::chunk_alignment(g), fresh)) return nullptr;
+  if (!got || !detail::is_new(s, got.region, State::traits::chunk_alignment(g), fresh)) return nullptr;
   return s.chunks.make(got.region, got.blocks);
 }
 
 /// A fresh chunk of the second store; as fetch_chunk().
 template <class State>
 typename State::chunk* fetch_second_chunk(State& s, const fresh_chunks<State>& fresh) noexcept {
-  auto* const c = make_chunk(s, s.supply.fetch_second(s.chunks.geometry()), fresh);
+  auto* const c = detail::make_chunk(s, s.supply.fetch_second(s.chunks.geometry()), fresh);
   if (c == nullptr) return nullptr;
   c->from_second = true;
   s.supply.count_second(c->blocks);
@@ -85,11 +86,11 @@ typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more,
                                    const fresh_chunks<State>& fresh) noexcept {
   const chunk_request request = [&] {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return s.chunks.next(last, more + blocks_ahead(s) - s.supply.blocks_of_second());
+    return s.chunks.next(last, more + detail::blocks_ahead(s) - s.supply.blocks_of_second());
   }();
-  if (auto* const c = make_chunk(s, s.supply.fetch(request, s.chunks.geometry()), fresh)) return c;
+  if (auto* const c = detail::make_chunk(s, s.supply.fetch(request, s.chunks.geometry()), fresh)) return c;
   if constexpr (decltype(s.supply)::has_second) {
-    return fetch_second_chunk(s, fresh);
+    return detail::fetch_second_chunk(s, fresh);
   } else {
     one.store_refused = request.wanted != 0;
     return nullptr;
@@ -104,7 +105,7 @@ bool top_up(State& s, const fresh_chunks<State>& fresh = {}) noexcept {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     return s.chunks.shortage(fresh.first());
   };
-  const auto is_ours = [&](memory region) { return !is_new(s, region, cache_line, fresh); };
+  const auto is_ours = [&](memory region) { return !detail::is_new(s, region, cache_line, fresh); };
   while (const std::size_t bytes = lacking_in_map()) {
     const memory got = s.supply.fetch_own(bytes, is_ours);
     if (!got) break;
@@ -126,8 +127,8 @@ void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
     next = c->next;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.locking.adopt(s, *c);
-    note_chunk(s, c->region.bytes);
-    tell_of_chunk(s, trace_kind::grow, c->region);
+    detail::note_chunk(s, c->region.bytes);
+    detail::tell_of_chunk(s, trace_kind::grow, c->region);
   }
 }
 
@@ -139,8 +140,8 @@ bool adopt_ahead([[maybe_unused]] State& s) noexcept {
     if (s.ahead.get() == nullptr) return false;
     fresh_chunks<State> fresh;
     fresh.push(*s.ahead.get(), s.chunks.geometry());
-    if (!top_up(s, fresh)) return false;
-    adopt_all(s, fresh);
+    if (!detail::top_up(s, fresh)) return false;
+    detail::adopt_all(s, fresh);
     return s.ahead.end() != nullptr;
   } else {
     return false;
@@ -161,8 +162,8 @@ chunks_got get_chunks(State& s, std::size_t& more, attempt_at<State>& one, Enoug
   for (std::size_t last = 0; !enough(more);) {
     typename State::chunk* c = nullptr;
     if constexpr (decltype(s.supply)::has_second)
-      if (second_only) c = fetch_second_chunk(s, fresh);
-    if (!second_only) c = fetch_chunk(s, last, more, one, fresh);
+      if (second_only) c = detail::fetch_second_chunk(s, fresh);
+    if (!second_only) c = detail::fetch_chunk(s, last, more, one, fresh);
     if (c == nullptr) {
       got = chunks_got::no_chunk;
       break;
@@ -172,14 +173,14 @@ chunks_got get_chunks(State& s, std::size_t& more, attempt_at<State>& one, Enoug
     fresh.push(*c, s.chunks.geometry());
   }
   if (fresh.first() == nullptr) return got;
-  if (got == chunks_got::all && !top_up(s, fresh)) {
+  if (got == chunks_got::all && !detail::top_up(s, fresh)) {
     got = chunks_got::no_tables;
     one.store_refused = true;
   }
   if (got == chunks_got::all) {
-    adopt_all(s, fresh);
+    detail::adopt_all(s, fresh);
   } else {
-    give_back(s, fresh.first());
+    detail::give_back(s, fresh.first());
     s.supply.restore_second(before);
   }
   return got;
@@ -187,9 +188,9 @@ chunks_got get_chunks(State& s, std::size_t& more, attempt_at<State>& one, Enoug
 /// The same. If there are no tables for chunks of the first store, those of the second, which may need none, must do.
 template <class State, class Enough>
 bool get_chunks_of_either(State& s, std::size_t& more, attempt_at<State>& one, Enough enough) noexcept {
-  const chunks_got got = get_chunks(s, more, one, enough);
+  const chunks_got got = detail::get_chunks(s, more, one, enough);
   if constexpr (decltype(s.supply)::has_second && State::traits::locking::traits.keeps_memory) {
-    if (got == chunks_got::no_tables) return get_chunks(s, more, one, enough, true) == chunks_got::all;
+    if (got == chunks_got::no_tables) return detail::get_chunks(s, more, one, enough, true) == chunks_got::all;
   }
   return got == chunks_got::all;
 }
@@ -197,24 +198,24 @@ bool get_chunks_of_either(State& s, std::size_t& more, attempt_at<State>& one, E
 /// Gets a chunk, if there is none ahead.
 template <class State>
 bool grow(State& s, attempt_at<State>& one) noexcept {
-  if (adopt_ahead(s)) return true;
+  if (detail::adopt_ahead(s)) return true;
   std::size_t more = 0;
-  return get_chunks_of_either(s, more, one, [](std::size_t blocks) { return blocks != 0; });
+  return detail::get_chunks_of_either(s, more, one, [](std::size_t blocks) { return blocks != 0; });
 }
 
 /// Gets chunks until there are at least that many blocks, or gets none. Takes the growth guard.
 template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
-  const auto growing = growth_guard(s);
-  if (!is_held(growing)) return one.is_hopeless = true, false;
+  const auto growing = detail::growth_guard(s);
+  if (!detail::is_held(growing)) return one.is_hopeless = true, false;
   std::size_t more = 0;
-  const std::size_t ahead = blocks_ahead(s);
-  if (!get_chunks_of_either(s, more, one, [&](std::size_t fresh) { return capacity_of(s) + ahead + fresh >= blocks; }) ||
-      (capacity_of(s) < blocks && !adopt_ahead(s)))
+  const std::size_t ahead = detail::blocks_ahead(s);
+  const auto enough = [&](std::size_t fresh) { return detail::capacity_of(s) + ahead + fresh >= blocks; };
+  if (!detail::get_chunks_of_either(s, more, one, enough) || (detail::capacity_of(s) < blocks && !detail::adopt_ahead(s)))
     return false;
   if (more == 0) return true;
   s.locking.expect(more);
-  top_up(s);  // if this fails, the next operations top up themselves
+  detail::top_up(s);  // if this fails, the next operations top up themselves
   return true;
 }
 
@@ -223,7 +224,7 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
 template <class State>
 TARN_COLD void feed(State& s) noexcept {
   if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try && !State::traits::grows_ahead) {
-    if (const auto growing = try_growth_guard(s)) top_up(s);
+    if (const auto growing = detail::try_growth_guard(s)) detail::top_up(s);
     s.supply.tell();
   }
 }

@@ -14,43 +14,44 @@ namespace tarn::detail {
 
 template <class State, class Make>
 TARN_STEP auto in_call(const State& s, Make make) {
-  if constexpr (State::traits::tells_reentry) return framed<decltype(make())>(&s, make);
+  if constexpr (State::traits::tells_reentry) return framed<decltype(make())>(detail::pointer_to(s), make);
   else return make();
 }
 /// If the store asks for memory meanwhile, it must not come back to this pool.
 template <class State, class Make>
 TARN_STEP auto at_store(State& s, Make make) {
   if constexpr (State::traits::reclaims)
-    return in_call(s, [&s, make] { return reclaim_member::at_store<decltype(make())>(s.supply.asked_through(), make); });
-  else return in_call(s, make);
+    return detail::in_call(
+        s, [&s, make] { return reclaim_member::at_store<decltype(make())>(s.supply.asked_through(), make); });
+  else return detail::in_call(s, make);
 }
 
 template <class State>
 TARN_STEP auto call_guard(const State& s) noexcept {
-  return in_call(s, [] { return no_guard(); });
+  return detail::in_call(s, [] { return no_guard(); });
 }
 /// Held around a hit.
 template <class State>
 TARN_STEP auto hit_guard(const State& s) noexcept {
   if constexpr (!State::traits::tells_reentry) return s.locking.hit_guard();  // at -O0 the lambda is a call
-  else return in_call(s, [&s] { return s.locking.hit_guard(); });
+  else return detail::in_call(s, [&s] { return s.locking.hit_guard(); });
 }
 /// Held around the list and the chunks.
 template <class State>
 TARN_STEP auto core_guard(const State& s) noexcept {
-  return in_call(s, [&s] { return s.locking.core_guard(); });
+  return detail::in_call(s, [&s] { return s.locking.core_guard(); });
 }
 /// Held around the store.
 template <class State>
 TARN_STEP auto growth_guard(State& s) {
-  return at_store(s, [&s] { return s.locking.growth_guard(); });
+  return detail::at_store(s, [&s] { return s.locking.growth_guard(); });
 }
 /// For code that must not wait for another thread at the store.
 template <class State>
 auto try_growth_guard(State& s)
   requires(State::traits::locking::traits.can_try)
 {
-  return at_store(s, [&s] { return s.locking.try_growth_guard(); });
+  return detail::at_store(s, [&s] { return s.locking.try_growth_guard(); });
 }
 
 }  // namespace tarn::detail

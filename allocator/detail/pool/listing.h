@@ -28,7 +28,7 @@ std::size_t apart([[maybe_unused]] const State& s) noexcept {
 /// Called under the core guard, after blocks came from behind the front of the list, or went there and back.
 template <class State>
 TARN_STEP void note_outside([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::is_listed) s.name.on_outside(s.list.outside(s.chunks) + apart(s));
+  if constexpr (State::traits::is_listed) s.name.on_outside(s.list.outside(s.chunks) + detail::apart(s));
 }
 /// The same, called under the hit guard.
 template <class State>
@@ -36,9 +36,9 @@ TARN_STEP void note_outside_in_hit([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::is_listed) {
     if constexpr (State::hits_unguarded) {
       [[maybe_unused]] const auto guard = s.locking.core_guard();
-      note_outside(s);
+      detail::note_outside(s);
     } else {
-      note_outside(s);
+      detail::note_outside(s);
     }
   }
 }
@@ -90,14 +90,14 @@ void tell_of(const State& s, pool_record& out) noexcept {
   out.block_size = g.block_size();
   out.stride = g.stride();
   constexpr std::size_t end = sizeof out.policies - 1;
-  std::size_t at = add_short_name<typename traits::locking>(out.policies, 0, end);
-  at = add_short_name<typename traits::reuse>(out.policies, at, end);
-  out.policies[add_short_name<typename traits::store>(out.policies, at, end)] = 0;
+  std::size_t at = detail::add_short_name<typename traits::locking>(out.policies, 0, end);
+  at = detail::add_short_name<typename traits::reuse>(out.policies, at, end);
+  out.policies[detail::add_short_name<typename traits::store>(out.policies, at, end)] = 0;
   if (!out.is_exact) return;
   [[maybe_unused]] const auto guard = s.locking.core_guard();
   const std::size_t outside = s.list.outside(s.chunks);
-  const std::size_t at_rest = smaller(free_outside(s), outside);
-  out.in_use = outside - at_rest + apart(s);
+  const std::size_t at_rest = smaller(detail::free_outside(s), outside);
+  out.in_use = outside - at_rest + detail::apart(s);
   if constexpr (traits::locking::traits.keeps_blocks || traits::locking::traits.own_free_list)
     out.waiting = smaller(s.locking.waiting(s), at_rest);
   out.capacity = s.chunks.capacity();
@@ -115,7 +115,7 @@ template <class State>
 struct calls_of_registry {
   static void tell(const void* its, pool_record& out) noexcept {
     const State& looked_at = *static_cast<const State*>(its);  // by this name debuggers find the pool's type
-    tell_of(looked_at, out);
+    detail::tell_of(looked_at, out);
   }
   static bool switch_checks(void* its, bool now, bool is_owner) noexcept {
     return switched<State>::switch_to(*static_cast<State*>(its), now, is_owner);
@@ -136,7 +136,7 @@ template <class State>
 TARN_STEP void be_registered([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::is_listed) {
     static_cast<void>(&fork_handlers<State>), static_cast<void>(&listed_at_load<State>);  // instantiates them
-    s.name.enter(&s, calls_of_registry<State>::all, State::is_confined);
+    s.name.enter(detail::pointer_to(s), calls_of_registry<State>::all, State::is_confined);
     if constexpr (State::traits::checking::traits.switches) s.checking.choose(s.name.name());
   }
 }

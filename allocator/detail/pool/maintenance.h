@@ -31,7 +31,7 @@ class deadline {
   constexpr deadline() noexcept = default;  // never
   template <class TimePoint>
   explicit deadline(const TimePoint& at) noexcept
-      : at_(&at), has_passed_([](const void* its) noexcept {
+      : at_(detail::pointer_to(at)), has_passed_([](const void* its) noexcept {
           return !(TimePoint::clock::now() < *static_cast<const TimePoint*>(its));
         }) {}
   bool has_passed() const noexcept { return has_passed_ != nullptr && has_passed_(at_); }
@@ -75,8 +75,8 @@ struct maintenance {
     memory slice;
     next answer = next::nothing;
     {
-      const auto growing = growth_guard(s);
-      if (!is_held(growing)) return next::others;
+      const auto growing = detail::growth_guard(s);
+      if (!detail::is_held(growing)) return next::others;
       if constexpr (traits::grows_ahead) answer = prepare(s, slice, seen);
       if (answer == next::nothing) answer = thin(s, seen);
       if constexpr (traits::grows_ahead)
@@ -94,11 +94,11 @@ struct maintenance {
     if (!s.ahead.was_refused() && (slice = s.ahead.take_slice())) return next::step;
     if (s.ahead.is_being_filled()) return next::others;
     const std::size_t blocks = c->blocks;
-    if (!s.ahead.was_refused() && adopt_ahead(s)) {
+    if (!s.ahead.was_refused() && detail::adopt_ahead(s)) {
       s.locking.expect(blocks);
     } else {
       seen.refused = true;
-      return_ahead(s);
+      detail::return_ahead(s);
     }
     return next::step;
   }
@@ -109,14 +109,14 @@ struct maintenance {
   }
   /// Gets a chunk if fewer blocks are ready than are wanted, and first what allocations would need besides.
   static next get_ahead(State& s, so_far& seen) noexcept {
-    if (!top_up(s)) return seen.refused = true, next::step;
+    if (!detail::top_up(s)) return seen.refused = true, next::step;
     {
       [[maybe_unused]] const auto guard = s.locking.core_guard();
       if (!lacks_blocks(s)) return next::nothing;
     }
     if (s.ahead.is_being_filled()) return next::others;  // one that an allocation took
     attempt_at<State> one;
-    auto* const c = fetch_chunk(s, 0, 0, one, {});
+    auto* const c = detail::fetch_chunk(s, 0, 0, one, {});
     if (c != nullptr) s.ahead.begin(*c);
     else seen.refused = true;
     return next::step;
@@ -124,14 +124,14 @@ struct maintenance {
   /// Gives back one of the chunks, or some of the pages, that the retention policy doesn't keep.
   static next thin([[maybe_unused]] State& s, [[maybe_unused]] so_far& seen) noexcept {
     if constexpr (traits::returns_pages) {
-      if (return_surplus(s) != 0) return next::step;
+      if (detail::return_surplus(s) != 0) return next::step;
     } else if constexpr (traits::retention::traits.tells_surplus) {
       const auto one = [&](State& its) {
         seen.surplus = seen.surplus || its.chunks.has_surplus();
         const std::size_t empty = its.list.empty_chunks();
-        return unlink_surplus(its, seen.surplus && empty != 0 ? larger(its.chunks.keep(), empty - 1) : empty);
+        return detail::unlink_surplus(its, seen.surplus && empty != 0 ? larger(its.chunks.keep(), empty - 1) : empty);
       };
-      if (return_chunks(s, one) != 0) return next::step;
+      if (detail::return_chunks(s, one) != 0) return next::step;
     }
     return next::nothing;
   }

@@ -79,7 +79,8 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::deallocate_on(state_, block);
     const status answer = path::put(state_, block);
     if constexpr (Traits::hears_frees) state_.supply.freed(1);
-    if (answer == status::crowded) [[unlikely]] return slow::make_room(Traits::is_static ? block : &state_, state_);
+    if (answer == status::crowded) [[unlikely]]
+      return slow::make_room(Traits::is_static ? block : detail::pointer_to(state_), state_);
     if (answer != status::done && (!refuses || answer != status::refused)) [[unlikely]] slow::settle(state_, block, answer);
   }
 
@@ -183,8 +184,8 @@ class pool_members : public reserving<pool_members<Traits>> {
 
   /// Returns how many blocks the pool's chunks have, free or in use. A pool over a bounded store has them from the start.
   std::size_t capacity() const noexcept {
-    if constexpr (Traits::store::traits.bounded) return most_capacity_of(state_);
-    else return capacity_of(state_);
+    if constexpr (Traits::store::traits.bounded) return detail::most_capacity_of(state_);
+    else return detail::capacity_of(state_);
   }
 
   /// Returns what the statistics policy counted.
@@ -207,7 +208,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     requires(Traits::reports_pages)
   {
     const auto growing = state_.locking.growth_guard();
-    return is_held(growing) ? state_.supply.pages() : decltype(state_.supply.pages())();
+    return detail::is_held(growing) ? state_.supply.pages() : decltype(state_.supply.pages())();
   }
 
   // ---- checking ------------------------------------------------------------------------------------------------------------
@@ -235,10 +236,10 @@ class pool_members : public reserving<pool_members<Traits>> {
  protected:
   decltype(auto) geometry() const noexcept { return state_.chunks.geometry(); }
 
-  TARN_STEP void open() noexcept { be_registered(state_); }  // with nothing held
+  TARN_STEP void open() noexcept { detail::be_registered(state_); }  // with nothing held
   void close() noexcept {
     slow::close(state_);
-    if constexpr (refuses) keep_stores(this);  // so that a later look into the pool finds that it has ended
+    if constexpr (refuses) detail::keep_stores(this);  // so that a later look into the pool finds that it has ended
   }
 
  private:

@@ -30,7 +30,7 @@ struct plain_path {
     else return true;
   }
   static constexpr void tell(State&, notes) noexcept {}
-  TARN_STEP static constexpr void tell_of_store(State& s) noexcept { tell_of_noted(s); }
+  TARN_STEP static constexpr void tell_of_store(State& s) noexcept { detail::tell_of_noted(s); }
   TARN_STEP static constexpr void be_listed(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 
@@ -42,7 +42,7 @@ struct plain_path {
   static void* checked_now(State& s, void* block) noexcept {
     if (checks::comes_out(s, block)) return block;
     s.statistics.on_deallocate(1);
-    tell_of_free(s, block);
+    detail::tell_of_free(s, block);
     return nullptr;
   }
 
@@ -56,7 +56,7 @@ struct plain_path {
   static void* take_slow(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     void* const block = s.locking.pop_slow(s);
-    note_outside_in_hit(s);
+    detail::note_outside_in_hit(s);
     return checks::is_on(s) ? handed_out_checked(s, block) : handed_out(s, block);
   }
   static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
@@ -77,35 +77,35 @@ struct plain_path {
     if constexpr (checks::can_be_on)
       if (checks::is_on(s) && !checks::comes_in(s, block)) return false;
     s.statistics.on_deallocate(1);
-    tell_of_free(s, block);
-    poison_block(s, block);
+    detail::tell_of_free(s, block);
+    detail::poison_block(s, block);
     return true;
   }
   /// What put() hasn't done where it answered `uncounted`.
   static void count_put(State& s, void* block) noexcept {
     s.statistics.on_deallocate(1);
-    tell_of_free(s, block);
-    poison_block(s, block);
+    detail::tell_of_free(s, block);
+    detail::poison_block(s, block);
   }
   static status put_slow(State& s, void* block) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    return make_room_if(s, s.locking.push_slow(s, block));
+    return detail::make_room_if(s, s.locking.push_slow(s, block));
   }
 
   static std::size_t take_batch(State& s, span<void*> out) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     std::size_t got = s.locking.pop_batch(s, out.data(), out.size());
-    note_outside_in_hit(s);
+    detail::note_outside_in_hit(s);
     if (checks::is_on(s)) got = those_that_come_out(s, out.first(got));
-    for ([[maybe_unused]] void* const block : out.first(got)) open_block(s, block);
+    for ([[maybe_unused]] void* const block : out.first(got)) detail::open_block(s, block);
     s.statistics.on_allocate(got);
-    tell_of_blocks(s, trace_kind::allocate, out.first(got));
+    detail::tell_of_blocks(s, trace_kind::allocate, out.first(got));
     return got;
   }
   static status put_batch(State& s, span<void* const> blocks) noexcept {
     for (void* const block : blocks) {
       memory_tools::take_back(block);
-      poison_block(s, block);
+      detail::poison_block(s, block);
     }
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     if (checks::is_on(s)) return put_each(s, blocks);
@@ -119,14 +119,14 @@ struct plain_path {
   TARN_STEP static status put_held(State& s, void* block) noexcept {
     if constexpr (!tries) s.statistics.on_deallocate(1);
     else if (!s.statistics.try_on_deallocate()) [[unlikely]] return status::uncounted;
-    tell_of_free(s, block);
-    if constexpr (memory_tools::active) poison_block(s, block);
+    detail::tell_of_free(s, block);
+    if constexpr (memory_tools::active) detail::poison_block(s, block);
     const status answer = s.locking.push(s, block);
-    return State::hits_unguarded ? answer : make_room_if(s, answer);
+    return State::hits_unguarded ? answer : detail::make_room_if(s, answer);
   }
   static status put_all(State& s, span<void* const> blocks) noexcept {
     s.statistics.on_deallocate(blocks.size());
-    tell_of_blocks(s, trace_kind::free, blocks);
+    detail::tell_of_blocks(s, trace_kind::free, blocks);
     return s.locking.push_batch(s, blocks.data(), blocks.size());
   }
   /// Those that may be given back.
@@ -159,9 +159,9 @@ struct plain_path {
   TARN_RETURNS_NONNULL TARN_NOINLINE static void* count(State& s, void* block) noexcept { return handed_out(s, block); }
   TARN_STEP static void* handed_out(State& s, void* block, bool counts = true) noexcept {
     if (block != nullptr) [[likely]] {
-      if constexpr (memory_tools::active) open_block(s, block);
+      if constexpr (memory_tools::active) detail::open_block(s, block);
       if (counts) s.statistics.on_allocate(1);
-      tell_of_allocation(s, block);
+      detail::tell_of_allocation(s, block);
     }
     return block;
   }

@@ -31,7 +31,7 @@ class reserving {
   template <class Reservation = reservation>
   auto reserve_blocks(std::size_t blocks) {
     auto all = try_reserve_blocks<Reservation>(blocks);
-    if (!all) throw std::bad_alloc();
+    if (!static_cast<bool>(all)) throw std::bad_alloc();
     return all;
   }
 #endif

@@ -22,35 +22,35 @@ struct sampled_path {
   TARN_COLD static void put(State& s, void* block) noexcept {
     pending_report one;
     {
-      [[maybe_unused]] const auto guard = core_guard(s);
+      [[maybe_unused]] const auto guard = detail::core_guard(s);
       if (s.checking.give(block, one)) {
         s.statistics.on_deallocate(1);
-        tell_of_free(s, block);
+        detail::tell_of_free(s, block);
       }
     }
     if (!one.seen()) return;
-    one.what().pool = &s;
+    one.what().pool = detail::pointer_to(s);
     one.what().block_size = s.chunks.geometry().block_size();
     s.checking.report_sampled(one.what());
   }
   /// Whether a sampled block could be freed. If not, that was reported.
   static bool admits(State& s, void* block) noexcept {
     const bool is_live = [&] {
-      [[maybe_unused]] const auto guard = core_guard(s);
+      [[maybe_unused]] const auto guard = detail::core_guard(s);
       return s.checking.is_live(block);
     }();
     if (!is_live) put(s, block);  // which reports what is wrong
     return is_live;
   }
   static void drop(State& s) noexcept {
-    [[maybe_unused]] const auto guard = core_guard(s);
+    [[maybe_unused]] const auto guard = detail::core_guard(s);
     s.checking.drop_sampled();
   }
 
   /// For a handler of SIGSEGV: whether a sampled block is near the address, and what became of it.
   static bool explain_fault(const State& s, const void* address, misuse& what) noexcept {
     if (!s.checking.describe_fault(address, what)) return false;
-    what.pool = &s;
+    what.pool = detail::pointer_to(s);
     what.block_size = s.chunks.geometry().block_size();
     return true;
   }
@@ -58,13 +58,13 @@ struct sampled_path {
  private:
   TARN_COLD static void* take_due(State& s) noexcept {
     if constexpr (State::traits::checking::traits.tells_in_use) admission<State>::be_listed(s);
-    [[maybe_unused]] const auto guard = core_guard(s);
+    [[maybe_unused]] const auto guard = detail::core_guard(s);
     void* const block = s.checking.take(s.chunks.geometry().block_size(), s.chunks.geometry().block_alignment());
     if (block != nullptr) {
       s.statistics.on_allocate(1);
-      tell_of_allocation(s, block);
+      detail::tell_of_allocation(s, block);
     }
-    note_outside(s);
+    detail::note_outside(s);
     return block;
   }
 };

@@ -53,11 +53,11 @@ struct slow_path {
   TARN_NOINLINE static void* try_allocate(state& s) noexcept {
     void* const block = path::take_slow(s);
     if (block == nullptr) {
-      if constexpr (Traits::ends_empty) return tell_of_refusal(s), nullptr;
+      if constexpr (Traits::ends_empty) return detail::tell_of_refusal(s), nullptr;
       else return try_allocate_cold(s);
     }
-    if (s.locking.starves()) [[unlikely]] feed(s);
-    tell_of_leaving(s);
+    if (s.locking.starves()) [[unlikely]] detail::feed(s);
+    detail::tell_of_leaving(s);
     return block;
   }
 
@@ -75,7 +75,7 @@ struct slow_path {
   TARN_COLD static void deallocate_on(state& s, void* block) noexcept {
     memory_tools::take_back(block);
     const status answer = path::put_checked(s, block);
-    if (answer == status::crowded) make_room(&s, s);
+    if (answer == status::crowded) make_room(detail::pointer_to(s), s);
     else if (answer != status::done) settle(s, block, answer);
   }
 
@@ -90,20 +90,20 @@ struct slow_path {
       }
     } else {
       do {
-        be_asked(s);
+        detail::be_asked(s);
         path::be_listed(s);
-        const auto growing = growth_guard(s);
-        if (!is_held(growing)) break;
-        return_surplus_of_frees(s);
+        const auto growing = detail::growth_guard(s);
+        if (!detail::is_held(growing)) break;
+        detail::return_surplus_of_frees(s);
         do {
-          top_up(s);
+          detail::top_up(s);
           block = path::take_slow(s, seen);
-        } while (block == nullptr && (come_back(s) || grow(s, one)));
+        } while (block == nullptr && (detail::come_back(s) || detail::grow(s, one)));
       } while (block == nullptr && retry(s, one));
     }
     if (block == nullptr) {
-      note_refusal(s);
-      tell_of_refusal(s);
+      detail::note_refusal(s);
+      detail::tell_of_refusal(s);
     }
     path::tell(s, seen);
     path::tell_of_store(s);
@@ -131,8 +131,8 @@ struct slow_path {
         blocks = blocks.first(n);
       }
     }
-    if (path::put_batch(s, blocks) == status::surplus) give_surplus_back(s);
-    tell_of_leaving(s);
+    if (path::put_batch(s, blocks) == status::surplus) detail::give_surplus_back(s);
+    detail::tell_of_leaving(s);
     if constexpr (Traits::hears_frees) s.supply.freed(blocks.size());
   }
 
@@ -145,9 +145,9 @@ struct slow_path {
       if constexpr (Traits::in_place) {
         if (blocks <= s.chunks.capacity()) return true;
       } else {
-        be_asked(s);
+        detail::be_asked(s);
         path::be_listed(s);
-        done = grow_to(s, blocks, one);
+        done = detail::grow_to(s, blocks, one);
       }
     } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
     path::tell_of_store(s);
@@ -160,27 +160,27 @@ struct slow_path {
   TARN_NOINLINE static void make_room(const void* first, state& s) noexcept {
     keep_argument(first);
     const status answer = [&s] {
-      [[maybe_unused]] const auto calling = call_guard(s);
+      [[maybe_unused]] const auto calling = detail::call_guard(s);
       return s.locking.make_room(s);
     }();
-    tell_of_leaving(s);
+    detail::tell_of_leaving(s);
     if constexpr (Traits::retention::traits.returns_chunks) {
-      if (answer == status::surplus) [[unlikely]] give_surplus_back(s);
+      if (answer == status::surplus) [[unlikely]] detail::give_surplus_back(s);
     }
   }
   TARN_NOINLINE static void settle(state& s, void* block, status answer) noexcept {
-    if (answer == status::refused) return tell_of_noted(s);  // the pool may have ended: it must not enter a list again
+    if (answer == status::refused) return detail::tell_of_noted(s);  // the pool may have ended: it must not enter a list again
     if (answer == status::uncounted) path::count_put(s, block);
     if (answer == status::uncounted || answer == status::full) answer = path::put_slow(s, block);
-    tell_of_leaving(s);
-    if (answer == status::surplus) give_surplus_back(s);
+    detail::tell_of_leaving(s);
+    if (answer == status::surplus) detail::give_surplus_back(s);
   }
 
   static maintained maintain(state& s, deadline until) noexcept {
-    be_asked(s);
+    detail::be_asked(s);
     path::be_listed(s);
     const maintained result = maintenance<state>::run(s, until);
-    tell_of_leaving(s);
+    detail::tell_of_leaving(s);
     path::tell_of_store(s);
     s.supply.tell();
     return result;
@@ -188,19 +188,19 @@ struct slow_path {
 
   static std::size_t trim(state& s) noexcept {
     const std::size_t bytes = [&s] {
-      [[maybe_unused]] const auto calling = call_guard(s);
+      [[maybe_unused]] const auto calling = detail::call_guard(s);
       s.locking.drain(s);
-      const auto growing = growth_guard(s);
-      return is_held(growing) ? return_idle(s) : 0;
+      const auto growing = detail::growth_guard(s);
+      return detail::is_held(growing) ? detail::return_idle(s) : 0;
     }();
-    tell_of_leaving(s);
+    detail::tell_of_leaving(s);
     return bytes;
   }
   static void release(state& s) noexcept {
     if constexpr (Traits::samples) sampled_path<state>::drop(s);
-    [[maybe_unused]] const auto calling = call_guard(s);
-    [[maybe_unused]] const auto growing = growth_guard(s);
-    return_all(s);
+    [[maybe_unused]] const auto calling = detail::call_guard(s);
+    [[maybe_unused]] const auto growing = detail::growth_guard(s);
+    detail::return_all(s);
   }
   /// The pool ends: everything goes back.
   static void close(state& s) noexcept {
@@ -209,9 +209,9 @@ struct slow_path {
     if constexpr (Traits::samples) sampled_path<state>::drop(s);
     if constexpr (Traits::checks_leaving)
       if (path::admits_caller(s)) trim(s);  // so that every block in a front leaves it
-    be_left_alone(s);
-    tell_of_overrun(s);
-    return_all(s);
+    detail::be_left_alone(s);
+    detail::tell_of_overrun(s);
+    detail::return_all(s);
     s.supply.end();
     if constexpr (Traits::in_place) s.chunks.end();
   }

@@ -130,7 +130,7 @@ class supply {
   /// Whether to look again. Called with nothing held.
   TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
     if (one.is_hopeless || (Traits::reclaims && !one.store_refused)) return false;
-    return looks_again(exhaustion_, bytes, one.own);
+    return detail::looks_again(exhaustion_, bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
   /// Another pool asked this one to trim. Called under the growth guard, before it does.
@@ -167,7 +167,7 @@ class supply {
   broken_region take_broken() noexcept
     requires(looks)
   {
-    return replace(broken_, {});
+    return detail::replace(broken_, {});
   }
 
  private:

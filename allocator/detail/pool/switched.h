@@ -47,10 +47,10 @@ struct switched<State> {
     if (!is_on(s)) return true;
     pending_report one;
     {
-      [[maybe_unused]] const auto guard = core_guard(s);
+      [[maybe_unused]] const auto guard = detail::core_guard(s);
       s.checking.describe_deallocate(s.chunks, block, one);
     }
-    if (one.seen()) report(s, one);
+    if (one.seen()) detail::report(s, one);
     return !one.seen();
   }
 
@@ -60,7 +60,7 @@ struct switched<State> {
   static bool switch_to(State& s, bool now, bool is_owner) noexcept {
     if (!now) return s.checking.switch_off(), true;
     if (State::is_confined ? !is_owner : State::hits_unguarded) return s.checking.is_on();
-    [[maybe_unused]] const auto guard = core_guard(s);
+    [[maybe_unused]] const auto guard = detail::core_guard(s);
     if (!s.checking.is_on()) s.checking.switch_on(s.chunks);
     return true;
   }

@@ -56,11 +56,11 @@ class block_checks {
   void describe_deallocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
     const place at = place::of(chunks, block);
     if (!at.in_use()) {
-      note_no_block(chunks, at, block, one);
+      detail::note_no_block(chunks, at, block, one);
       if (ended_ && at.c == nullptr) one.what().kind = misuse_kind::ended_pool;
       return;
     }
-    if constexpr (Spec::guards) note_damage_around(chunks, at, block, kept(), one);
+    if constexpr (Spec::guards) detail::note_damage_around(chunks, at, block, kept(), one);
   }
 
   status on_allocate(chunks_type& chunks, void* block) noexcept {
@@ -80,8 +80,8 @@ class block_checks {
     const place at = place::of(chunks, block);
     if (at.c == nullptr || at.slot >= at.c->carved || at.in_use()) return on_astray(chunks, block, one);
     if constexpr (Spec::guards) {
-      note_damage_around(chunks, at, block, kept(), one);
-      if constexpr (Spec::traits.fills) note_damage_inside(chunks, at, block, one);
+      detail::note_damage_around(chunks, at, block, kept(), one);
+      if constexpr (Spec::traits.fills) detail::note_damage_inside(chunks, at, block, one);
     }
     at.records().get(at.slot).take(sequence_);
   }
@@ -155,11 +155,12 @@ class block_checks {
     std::size_t n = 0;
     const record* first = nullptr;
     chunks.each([&](chunk& c) {
-      for (place at{&c, 0}; at.slot != at.records().ready(); ++at.slot) {
+      for (place at{detail::pointer_to(c), 0}; at.slot != at.records().ready(); ++at.slot) {
         if (!at.records().in_use(at.slot)) continue;
         const record* const its = at.records().find(at.slot);
         if constexpr (Spec::traits.has_sites)
-          if (!all && (told.has(its->site) || (n != 0 && !told.is_full() && !same_site(its->site, first->site)))) continue;
+          if (!all && (told.has(its->site) || (n != 0 && !told.is_full() && !detail::same_site(its->site, first->site))))
+            continue;
         if (n == 0) first = its;
         if (n < leaks.size()) leaks[n] = at.block(chunks);
         ++n;
@@ -179,13 +180,14 @@ class block_checks {
   {
     chunks.each_from(from, [&](chunk& c) {
       const bool starts_inside = address_of(from) >= address_of(c.first);
-      place at{&c, starts_inside ? chunks.geometry().slot_around(address_of(from) - address_of(c.first)) + 1 : 0};
+      const std::size_t in_front = address_of(from) - address_of(c.first);
+      place at{detail::pointer_to(c), starts_inside ? chunks.geometry().slot_around(in_front) + 1 : 0};
       for (; at.slot < at.records().ready() && !one.seen(); ++at.slot) {
         if (!at.records().get(at.slot).was_handed_out()) continue;
         std::byte* const block = at.block(chunks);
         from = block;
-        note_damage_around(chunks, at, block, kept(), one);
-        if (!at.records().in_use(at.slot)) note_damage_inside(chunks, at, block, one);
+        detail::note_damage_around(chunks, at, block, kept(), one);
+        if (!at.records().in_use(at.slot)) detail::note_damage_inside(chunks, at, block, one);
       }
       return !one.seen();
     });

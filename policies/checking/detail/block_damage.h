@@ -30,9 +30,9 @@ void note_damage_around(Chunks& chunks, const Place& at, void* block, std::uintp
   const std::size_t size = chunks.geometry().payload();
   const guard_words words(block, size);
   if (const damage front = words.in_front(kept))
-    note_damage(chunks, at, misuse_kind::write_in_front, front, -static_cast<std::ptrdiff_t>(guard_words::bytes), one);
+    detail::note_damage(chunks, at, misuse_kind::write_in_front, front, -static_cast<std::ptrdiff_t>(guard_words::bytes), one);
   if (const damage behind = words.behind())
-    note_damage(chunks, at, misuse_kind::write_past_end, behind, static_cast<std::ptrdiff_t>(size), one);
+    detail::note_damage(chunks, at, misuse_kind::write_past_end, behind, static_cast<std::ptrdiff_t>(size), one);
   if (!words.stand(kept)) words.write(kept);
 }
 
@@ -43,7 +43,7 @@ void note_damage_inside(Chunks& chunks, const Place& at, void* block, pending_re
   const std::size_t size = chunks.geometry().payload();
   [[maybe_unused]] const memory_tools::window look(start, size);
   if (const damage inside = free_fill::find(start, size))
-    note_damage(chunks, at, misuse_kind::write_after_free, inside, 0, one);
+    detail::note_damage(chunks, at, misuse_kind::write_after_free, inside, 0, one);
   free_fill::write(start, size);
 }
 

@@ -68,7 +68,7 @@ class switched_checks {
   /// What is wrong with a block that can't be given back, as things stand.
   void describe_deallocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
     const place at = place::of(chunks, block);
-    if (!may_be_in_use(at)) note_no_block(chunks, at, block, one);
+    if (!may_be_in_use(at)) detail::note_no_block(chunks, at, block, one);
     else note_damage(chunks, at, block, one);
   }
   /// Describes what was noted since the last call, if it can still be seen. Returns whether there was something.
@@ -126,7 +126,7 @@ class switched_checks {
     if constexpr (Spec::guards) {
       const live_mark* const known = at.records().find(at.slot);
       if (looks_at_guards() && known != nullptr && known->was_handed_out())
-        note_damage_around(chunks, at, block, 0, one);
+        detail::note_damage_around(chunks, at, block, 0, one);
     }
   }
   bool note(void* block, bool came_out) noexcept {

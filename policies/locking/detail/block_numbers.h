@@ -74,7 +74,7 @@ class chunks_apart {
   void add(Chunk& c) noexcept {
     blocks_ += c.blocks;
     c.base = static_cast<std::uint32_t>(Chunk::last_number - blocks_);
-    chunks_[First && c.from_second ? 1 : 0].store(&c, memory_order_release);
+    chunks_[First && c.from_second ? 1 : 0].store(detail::pointer_to(c), memory_order_release);
   }
   void forget() noexcept {
     for (auto& c : chunks_) c.store(nullptr, memory_order_relaxed);
@@ -162,7 +162,7 @@ class block_numbers {
     if (Apart::has(c)) return apart_.add(c);
     table& t = *table_.load(memory_order_relaxed);
     c.base = static_cast<number>(runs_ * run);
-    for (std::size_t i = runs_of(c); i != 0; --i) t.runs[runs_++].store(&c, memory_order_release);
+    for (std::size_t i = runs_of(c); i != 0; --i) t.runs[runs_++].store(detail::pointer_to(c), memory_order_release);
     t.enter(c, g);
     places_ += places_of(c, g);
   }
@@ -193,7 +193,7 @@ class block_numbers {
       for (std::uintptr_t granule = address_of(c.first) >> shift; granule <= last; ++granule) {
         std::size_t i = home(granule);
         while (places[i].load(memory_order_relaxed) != nullptr) i = next(i);
-        places[i].store(&c, memory_order_release);
+        places[i].store(detail::pointer_to(c), memory_order_release);
       }
     }
   };
@@ -223,7 +223,7 @@ class one_chunk_numbers {
     return fresh != nullptr && fresh->blocks - 1 >= Chunk::last_number ? size_max : 0;
   }
   static void supply(memory, const Geometry&) noexcept {}
-  void add(Chunk& c, const Geometry&) noexcept { chunk_.store(&c, memory_order_release); }
+  void add(Chunk& c, const Geometry&) noexcept { chunk_.store(detail::pointer_to(c), memory_order_release); }
   void forget() noexcept { chunk_.store(nullptr, memory_order_relaxed); }
 
  private:

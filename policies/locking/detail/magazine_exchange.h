@@ -78,7 +78,7 @@ class magazine_exchange {
       s.wanted = 0;
     }
     s.domain.store(me.domain, memory_order_relaxed);
-    return &s;
+    return detail::pointer_to(s);
   }
 
   // ---- exchange ------------------------------------------------------------------------------------------------------
@@ -99,13 +99,13 @@ class magazine_exchange {
       }
       take_full(pool, s);
     }
-    prefetch_each(*s.current);
+    detail::prefetch_each(*s.current);
     return true;
   }
   /// The slot keeps the larger of its two empty magazines.
   template <class Pool>
   void take_full(Pool& pool, slot& s) noexcept {
-    if (s.spare == nullptr || s.spare->size < s.current->size) swap_both(s.spare, s.current);
+    if (s.spare == nullptr || s.spare->size < s.current->size) detail::swap_both(s.spare, s.current);
     if (s.current != nullptr) depot_.give_empty(s.current);
     s.use(depot_.take_full(), true);
     s.used(Largest, pool.chunks);
@@ -123,7 +123,7 @@ class magazine_exchange {
     const std::size_t got = pool.list.pop_batch(pool.chunks, s.bottom, magazine::capacity(s.current->size));
     s.limit = s.current->limit();  // unload() may have lowered it
     for (std::size_t i = 0; i != got / 2; ++i)
-      swap_both(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
+      detail::swap_both(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
     s.top = s.bottom + got;
     if (got != 0) s.used(Largest, pool.chunks);
     return got != 0;
@@ -138,7 +138,7 @@ class magazine_exchange {
       s.exchange();
       return status::done;
     }
-    if (s.spare != nullptr) write_each(*s.spare, pool.chunks.geometry());
+    if (s.spare != nullptr) detail::write_each(*s.spare, pool.chunks.geometry());
     [[maybe_unused]] const auto lock = core_guard();
     magazine* const fresh = depot_.take_empty(s.wanted);
     note_shortage();
@@ -220,7 +220,7 @@ class magazine_exchange {
   template <class Pool>
   bool scavenge(Pool& pool) noexcept {
     ids& numbers = Process::ids();
-    if (domain_.load(memory_order_relaxed) != &numbers) return false;  // the numbers of a library that may be gone
+    if (domain_.load(memory_order_relaxed) != detail::pointer_to(numbers)) return false;  // the numbers of a library that may be gone
     bool found = false;
     slots_.each([&](unsigned id, slot& its) {
       if (its.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;

@@ -38,7 +38,7 @@ class stack_calls {
   void* pop(Pool& pool) noexcept {
     const chunk* c = nullptr;  // of the number popped, so that it is looked up once
     const number n = stack_.pop([&](number of) -> link& {
-      c = &numbers_.chunk_of(of);
+      c = detail::pointer_to(numbers_.chunk_of(of));
       return c->links[of - 1 - c->base];
     });
     if (n == stack::none) return nullptr;
@@ -64,7 +64,7 @@ class stack_calls {
     const std::size_t got = pool.list.pop_batch(pool.chunks, run, most);
     if (got == 0) return pop(pool);
     for (std::size_t i = 0; i != got; ++i)
-      ::new (static_cast<void*>(&link_of(number_of(pool.chunks.geometry(), run[i])))) link(stack::none);
+      ::new (static_cast<void*>(detail::pointer_to(link_of(number_of(pool.chunks.geometry(), run[i]))))) link(stack::none);
     push_batch(pool, run + 1, got - 1);
     return run[0];
   }

@@ -125,12 +125,12 @@ class thread_slots {
   /// The thread's slot among those inside; slot 0 if it has none of them. In one register: otherwise clang 19 addresses it
   /// through two, and a pair costs 4.2 instead of 1.3 ns.
   TARN_STEP slot& slot_for(const thread_record& me) noexcept {
-    return *launder_address(reinterpret_cast<slot*>(reinterpret_cast<std::byte*>(slots_) + me.offset[tier]));
+    return *detail::launder_address(reinterpret_cast<slot*>(reinterpret_cast<std::byte*>(slots_) + me.offset[tier]));
   }
 
   /// The slot of a number, or null if its group doesn't exist.
   slot* find(unsigned id) noexcept {
-    if (id < Threads) return &slots_[id];
+    if (id < Threads) return detail::pointer_to(slots_[id]);
     slot* const slots = far_[(id - Threads) / group].load(memory_order_acquire);
     return slots != nullptr ? slots + (id - Threads) % group : nullptr;
   }
@@ -159,7 +159,7 @@ class thread_slots {
   /// under which a thread comes to its slot.
   bool no_other_than(const slot* one) const noexcept {
     for (const slot& s : slots_)
-      if (&s != one && s.domain.load(memory_order_relaxed) != nullptr) return false;
+      if (detail::pointer_to(s) != one && s.domain.load(memory_order_relaxed) != nullptr) return false;
     for (const auto& g : far_)
       if (g.load(memory_order_relaxed) != nullptr) return false;
     return true;

@@ -127,14 +127,14 @@ class thread_tally {
   TARN_STEP static std::ptrdiff_t as_signed(std::size_t difference) noexcept { return static_cast<std::ptrdiff_t>(difference); }
 
   TARN_STEP line& line_for(const thread_record& me) noexcept {
-    return *launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]));
+    return *detail::launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]));
   }
 
   /// Takes the line of the thread's number, unless it is another domain's.
   bool claim(const thread_record& me) noexcept {
     line& mine = line_for(me);
     const void* nobody = nullptr;
-    return &mine != lines_ && mine.domain.compare_exchange_strong(nobody, me.domain, memory_order_relaxed);
+    return detail::pointer_to(mine) != lines_ && mine.domain.compare_exchange_strong(nobody, me.domain, memory_order_relaxed);
   }
   /// Called before another than the only one counts.
   void note_peak() noexcept {
@@ -152,7 +152,7 @@ class thread_tally {
     for (const line& l : lines_) {
       if (l.domain.load(memory_order_relaxed) == nullptr) continue;
       if (only != nullptr) return nullptr;
-      only = &l;
+      only = detail::pointer_to(l);
     }
     return only;
   }

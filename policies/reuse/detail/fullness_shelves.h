@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/policies/platform/config.h"
+
 namespace tarn::detail {
 
 /// What a chunk keeps for its shelf.
@@ -53,8 +55,8 @@ class fullness_shelves {
     its.shelf = shelf;
     its.above = nullptr;
     its.below = first_[shelf];
-    if (its.below != nullptr) place_of(its.below).above = &node;
-    first_[shelf] = &node;
+    if (its.below != nullptr) place_of(its.below).above = detail::pointer_to(node);
+    first_[shelf] = detail::pointer_to(node);
     filled_ |= 1u << shelf;
     if (shelf == 0) ++empties_;
   }

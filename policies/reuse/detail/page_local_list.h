@@ -87,7 +87,7 @@ class page_local_list {
     settle(chunks);
     while (come_back()) {}
     void* some[batch];
-    while (const std::size_t got = take_free(chunks, some, batch)) each_of(some, got, take);
+    while (const std::size_t got = take_free(chunks, some, batch)) detail::each_of(some, got, take);
   }
   void restore(chunks_type& chunks, void* block) noexcept {
     if (push(chunks, block) == status::crowded) make_room(chunks);
@@ -209,7 +209,7 @@ class page_local_list {
   /// Marks blocks as free in the bitmaps.
   status mark(chunks_type& chunks, void* const* blocks, std::size_t n) noexcept {
     status answer = status::done;
-    each_marked_word(chunks, blocks, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t marked) {
+    detail::each_marked_word(chunks, blocks, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t marked) {
       outside_ -= marked;
       c.bitmap.mark(word, mask, marked);
       shelve(c);

@@ -67,8 +67,8 @@ class page_returns {
   }
   /// The chunk goes back to the store.
   void remove(chunk& c) noexcept {
-    idle_ -= replace(c.counted_idle, 0);
-    free_ -= replace(c.counted_free, 0);
+    idle_ -= detail::replace(c.counted_idle, 0);
+    free_ -= detail::replace(c.counted_free, 0);
     idle_shelves_.remove(c);
     gone_shelves_.remove(c);
   }
@@ -102,7 +102,7 @@ class page_returns {
         idle_shelves_.remove(c);  // until something of it changes
         continue;
       }
-      of[got] = &c;
+      of[got] = detail::pointer_to(c);
       bytes += runs[got++].bytes;
     }
     if (got == 0) put_off(chunks);
