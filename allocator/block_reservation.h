@@ -145,7 +145,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   }
   /// It doesn't wait for blocks: two that wait for each other's would both wait in vain.
   static bool retry(state& s, attempt& one) noexcept {
-    if constexpr (traits::hears_frees) return false;
+    if constexpr (traits::hears_frees || traits::waits) return false;
     else return s.supply.retry(s.chunks.geometry().block_size(), one);
   }
 

@@ -64,11 +64,11 @@ struct class_operators {
     return ::operator new(bytes, alignment);
   }
   static void* try_allocate(std::size_t bytes) noexcept {
-    if (is_pooled(bytes)) [[likely]] return pool().try_allocate();
+    if (is_pooled(bytes)) [[likely]] return allocate_or_null(pool());
     return ::operator new(bytes, std::nothrow);
   }
   static void* try_allocate(std::size_t bytes, std::align_val_t alignment) noexcept {
-    if (is_pooled(bytes, alignment)) [[likely]] return pool().try_allocate();
+    if (is_pooled(bytes, alignment)) [[likely]] return allocate_or_null(pool());
     return ::operator new(bytes, alignment, std::nothrow);
   }
 

@@ -168,7 +168,7 @@ class pool_resource : public std::pmr::memory_resource {
   TARN_NOINLINE void* allocate_slow(std::size_t bytes, std::size_t alignment) {
     void* block;
     if (bytes <= options_.largest_required_pool_block) {
-      block = blocks_.try_allocate(bytes, alignment);
+      block = blocks_.allocate_or_null(bytes, alignment);
     } else {
       upstream_.take();  // from an earlier request, which was met otherwise
       block = blocks_.try_allocate_large(bytes, alignment);

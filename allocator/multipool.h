@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tarn/allocator/detail/compose/values.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/policies/axis.h"
@@ -57,6 +58,10 @@ struct no_object_pool {
   static T* try_construct(Anything&&...) noexcept {
     return nullptr;
   }
+  template <class... Anything>
+  static T* construct_within(Anything&&...) noexcept {
+    return nullptr;
+  }
   static void destroy(T*) noexcept {}
 };
 template <class T>
@@ -69,6 +74,7 @@ struct object_pools<std::tuple<std::type_identity<Ts>...>, Policies> {
   static constexpr bool distinct = ((times_given<Ts, Ts...> == 1) && ...);
   using type = std::tuple<typename object_pool_with<Ts, Policies>::type...>;
   static constexpr bool may_return_chunks = (object_pool_with<Ts, Policies>::type::may_return_chunks && ...);
+  static constexpr bool waits = (object_pool_with<Ts, Policies>::type::waits && ...);
   template <class T>
   static constexpr bool has = one_of<T, Ts...>;
   template <class T>
@@ -98,10 +104,18 @@ class multipool {
     return pool_of<T>().construct(std::forward<Arguments>(arguments)...);
   }
 #endif
-  /// Like construct(), but returns null if there is no block. Throws: what the constructor throws.
+  /// Like construct(), but returns null if there is no block, and never waits for one. Throws: what the constructor throws.
   template <class T, class... Arguments>
   [[nodiscard]] T* try_construct(Arguments&&... arguments) {
     return pool_of<T>().try_construct(std::forward<Arguments>(arguments)...);
+  }
+  /// Like construct(), but waits for a block as long as it is told, and returns null if the time is over. Throws: what the
+  /// constructor throws.
+  template <class T, detail::time_span Duration, class... Arguments>
+  [[nodiscard]] T* construct_within(const Duration& timeout, Arguments&&... arguments)
+    requires(pools::waits)
+  {
+    return pool_of<T>().construct_within(timeout, std::forward<Arguments>(arguments)...);
   }
   /// Destroys an object. Null is ignored. Precondition: this multipool constructed it as a T.
   template <class T>

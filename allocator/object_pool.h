@@ -21,6 +21,7 @@
 #include "tarn/allocator/detail/pool/burst.h"
 #include "tarn/allocator/detail/pool/endings.h"
 #include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/allocator/handle.h"
 #include "tarn/allocator/object_ptr.h"
 #include "tarn/allocator/pool.h"
@@ -48,6 +49,8 @@ class object_pool {
   /// Whether there is release(), and whether there are handles.
   static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
+  /// Whether calls wait for a block: under wait_for_block.
+  static constexpr bool waits = detail::inspector::waits(static_cast<const pool_type*>(nullptr));
 
   using deleter = object_deleter<T, Policies...>;  // of unique_ptr
   using unique_ptr = object_ptr<T, Policies...>;   // what make_unique() returns
@@ -69,6 +72,12 @@ class object_pool {
     template <class... Args>
     [[nodiscard]] T* try_construct(Args&&... args) const {
       return noted(pool_.try_construct(std::forward<Args>(args)...));
+    }
+    template <detail::time_span Duration, class... Args>
+    [[nodiscard]] T* construct_within(const Duration& timeout, Args&&... args) const
+      requires(waits)
+    {
+      return noted(pool_.construct_within(timeout, std::forward<Args>(args)...));
     }
 
    private:
@@ -103,10 +112,20 @@ class object_pool {
     return construct_in(blocks_.allocate(), std::forward<Args>(args)...);
   }
 #endif
-  /// Like construct(), but returns null if there is no block; then no constructor runs. Throws: what the constructor throws.
+  /// Like construct(), but returns null if there is no block, and never waits for one; then no constructor runs.
+  /// Throws: what the constructor throws.
   template <class... Args>
   [[nodiscard]] T* try_construct(Args&&... args) {
     void* const block = blocks_.try_allocate();
+    return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
+  }
+  /// Like construct(), but waits for a block as long as it is told, as a pool's allocate_within(), and returns null if the time
+  /// is over; then no constructor runs. Throws: what the constructor throws.
+  template <detail::time_span Duration, class... Args>
+  [[nodiscard]] T* construct_within(const Duration& timeout, Args&&... args)
+    requires(waits)
+  {
+    void* const block = blocks_.allocate_within(timeout);
     return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
   }
   /// Returns a proxy that constructs objects and records the calling line for reports: orders.here().construct(1, 9.5). It
@@ -125,14 +144,25 @@ class object_pool {
   /// then, the newest first, and what is in `out` is unspecified.
   template <class... Args>
   void construct_n(span<T*> out, const Args&... args) {
-    detail::burst<T, pool_type>(blocks_, out).fill_all([&](void* block) { return detail::make_in<T>(block, args...); });
+    burst<detail::waits_as_usual>(blocks_, out, {}).fill_all(
+        [&](void* block) { return detail::make_in<T>(block, args...); });
   }
 #endif
-  /// Constructs objects for `out` from its start, for as many places as there are blocks. Returns how many.
-  /// Throws: what a constructor throws, as construct_n().
+  /// Constructs objects for `out` from its start, for as many places as there are blocks. Returns how many. Never waits for a
+  /// block. Throws: what a constructor throws, as construct_n().
   template <class... Args>
   [[nodiscard]] std::size_t try_construct_n(span<T*> out, const Args&... args) {
-    return detail::burst<T, pool_type>(blocks_, out).fill_some([&](void* block) { return detail::make_in<T>(block, args...); });
+    return burst<detail::limit_of_try>(blocks_, out, {}).fill_some(
+        [&](void* block) { return detail::make_in<T>(block, args...); });
+  }
+  /// The same, but waits for blocks as long as it is told. Returns how many: fewer than out.size() if the time is over.
+  template <detail::time_span Duration, class... Args>
+  [[nodiscard]] std::size_t construct_n_within(const Duration& timeout, span<T*> out, const Args&... args)
+    requires(waits)
+  {
+    const detail::waits_until end{detail::time_after(detail::nanoseconds_of(timeout))};
+    return burst<detail::waits_until>(blocks_, out, end).fill_some(
+        [&](void* block) { return detail::make_in<T>(block, args...); });
   }
   /// Destroys many objects, in their order. Null is ignored. Precondition: as for destroy(), for each, and none is named twice.
   void destroy_n(span<T* const> objects) noexcept { detail::end_all(blocks_, endings_, objects); }
@@ -208,6 +238,8 @@ class object_pool {
  private:
   template <class...>
   friend class multipool;
+  template <class Limit>
+  using burst = detail::burst<T, pool_type, Limit>;
   static constexpr bool has_destructors = !std::is_trivially_destructible_v<T>;
 
   using endings = detail::endings<T, pool_type>;

@@ -17,10 +17,12 @@
 
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/allocator/detail/pool/zeroed_store.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
@@ -66,7 +68,7 @@ class recycling_pool {
                 "tarn: [O6] recycling_pool was combined with reclaim_and_retry, by which other pools take away the free blocks "
                 "in which its idle objects lie; drop the policy, or use object_pool");
 
-  enum class state : unsigned char { unmade, idle, out };  // zero first: fresh memory says `unmade`
+  enum class state : unsigned char { unmade, idle, out, leaving };  // zero first: fresh memory says `unmade`
   struct header {
     detail::free_link link;  // the free list's, while the slot is free; it leaves the rest alone
     state is;
@@ -90,25 +92,34 @@ class recycling_pool {
       : slots_(zeroed<Given>(given)...) {}
   recycling_pool(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   void operator=(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  /// Destroys all objects, also those that were not released.
+  /// Destroys all objects, each once, also those that were not released: that is no leak. A destructor may release others, which
+  /// does nothing if they were destroyed already, and acquire some, of which none are made any more.
   ~recycling_pool() {
-    if constexpr (!std::is_trivially_destructible_v<T> && !std::is_base_of_v<detail::rejected, pool_type>)
-      detail::inspector::drained(slots_).chunks.each_carved([](void* slot) {
-        if (header_of(slot)->is != state::unmade) std::destroy_at(object_of(slot));
+    constexpr bool is_looked_at = detail::inspector::can_refuse<pool_type>();
+    if constexpr ((!std::is_trivially_destructible_v<T> || is_looked_at) && !std::is_base_of_v<detail::rejected, pool_type>) {
+      ends_ = true;
+      detail::inspector::end_waiting(slots_);
+      detail::inspector::drained(slots_).chunks.each_carved([this](void* slot) {
+        const state was = detail::replace(header_of(slot)->is, state::unmade);
+        if (was == state::unmade) return;
+        std::destroy_at(object_of(slot));
+        if (is_looked_at && was == state::out) slots_.deallocate(slot);
       });
+    }
   }
 
-  /// Returns an object that nobody else has: a new one, or one that was released and reset; null where there are no more.
+  /// Returns an object that nobody else has: a new one, or one that was released and reset; null where there are no more. Under
+  /// wait_for_block it waits for one, as long as that says.
   /// Throws: what T's constructor throws; the pool is as it was.
-  [[nodiscard]] T* acquire() {
-    void* const slot = slots_.try_allocate();
-    if (slot == nullptr) return nullptr;
-    open(slot);
-    detail::unkept_block unkept(slots_, slot);
-    if (header_of(slot)->is == state::unmade) ::new (object_in(slot)) T();
-    header_of(slot)->is = state::out;
-    unkept.keep();
-    return object_of(slot);
+  [[nodiscard]] T* acquire() { return object_at(detail::inspector::allocate_or_null(slots_, detail::waits_as_usual())); }
+  /// Like acquire(), but never waits for an object. Throws: as acquire().
+  [[nodiscard]] T* try_acquire() { return object_at(slots_.try_allocate()); }
+  /// Like acquire(), but waits as long as it is told, as a pool's allocate_within(). Throws: as acquire().
+  template <detail::time_span Duration>
+  [[nodiscard]] T* acquire_within(const Duration& timeout)
+    requires(detail::inspector::waits(static_cast<const pool_type*>(nullptr)))
+  {
+    return object_at(slots_.allocate_within(timeout));
   }
 
   /// Resets an object and takes it back. Returns false, and does nothing, where it isn't one of this pool's, or was released
@@ -117,7 +128,8 @@ class recycling_pool {
   bool release(T* object) {
     void* const slot = slot_of(object);
     if (!detail::inspector::is_block(slots_, slot) || header_of(slot)->is != state::out) return false;
-    returning back{slots_, slot};
+    header_of(slot)->is = state::leaving;  // for a reset() or a destructor that releases it, too
+    returning back{*this, slot};
     object->reset();
     back.becomes = state::idle;
     return true;
@@ -134,6 +146,17 @@ class recycling_pool {
   }
 
  private:
+  T* object_at(void* slot) {
+    if (slot == nullptr) return nullptr;
+    open(slot);
+    if (header_of(slot)->is == state::unmade && ends_) return give_back(slot), nullptr;  // perhaps the one that ends now
+    detail::unkept_block unkept(slots_, slot);
+    if (header_of(slot)->is == state::unmade) ::new (object_in(slot)) T();
+    header_of(slot)->is = state::out;
+    unkept.keep();
+    return object_of(slot);
+  }
+
   /// To tools, a free slot isn't freed memory: there is an object in it.
   static void open(void* slot) noexcept { detail::memory_tools::unpoison(slot, offset + sizeof(T)); }
   static header* header_of(void* slot) noexcept {
@@ -146,20 +169,24 @@ class recycling_pool {
     return reinterpret_cast<void*>(detail::address_of(object) - offset);  // any address: it need not be ours
   }
 
+  void give_back(void* slot) noexcept {
+    slots_.deallocate(slot);
+    open(slot);
+  }
   /// Gives a slot back, whatever happens in between: without its object, unless that is `idle` by then.
   struct returning {
-    pool_type& slots;
+    recycling_pool& pool;
     void* slot;
     state becomes = state::unmade;
     ~returning() {
       if (becomes == state::unmade) std::destroy_at(object_of(slot));
       header_of(slot)->is = becomes;
-      slots.deallocate(slot);
-      open(slot);
+      pool.give_back(slot);
     }
   };
 
   pool_type slots_;
+  bool ends_ = false;
 };
 
 }  // namespace tarn

@@ -49,7 +49,7 @@ class xallocator {
  public:
   /// Returns at least `bytes` bytes, aligned to 16; null if there is no memory. No two blocks have the same address, not even
   /// those of no bytes.
-  [[nodiscard]] static void* allocate(std::size_t bytes) noexcept { return pools::instance().try_allocate(bytes, 16); }
+  [[nodiscard]] static void* allocate(std::size_t bytes) noexcept { return pools::instance().allocate_or_null(bytes, 16); }
 
   /// As allocate(), aligned to `alignment` bytes; null also where that is no power of two.
   [[nodiscard]] static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
@@ -57,7 +57,7 @@ class xallocator {
       errno = EINVAL;
       return nullptr;
     }
-    return pools::instance().try_allocate(bytes, alignment < 16 ? 16 : alignment);
+    return pools::instance().allocate_or_null(bytes, alignment < 16 ? 16 : alignment);
   }
 
   /// As posix_memalign(): puts such a block into `block` and returns 0. Otherwise it returns ENOMEM, or EINVAL where the

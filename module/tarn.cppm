@@ -65,6 +65,7 @@ using tarn::locking_traits;
 using tarn::maintained;
 using tarn::maintenance_thread;
 using tarn::map;
+using tarn::may_end_in_use;
 using tarn::memory_budget;
 using tarn::misuse;
 using tarn::misuse_handler;

@@ -4,10 +4,12 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim_list.h"
+#include "tarn/policies/exhaustion/detail/waiting_line.h"
 #include "tarn/policies/exhaustion/fall_back_to.h"
 #include "tarn/policies/exhaustion/reclaim_and_retry.h"
 #include "tarn/policies/exhaustion/report_exhaustion.h"
@@ -38,6 +40,9 @@ concept exhaustion_members =
     as_promised<P::traits.keeps_attempt, retries_with_attempt<typename P::template state<Traits>>> &&
     as_promised<P::traits.hears_frees, requires(typename P::template state<Traits>& state, std::size_t blocks) {
       { state.freed(blocks) } noexcept -> std::same_as<void>;
+    }> && as_promised<P::traits.waits, requires(typename P::template state<Traits>& state) {
+      { state.line() } noexcept -> std::same_as<waiting_line&>;
+      { state.nanoseconds() } noexcept -> std::same_as<std::uint64_t>;
     }> && as_promised<P::traits.reclaims, requires(typename P::template state<Traits>& state) {
       { state.member() } noexcept -> std::same_as<reclaim_member&>;
     }> && as_promised<P::traits.hears_asks, requires(typename P::template state<Traits>& state) {
@@ -61,7 +66,8 @@ inline constexpr bool second_store_holds<P, Traits> = serving_store<typename P::
 ///   retry(bytes)                    called with nothing held. True: try again; false: give up. `bytes`: the size of a block.
 ///                                   Alternatively retry(bytes, attempt), where the type `attempt` keeps state for one
 /// allocation
-///   freed(blocks)                   if `hears_frees` is true: that many blocks were freed
+///   freed(blocks)                   if `hears_frees` is true: that many blocks were freed, and can be had
+///   line(), nanoseconds()           if `waits` is true: who waits for a block, in their order, and how long a call waits
 ///   member()                        if `reclaims` is true: through which other pools ask this one. retry() is then called only
 ///                                   after the store refused, not growth
 ///   asked()                         if `hears_asks` is true: another pool asked this one to trim, which it does next

@@ -6,6 +6,8 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -23,12 +25,21 @@ namespace tarn::detail {
   return block;
 }
 
+/// As pool.allocate(request...), which may wait for a block, but null where that throws.
+template <class Pool, class... Request>
+[[nodiscard]] void* allocate_or_null(Pool& pool, Request... request) noexcept {
+  if constexpr (requires { pool.allocate_or_null(request...); }) return pool.allocate_or_null(request...);
+  else if constexpr (requires { inspector::allocate_or_null(pool, waits_as_usual(), request...); })
+    return inspector::allocate_or_null(pool, waits_as_usual());
+  else return pool.try_allocate(request...);
+}
+
 /// pool.allocate(request...), also in a build without exceptions.
 template <class Pool, class... Request>
 [[nodiscard]] void* must_allocate(Pool& pool, Request... request) {
   // With exceptions, allocate() exists and is better: it returns a hit at once, and tests for failure only on the slow path.
   if constexpr (requires { pool.allocate(request...); }) return pool.allocate(request...);
-  else return detail::or_fail(pool.try_allocate(request...));
+  else return detail::or_fail(allocate_or_null(pool, request...));
 }
 
 /// Constructs a T in `block`. If T has no constructor for the arguments, they initialise its members.

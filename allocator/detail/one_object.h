@@ -24,6 +24,7 @@ struct object_complaint {
                 "construct; name the type of one object");
   static constexpr bool has_destructors = false;
   static constexpr bool may_return_chunks = true;
+  static constexpr bool waits = true;
 
   template <class... Anything>
   std::decay_t<T>* construct(Anything&&...) noexcept {
@@ -33,11 +34,19 @@ struct object_complaint {
   std::decay_t<T>* try_construct(Anything&&...) noexcept {
     return nullptr;
   }
+  template <class... Anything>
+  std::decay_t<T>* construct_within(Anything&&...) noexcept {
+    return nullptr;
+  }
   void destroy(const volatile void*) noexcept {}
   template <class... Anything>
   void construct_n(const Anything&...) noexcept {}
   template <class... Anything>
   std::size_t try_construct_n(const Anything&...) noexcept {
+    return 0;
+  }
+  template <class... Anything>
+  std::size_t construct_n_within(const Anything&...) noexcept {
     return 0;
   }
   template <class Anything>

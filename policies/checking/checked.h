@@ -27,17 +27,17 @@ namespace tarn {
 /// block.
 struct sites {};
 
-/// \tparam Options  shuffled, sites, reported_to<handler>
+/// \tparam Options  shuffled, sites, may_end_in_use, reported_to<handler>
 template <class... Options>
 struct checked_with {
   using axis = tarn::axis::checking;
   static constexpr bool arguments_hold =
-      ((detail::one_of<Options, shuffled, sites> || detail::handlers_in<Options> == 1) && ...) &&
+      ((detail::one_of<Options, shuffled, sites, may_end_in_use> || detail::handlers_in<Options> == 1) && ...) &&
       detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [H2] checked_with was given something that is none of its options; they are shuffled, "
-                  "sites and one reported_to<handler>");
+                  "sites, may_end_in_use and one reported_to<handler>");
   };
 
   static constexpr checking_traits traits{
@@ -54,6 +54,7 @@ struct checked_with {
       .knows_pool = true,
       .knows_owner = true,
       .sees_end = true,
+      .may_end_in_use = detail::one_of<may_end_in_use, Options...>,
       .tells_in_use = true,
       .can_verify = true,
       .tells_reentry = true,

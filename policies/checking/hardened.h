@@ -28,18 +28,20 @@ struct guard_bytes {};
 /// For hardened_with: a count of each block's uses, so that object_pool can give handles. 4 bytes for each block instead of
 /// one.
 struct generations {};
+/// For hardened_with and checked_with: blocks that are in use when their pool ends are meant, and not reported.
+struct may_end_in_use {};
 
-/// \tparam Options  shuffled, guard_bytes, generations, reported_to<handler>
+/// \tparam Options  shuffled, guard_bytes, generations, may_end_in_use, reported_to<handler>
 template <class... Options>
 struct hardened_with {
   using axis = tarn::axis::checking;
   static constexpr bool arguments_hold =
-      ((detail::one_of<Options, shuffled, guard_bytes, generations> || detail::handlers_in<Options> == 1) && ...) &&
+      ((detail::one_of<Options, shuffled, guard_bytes, generations, may_end_in_use> || detail::handlers_in<Options> == 1) && ...) &&
       detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
                   "tarn: [H1] hardened_with was given something that is none of its options; they are shuffled, "
-                  "guard_bytes, generations and one reported_to<handler>");
+                  "guard_bytes, generations, may_end_in_use and one reported_to<handler>");
   };
 
   static constexpr bool guards = detail::one_of<guard_bytes, Options...>;
@@ -53,6 +55,7 @@ struct hardened_with {
       .has_generations = detail::one_of<generations, Options...>,
       .knows_pool = true,
       .sees_end = true,
+      .may_end_in_use = detail::one_of<may_end_in_use, Options...>,
       .has_name = true,
   };
   static constexpr bool lists_leaks = false;

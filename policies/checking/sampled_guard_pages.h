@@ -114,7 +114,7 @@ struct sampled_guard_pages : Then {
       requires(Then::traits.sees_end)
     {
       base::on_end(chunks, one, leaks);
-      note_sampled(one, leaks);
+      if constexpr (!traits.may_end_in_use) note_sampled(one, leaks);
     }
     /// Sampled blocks have no sites: they are told with the first of the others.
     template <class Chunks>

@@ -33,6 +33,7 @@ struct checking_traits {
   bool knows_pool = false;       // belongs_to(pool), from the pool's constructor
   bool knows_owner = false;      // admits_caller(): only one thread may call. hand_over(): another thread takes over
   bool sees_end = false;         // on_end(): the pool ends
+  bool may_end_in_use = false;   // blocks in use at that time are meant, and not reported
   bool tells_in_use = false;     // note_in_use(), be_listed(): the pool is among those that report_in_use() asks
   bool can_verify = false;       // next_damaged(): the pool has verify()
   bool tells_reentry = false;    // a reentrant call is refused

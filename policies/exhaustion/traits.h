@@ -20,10 +20,13 @@ struct exhaustion_traits {
   bool keeps_attempt = false;               // a type `attempt`: state for one allocation, which retry() is given
   bool tells_later = false;                 // tell(): called after that store was asked, at the end of the operation, with
                                             // nothing held
-  bool hears_frees = false;                 // freed(blocks): that many blocks were freed
+  bool hears_frees = false;                 // freed(blocks): that many blocks were freed, and can be had
+  bool waits = false;                       // line(): the threads that wait for a block; nanoseconds(): how long a call waits
   bool hears_asks = false;                  // asked(): another pool asked this one to trim, which it does next
   bool reclaims = false;  // member(): through which other pools ask this one. retry() is called only after the store refused
 
+  /// Whether it needs a locking policy under which a freed block is there for every thread.
+  constexpr bool needs_frees() const noexcept { return hears_frees || waits; }
   /// Whether there is a second store.
   constexpr bool has_second() const noexcept { return extra_chunks != 0; }
 };

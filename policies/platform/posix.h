@@ -52,6 +52,8 @@ struct posix_system : no_system {
 #endif
   };
 
+  /// Another number in the child of a fork.
+  static long process() noexcept { return static_cast<long>(::getpid()); }
   static void yield() noexcept { ::sched_yield(); }
   static void sleep(std::uint64_t nanoseconds) noexcept {
     const uncancelled whole;  // nanosleep is a cancellation point

@@ -14,7 +14,9 @@
 #include <span>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tarn/allocator/recycling_pool.h"
@@ -609,6 +611,93 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_operations_agree_with_two_sets) {
   }
   BOOST_TEST(T::alive() == 0);
   BOOST_TEST(T::twice == 0);
+}
+
+// ---- objects that own others, and the end -----------------------------------------------------------------------------------
+
+/// Owns others, which it releases when it is reset, and when it ends: as often as it likes.
+template <class... Policies>
+struct owner {
+  using pool_type = recycling_pool<owner, Policies...>;
+  owner() { ++made; }
+  ~owner() {
+    if (canary != 4711) ++faults;
+    let_go();
+    if (acquires) took += pool->acquire() != nullptr;
+    faults += pool->release(this);  // it isn't in use any more
+    canary = 0;
+    ++destroyed;
+  }
+  void reset() {
+    if (canary != 4711) ++faults;
+    faults += pool->release(this);
+    let_go();
+  }
+  void let_go() {
+    for (owner*& one : owned)
+      if (owner* const its = std::exchange(one, nullptr)) pool->release(its), pool->release(its);
+  }
+  std::array<owner*, 2> owned = {};
+  int canary = 4711;
+  bool acquires = false;
+  static inline pool_type* pool = nullptr;
+  static inline int made = 0, destroyed = 0, faults = 0, took = 0;
+};
+int reports = 0;
+
+using owners = std::tuple<owner<>, owner<no_growth<64>, mutex_locking<>>, owner<static_array_store<64>>, owner<thread_cached<>>,
+                          owner<lock_free>, owner<hardened>, owner<hardened, thread_cached<>>, owner<hardened, lock_free>,
+                          owner<hardened_with<generations>, static_array_store<64>>,
+                          owner<mutex_locking<>, static_array_store<64>, wait_for_block<600'000>>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(objects_that_own_others_end_once, T, owners) {
+  const misuse_handler before = set_misuse_handler([](const misuse&) noexcept { ++reports; });
+  std::mt19937 random(7);
+  for (const bool acquires : {false, true}) {
+    T::made = T::destroyed = T::faults = T::took = reports = 0;
+    {
+      const auto held = std::make_unique<typename T::pool_type>();
+      T::pool = held.get();
+      const auto own = [&](std::size_t n) {
+        std::vector<T*> all;
+        while (all.size() != n) all.push_back(T::pool->acquire());
+        for (T* const one : all) one->acquires = acquires;
+        std::shuffle(all.begin(), all.end(), random);
+        for (std::size_t i = 0; i != n; ++i)  // each is owned, the first ones by the last
+          for (std::size_t child = 0; child != 2; ++child) all[i]->owned[child] = all[(2 * i + 2 + child) % n];
+        return all;
+      };
+      const std::vector<T*> all = own(60);
+      BOOST_TEST(T::pool->release(all[40]));
+      for (T* const one : all) BOOST_TEST(!T::pool->release(one));  // all went with it
+      own(50);
+    }
+    BOOST_TEST(T::destroyed == T::made);
+    BOOST_TEST(T::made == 60);  // the end makes none
+    BOOST_TEST(T::faults == 0);
+    BOOST_TEST(reports == 0);  // what is left is no leak
+  }
+  set_misuse_handler(before);
+}
+
+struct bare {
+  void reset() {}
+};
+BOOST_AUTO_TEST_CASE(what_is_left_is_no_leak) {
+  const misuse_handler before = set_misuse_handler([](const misuse&) noexcept { ++reports; });
+  reports = 0;
+  const auto leave_two = [](auto&& pool) {
+    BOOST_TEST(pool.acquire() != nullptr);
+    BOOST_TEST(pool.acquire() != nullptr);
+    BOOST_TEST(pool.release(pool.acquire()));
+  };
+  leave_two(recycling_pool<bare, hardened>());
+  leave_two(recycling_pool<bare, hardened, thread_cached<>>());
+  leave_two(recycling_pool<bare, hardened, lock_free>());
+  leave_two(recycling_pool<bare, hardened, static_array_store<4>>());
+  leave_two(recycling_pool<bare, hardened_with<guard_bytes>, mutex_locking<>>());
+  set_misuse_handler(before);
+  BOOST_TEST(reports == 0);
 }
 
 }  // namespace

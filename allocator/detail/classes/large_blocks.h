@@ -109,9 +109,9 @@ class large_blocks {
   {
     return detail::report_leaks(asked_.owner(), *this);
   }
-  /// The owner ends: what is still in use is reported, and nobody asks any more.
-  void tell_end(const class_owner& owner) const noexcept {
-    detail::report_leaks(owner, *this);
+  /// The owner ends: what is still in use is reported, unless it is meant, and nobody asks any more.
+  void tell_end(const class_owner& owner, bool reports) const noexcept {
+    if (reports) detail::report_leaks(owner, *this);
     if constexpr (Tells) asked_.leave(this);
   }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <new>
+#include <type_traits>
 
 #include "tarn/allocator/detail/classes/class_chunks.h"
 #include "tarn/allocator/detail/classes/class_lookup.h"
@@ -17,6 +18,7 @@
 #include "tarn/allocator/detail/classes/large_blocks.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/config.h"
@@ -30,6 +32,7 @@ class size_class_body {
   static constexpr std::size_t none = lookup::none;
   using member = class_member<Pool>;
   static constexpr bool checks = inspector::can_refuse<Pool>();
+  static constexpr bool waits = inspector::waits(static_cast<const Pool*>(nullptr));
 
  public:
   using classes = Classes;
@@ -54,12 +57,27 @@ class size_class_body {
   }
 #endif
 
-  /// Like allocate(), but returns null if the store gives no memory.
+  /// Like allocate(), but returns null if the store gives no memory. Never waits for a block.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if (member* const m = ready(bytes, alignment)) [[likely]]
       return m->pool.try_allocate();
-    return allocate_slow(bytes, alignment);
+    return allocate_slow(bytes, alignment, limit_of_try());
+  }
+  /// Like allocate(), but returns null where that throws.
+  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_or_null(
+      std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
+    if constexpr (waits) return allocate_for(bytes, alignment, waits_as_usual());
+    else return try_allocate(bytes, alignment);
+  }
+  /// Like allocate(), but waits for a block of its class as long as it is told, as a pool's allocate_within(), and returns null
+  /// if the time is over. What gets a region of its own doesn't wait.
+  template <time_span Duration>
+  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_within(
+      const Duration& timeout, std::size_t bytes, std::size_t alignment = default_alignment) noexcept
+    requires(waits)
+  {
+    return allocate_for(bytes, alignment, waits_within{nanoseconds_of(timeout)});
   }
 
   /// Frees a block; null: does nothing. Precondition: allocate() returned it for the same size and alignment, or it is null.
@@ -135,7 +153,7 @@ class size_class_body {
   /// The same at the owner's end, of which checking policies are told, and of blocks that are still in use.
   void end() noexcept {
     chunks_.be_left_alone();
-    if constexpr (checks) large_.tell_end(class_owner{this, kept_.name(), kept_.report});
+    if constexpr (checks) large_.tell_end(class_owner{this, kept_.name(), kept_.report}, !inspector::may_end_in_use<Pool>());
     drop_all();
     ended_ = true;
     if constexpr (checks) detail::keep_stores(this);  // so that a later call finds that it has ended
@@ -197,12 +215,19 @@ class size_class_body {
     return i == none ? nullptr : members_.find(i);
   }
 
-  TARN_NOINLINE void* allocate_slow(std::size_t bytes, std::size_t alignment) noexcept {
+  template <class Limit>
+  void* allocate_for(std::size_t bytes, std::size_t alignment, Limit limit) noexcept {
+    if (member* const m = ready(bytes, alignment)) [[likely]]
+      return inspector::allocate_or_null(m->pool, limit);
+    return allocate_slow(bytes, alignment, limit);
+  }
+  template <class Limit>
+  TARN_NOINLINE void* allocate_slow(std::size_t bytes, std::size_t alignment, Limit limit) noexcept {
     const std::size_t i = lookup::find(bytes, alignment);
     if (i == none) return try_allocate_large(bytes, alignment);
     member* m = members_.find(i);
     if (m == nullptr) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
-    void* const block = m == nullptr ? nullptr : m->pool.try_allocate();
+    void* const block = m == nullptr ? nullptr : inspector::allocate_or_null(m->pool, limit);
     if constexpr (Chunks::tells_later) chunks_.tell();  // of the memory in which the class' pool lies
     return block;
   }
@@ -227,7 +252,7 @@ class size_class_body {
   }
 #if TARN_EXCEPTIONS
   TARN_NOINLINE void* allocate_slow_or_throw(std::size_t bytes, std::size_t alignment) {
-    return detail::or_fail(allocate_slow(bytes, alignment));
+    return detail::or_fail(allocate_slow(bytes, alignment, std::conditional_t<waits, waits_as_usual, limit_of_try>()));
   }
 #endif
 

@@ -148,11 +148,12 @@ struct pool_traits {
 
   /// Whether a null that is freed may enter the list, which drops it: a hit needn't ask.
   static constexpr bool takes_null = Reuse::traits.drops_null && !Locking::traits.keeps_blocks &&
-                                     !Locking::traits.own_free_list && !Exhaustion::traits.hears_frees &&
+                                     !Locking::traits.own_free_list && !Exhaustion::traits.needs_frees() &&
                                      !Checking::traits.refuses && !Checking::traits.samples &&
                                      !Statistics::traits.hears_blocks && !memory_tools::active;
 
   static constexpr bool hears_frees = Exhaustion::traits.hears_frees;
+  static constexpr bool waits = Exhaustion::traits.waits;
   static constexpr bool reclaims = Exhaustion::traits.reclaims;
   static constexpr bool grows_ahead = Growth::traits.grows_ahead;
   static constexpr bool tells_later = Store::traits.tells_later || Exhaustion::traits.tells_later;

@@ -27,9 +27,17 @@ class rejected {
     return nullptr;
   }
   template <class... Anything>
+  void* allocate_within(const Anything&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
   void deallocate(const Anything&...) noexcept {}
   std::size_t allocate_batch(span<void*>) noexcept { return 0; }
   std::size_t try_allocate_batch(span<void*>) noexcept { return 0; }
+  template <class Anything>
+  std::size_t allocate_batch_within(const Anything&, span<void*>) noexcept {
+    return 0;
+  }
   void deallocate_batch(span<void* const>) noexcept {}
   void* try_allocate_large(std::size_t, std::size_t) noexcept { return nullptr; }
   void deallocate_large(void*) noexcept {}

@@ -56,7 +56,7 @@ constexpr rule first_broken(const composition& c) noexcept {
   if (c.retention.returns_chunks && !c.reuse.sees_empty_chunks) return rule::r8;
   if (c.retention.returns_pages && !c.store.can_discard) return rule::r15;
   if (c.checking.checks_leaving && !c.reuse.sees_empty_chunks) return rule::r14;
-  if (c.exhaustion.hears_frees && !c.locking.can_wait) return rule::r12;
+  if (c.exhaustion.needs_frees() && !c.locking.can_wait) return rule::r12;
   if (c.exhaustion.reclaims && c.store.bounded) return rule::r13;
   if (c.first_chunk > size_limit) return rule::r7;
   if (c.outgrows_locking) return rule::r16;

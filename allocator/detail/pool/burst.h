@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 
@@ -21,10 +22,11 @@ inline constexpr std::size_t burst_batch = inspector::prefers_batches(static_cas
 template <class Pool>
 class blocks_to_fill {
  public:
-  /// At most that many.
-  blocks_to_fill(Pool& pool, std::size_t most) noexcept : pool_(pool) {
-    if constexpr (batch == 1) left_ = (some_[0] = pool.try_allocate()) != nullptr ? 1 : 0;
-    else left_ = pool.try_allocate_batch({some_, most < batch ? most : batch});
+  /// At most that many, for which it waits as `limit` says.
+  template <class Limit>
+  blocks_to_fill(Pool& pool, std::size_t most, Limit limit) noexcept : pool_(pool) {
+    if constexpr (batch == 1) left_ = (some_[0] = inspector::allocate_or_null(pool, limit)) != nullptr ? 1 : 0;
+    else left_ = inspector::allocate_batch(pool, {some_, most < batch ? most : batch}, limit);
     next_ = some_;
   }
   ~blocks_to_fill() {
@@ -74,10 +76,11 @@ class returned_blocks {
 };
 
 /// Objects in the places of `out`, the first of which are made already. What is here at the end ends: a constructor may throw.
-template <class T, class Pool>
+/// \tparam Limit  how long it waits for blocks: waiting.h
+template <class T, class Pool, class Limit>
 class burst {
  public:
-  burst(Pool& pool, span<T*> out) noexcept : pool_(pool), out_(out) {}
+  burst(Pool& pool, span<T*> out, Limit limit) noexcept : pool_(pool), out_(out), limit_(limit) {}
   ~burst() {
     if (made_ == 0) [[likely]] return;
     returned_blocks<Pool> blocks(pool_);
@@ -110,7 +113,7 @@ class burst {
   template <class Make>
   void fill(Make& make) {
     while (made_ != out_.size()) {
-      blocks_to_fill<Pool> blocks(pool_, out_.size() - made_);
+      blocks_to_fill<Pool> blocks(pool_, out_.size() - made_, limit_);
       if (blocks.empty()) return;
       for (; !blocks.empty(); blocks.keep_next(), ++made_) out_[made_] = make(blocks.next());
     }
@@ -118,6 +121,7 @@ class burst {
 
   Pool& pool_;
   span<T*> out_;
+  TARN_NO_UNIQUE_ADDRESS Limit limit_;
   std::size_t made_ = 0;
 };
 

@@ -16,6 +16,7 @@
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/listing.h"
 #include "tarn/allocator/detail/pool/telling.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
@@ -48,6 +49,8 @@ struct checked_path : admission<State> {
     return block;
   }
   static void* take_slow(State& s, pending_report& one) noexcept { return take_carefully(s, nullptr, one); }
+  /// Hands out a block that is in no list.
+  static void* take_given(State& s, void* block, pending_report& one) noexcept { return take_carefully(s, block, one); }
 
   static void count_put(State&, void*) noexcept {}  // put() does
   static status put(State& s, void* block) noexcept {
@@ -88,7 +91,9 @@ struct checked_path : admission<State> {
     return false;
   }
   static status put_slow(State& s, void* block) noexcept {
+    [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = detail::hit_guard(s);
+    if (detail::give_to_first(s, block, served)) return status::done;
     return detail::make_room_if(s, s.locking.push_slow(s, block));
   }
 
@@ -122,6 +127,7 @@ struct checked_path : admission<State> {
   TARN_STEP static status take_back(State& s, void* block) noexcept {
     s.statistics.on_deallocate(1);
     detail::tell_of_free(s, block);
+    if (detail::is_awaited(s)) [[unlikely]] return status::full;
     const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : detail::make_room_if(s, answer);
   }

@@ -29,8 +29,9 @@ class clearing {
 
  public:
   /// Precondition: no other thread uses the pool while this lives.
-  explicit clearing(state& s) noexcept : s_(s), alone_(s), surplus_{s}, aside_(s) {
+  explicit clearing(state& s) noexcept : s_(s), alone_(s), at_end_{s}, aside_(s) {
     if constexpr (Traits::samples) sampled_then_ = s_.checking.sampled_now();
+    if constexpr (Traits::waits) s_.supply.line().close();
   }
   ~clearing() {
     if (!gives_surplus && aside_.has_all()) {
@@ -70,25 +71,29 @@ class clearing {
     Ender{}(block);
     if (!path::retire(s_, block)) return;
     aside_.take(block);
-    if constexpr (Traits::hears_frees) s_.supply.freed(1);
+    if constexpr (Traits::hears_frees) ++at_end_.freed;
   }
   void end_sampled(void* block) noexcept {
     Ender{}(block);
     sampled::put(s_, block);
-    if constexpr (Traits::hears_frees) s_.supply.freed(1);
+    if constexpr (Traits::hears_frees) ++at_end_.freed;
   }
 
   /// Once the blocks are back in their chunks.
-  struct surplus_giver {
-    ~surplus_giver() {
+  struct last_steps {
+    ~last_steps() {
+      if constexpr (Traits::waits) s.supply.line().open();
       if constexpr (gives_surplus) detail::give_surplus_back(s);
+      if constexpr (Traits::hears_frees)
+        if (freed != 0) s.supply.freed(freed);
     }
     state& s;
+    std::size_t freed = 0;
   };
 
   state& s_;
   unasked<state> alone_;
-  surplus_giver surplus_;
+  last_steps at_end_;
   blocks_aside<state, refuses ? passed::wait : passed::vanish> aside_;
   std::uint64_t sampled_then_ = 0;  // those that came later may be left
 };

@@ -12,6 +12,7 @@
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/listing.h"
 #include "tarn/allocator/detail/pool/telling.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim_list.h"
 #include "tarn/policies/platform/config.h"
@@ -163,8 +164,11 @@ inline constexpr bool need_not_wait = State::is_confined || State::traits::locki
 template <class State>
 bool come_back(State& s) noexcept {
   if constexpr (State::traits::returns_pages) {
+    [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return s.list.come_back();
+    const bool some = s.list.come_back();
+    serve(s, served);
+    return some;
   } else {
     return false;
   }

@@ -14,6 +14,7 @@
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/supply.h"
 #include "tarn/allocator/detail/pool/telling.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 
@@ -125,10 +126,12 @@ template <class State>
 void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
   for (auto *c = fresh.first(), *next = c; c != nullptr; c = next) {
     next = c->next;
+    [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     s.locking.adopt(s, *c);
     detail::note_chunk(s, c->region.bytes);
     detail::tell_of_chunk(s, trace_kind::grow, c->region);
+    detail::serve(s, served);
   }
 }
 

@@ -9,6 +9,8 @@
 #include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/members.h"
+#include "tarn/allocator/detail/pool/waiting.h"
+#include "tarn/policies/detail/span.h"
 
 namespace tarn::detail {
 
@@ -32,6 +34,12 @@ struct inspector {
   static pool_state<Traits>& drained(pool_members<Traits>& pool) noexcept {
     pool.state_.locking.drain_all(pool.state_);
     return pool.state_;
+  }
+
+  /// From now on no call waits for a block: there is no other thread.
+  template <class Traits>
+  static void end_waiting([[maybe_unused]] pool_members<Traits>& pool) noexcept {
+    if constexpr (Traits::waits) pool.state_.supply.line().close();
   }
 
   /// Calls visit(block) for every block in use, as detail::each_live() does. Precondition: no other thread uses the pool.
@@ -61,6 +69,31 @@ struct inspector {
     return detail::forget_blocks_in_use(pool.state_);
   }
   static constexpr bool forget_blocks_in_use(rejected&) noexcept { return true; }
+
+  /// As try_allocate(), but waits for a block as `limit` says (waiting.h), where the exhaustion policy waits at all.
+  template <class Traits, class Limit>
+  TARN_STEP static void* allocate_or_null(pool_members<Traits>& pool, [[maybe_unused]] Limit limit) noexcept {
+    if constexpr (waits_under<Traits, Limit>) return pool.allocate_or_null(limit);
+    else return pool.try_allocate();
+  }
+  template <class Limit>
+  static constexpr void* allocate_or_null(rejected&, Limit) noexcept {
+    return nullptr;
+  }
+  template <class Traits, class Limit>
+  static std::size_t allocate_batch(pool_members<Traits>& pool, span<void*> out, Limit limit) noexcept {
+    return pool.take_batch(out, limit);
+  }
+  template <class Limit>
+  static constexpr std::size_t allocate_batch(rejected&, span<void*>, Limit) noexcept {
+    return 0;
+  }
+  /// Whether calls can wait for a block.
+  template <class Traits>
+  static constexpr bool waits(const pool_members<Traits>*) noexcept {
+    return Traits::waits;
+  }
+  static constexpr bool waits(const void*) noexcept { return false; }
 
   /// As try_allocate(), but null where that takes a call.
   template <class Traits>
@@ -137,10 +170,17 @@ struct inspector {
     if constexpr (std::is_base_of_v<rejected, Pool>) return false;
     else return Pool::refuses;
   }
+  /// Whether blocks in use at the pool's end are meant.
+  template <class Pool>
+  static constexpr bool may_end_in_use() noexcept {
+    if constexpr (std::is_base_of_v<rejected, Pool>) return true;
+    else return Pool::may_end_in_use;
+  }
   /// Whether a batch costs less than its blocks one by one: they share a lock, and none is looked at by itself.
   template <class Traits>
   static constexpr bool prefers_batches(const pool_members<Traits>*) noexcept {
-    return !Traits::checking::traits.refuses && !Traits::samples && !pool_state<Traits>::is_confined;
+    // Those who wait for a block each while they hold others may wait for each other.
+    return (!Traits::checking::traits.refuses || Traits::waits) && !Traits::samples && !pool_state<Traits>::is_confined;
   }
   static constexpr bool prefers_batches(const void*) noexcept { return false; }
 

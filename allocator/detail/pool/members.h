@@ -27,6 +27,7 @@ template <class Traits>
 class pool_members : public reserving<pool_members<Traits>> {
   using state = pool_state<Traits>;
   static constexpr bool refuses = Traits::checking::traits.refuses;
+  static constexpr bool may_end_in_use = Traits::checking::traits.may_end_in_use;
   using path = path_of<Traits>;
   using slow = slow_path<Traits>;
   using sampled = sampled_path<state>;
@@ -41,7 +42,8 @@ class pool_members : public reserving<pool_members<Traits>> {
 
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
-  /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified.
+  /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified. Under wait_for_block it waits
+  /// for one, as long as that says.
   /// Throws: std::bad_alloc if the pool is exhausted; it is then unchanged.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {  // changes the pool: not for a const one
     if constexpr (refuses)
@@ -55,7 +57,7 @@ class pool_members : public reserving<pool_members<Traits>> {
   }
 #endif
 
-  /// Like allocate(), but returns null if the pool is exhausted.
+  /// Like allocate(), but returns null if the pool is exhausted. Never waits for a block, whatever the exhaustion policy.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate() noexcept {  // not for a const pool
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return nullptr;
@@ -65,6 +67,15 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::try_allocate_on(state_, block);
     if ((Traits::has_one_way && Traits::ends_empty && !hears_events<Traits>) || block != nullptr) [[likely]] return block;
     return slow::try_allocate(state_);
+  }
+
+  /// Like allocate(), but waits as long as it is told: a std::chrono::duration, or something like it; not at all if that isn't
+  /// positive. Returns null if the time is over. First come, first served.
+  template <detail::time_span Duration>
+  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_within(const Duration& timeout) noexcept
+    requires(Traits::waits)
+  {
+    return allocate_or_null(waits_within{nanoseconds_of(timeout)});
   }
 
   /// Frees a block; null: does nothing. Never fails, never needs memory, never waits for a thread that is at the store.
@@ -78,9 +89,8 @@ class pool_members : public reserving<pool_members<Traits>> {
       if (sampled::owns(state_, block)) [[unlikely]] return sampled::put(state_, block);
     if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::deallocate_on(state_, block);
     const status answer = path::put(state_, block);
-    if constexpr (Traits::hears_frees) state_.supply.freed(1);
-    if (answer == status::crowded) [[unlikely]]
-      return slow::make_room(Traits::is_static ? block : detail::pointer_to(state_), state_);
+    if constexpr (Traits::hears_frees) return slow::settle_heard(state_, block, answer);
+    if (answer == status::crowded) [[unlikely]] return slow::make_room(Traits::is_static ? block : detail::pointer_to(state_), state_);
     if (answer != status::done && (!refuses || answer != status::refused)) [[unlikely]] slow::settle(state_, block, answer);
   }
 
@@ -93,21 +103,32 @@ class pool_members : public reserving<pool_members<Traits>> {
   }
 
 #if TARN_EXCEPTIONS
-  /// Fills `out` with blocks. Returns out.size().
+  /// Fills `out` with blocks. Returns out.size(). Under wait_for_block it waits for all of them at once, and holds none
+  /// meanwhile; not if the pool doesn't have so many.
   /// Throws: std::bad_alloc if it can't get all of them; then none is allocated. Chunks obtained for it stay.
   std::size_t allocate_batch(span<void*> out) {
-    const std::size_t got = try_allocate_batch(out);
+    const std::size_t got = take_batch(out, waits_as_usual());
     if (got == out.size()) return got;
     deallocate_batch(out.first(got));
     throw std::bad_alloc();
   }
 #endif
 
-  /// Fills `out` with blocks from its start. Returns how many: fewer than out.size() if the pool is exhausted.
+  /// Fills `out` with blocks from its start. Returns how many: fewer than out.size() if the pool is exhausted. Never waits for
+  /// a block.
   std::size_t try_allocate_batch(span<void*> out) noexcept {
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return 0;
     return slow::take_batch(state_, out);
+  }
+
+  /// Like allocate_batch(), but waits as long as it is told, as allocate_within(). Returns how many there are in `out`, from its
+  /// start: fewer than out.size() if the time is over.
+  template <detail::time_span Duration>
+  std::size_t allocate_batch_within(const Duration& timeout, span<void*> out) noexcept
+    requires(Traits::waits)
+  {
+    return take_batch(out, waits_within{nanoseconds_of(timeout)});
   }
 
   /// Frees many blocks; nulls among them: nothing. `blocks` is only read. Precondition: as for deallocate(); none twice.
@@ -243,6 +264,32 @@ class pool_members : public reserving<pool_members<Traits>> {
   }
 
  private:
+  /// As try_allocate(), but waits as `limit` says.
+  template <class Limit>
+  void* allocate_or_null(Limit limit) noexcept {
+    if constexpr (refuses)
+      if (!path::admits_caller(state_)) [[unlikely]] return nullptr;
+    if constexpr (Traits::samples)
+      if (void* const block = sampled::take(state_)) [[unlikely]] return block;
+    void* const block = path::take(state_);
+    return block != nullptr ? block : slow::allocate_within(state_, limit);
+  }
+  /// As try_allocate_batch(), but waits as `limit` says.
+  template <class Limit>
+  std::size_t take_batch(span<void*> out, [[maybe_unused]] Limit limit) noexcept {
+    if constexpr (!waits_under<Traits, Limit>) {
+      return try_allocate_batch(out);
+    } else {
+      if constexpr (refuses)
+        if (!path::admits_caller(state_)) [[unlikely]] return 0;
+      std::size_t got = slow::take_batch(state_, out, only_looks());
+      if (got == out.size()) return got;
+      if (!slow::can_have(state_, out.size())) return tell_of_refusal(state_), got;
+      deallocate_batch(out.first(got));
+      return slow::wait_for_batch(state_, out, limit);
+    }
+  }
+
   state state_;
 };
 

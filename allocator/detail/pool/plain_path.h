@@ -11,6 +11,7 @@
 #include "tarn/allocator/detail/pool/listing.h"
 #include "tarn/allocator/detail/pool/switched.h"
 #include "tarn/allocator/detail/pool/telling.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
@@ -60,6 +61,11 @@ struct plain_path {
     return checks::is_on(s) ? handed_out_checked(s, block) : handed_out(s, block);
   }
   static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
+  /// Hands out a block that is in no list.
+  static void* take_given(State& s, void* block, notes) noexcept {
+    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    return checks::is_on(s) ? handed_out_checked(s, block) : handed_out(s, block);
+  }
 
   TARN_STEP static status put(State& s, void* block) noexcept {
     if constexpr (memory_tools::active) memory_tools::take_back(block);
@@ -88,7 +94,9 @@ struct plain_path {
     detail::poison_block(s, block);
   }
   static status put_slow(State& s, void* block) noexcept {
+    [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    if (detail::give_to_first(s, block, served)) return status::done;
     return detail::make_room_if(s, s.locking.push_slow(s, block));
   }
 
@@ -107,9 +115,10 @@ struct plain_path {
       memory_tools::take_back(block);
       detail::poison_block(s, block);
     }
+    [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    if (checks::is_on(s)) return put_each(s, blocks);
-    return put_all(s, blocks);
+    if (checks::is_on(s)) return put_each(s, blocks, served);
+    return put_all(s, blocks, served);
   }
 
  private:
@@ -121,20 +130,23 @@ struct plain_path {
     else if (!s.statistics.try_on_deallocate()) [[unlikely]] return status::uncounted;
     detail::tell_of_free(s, block);
     if constexpr (memory_tools::active) detail::poison_block(s, block);
+    if (detail::is_awaited(s)) [[unlikely]] return status::full;
     const status answer = s.locking.push(s, block);
     return State::hits_unguarded ? answer : detail::make_room_if(s, answer);
   }
-  static status put_all(State& s, span<void* const> blocks) noexcept {
+  static status put_all(State& s, span<void* const> blocks, [[maybe_unused]] served_of<State>& served) noexcept {
     s.statistics.on_deallocate(blocks.size());
     detail::tell_of_blocks(s, trace_kind::free, blocks);
+    if constexpr (State::traits::waits)
+      if (detail::is_awaited(s)) [[unlikely]] blocks = blocks.subspan(detail::give_to_line(s, blocks, served));
     return s.locking.push_batch(s, blocks.data(), blocks.size());
   }
   /// Those that may be given back.
-  static status put_each(State& s, span<void* const> blocks) noexcept {
+  static status put_each(State& s, span<void* const> blocks, served_of<State>& served) noexcept {
     status answer = status::done;
     for (std::size_t i = 0; i != blocks.size(); ++i) {
       if (!checks::comes_in(s, blocks[i])) continue;
-      const status its = put_all(s, blocks.subspan(i).first(1));
+      const status its = put_all(s, blocks.subspan(i).first(1), served);
       if (its != status::done) answer = its;
     }
     return answer;

@@ -12,6 +12,7 @@
 #define TARN_ALLOCATOR_DETAIL_POOL_SLOW_PATH_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 
@@ -25,6 +26,7 @@
 #include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/state.h"
 #include "tarn/allocator/detail/pool/telling.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
@@ -45,16 +47,20 @@ struct slow_path {
 
 #if TARN_EXCEPTIONS
   TARN_NOINLINE static void* allocate(state& s) {
-    void* const block = try_allocate(s);
+    void* block = nullptr;
+    if constexpr (Traits::waits) block = allocate_within(s, waits_as_usual());
+    else block = try_allocate(s);
     if (block == nullptr) throw std::bad_alloc();
     return block;
   }
 #endif
-  TARN_NOINLINE static void* try_allocate(state& s) noexcept {
+  TARN_NOINLINE static void* try_allocate(state& s) noexcept { return allocate_within(s, limit_of_try()); }
+  template <class Limit>
+  static void* allocate_within(state& s, Limit limit) noexcept {
     void* const block = path::take_slow(s);
     if (block == nullptr) {
       if constexpr (Traits::ends_empty) return detail::tell_of_refusal(s), nullptr;
-      else return try_allocate_cold(s);
+      else return try_allocate_cold(s, limit);
     }
     if (s.locking.starves()) [[unlikely]] detail::feed(s);
     detail::tell_of_leaving(s);
@@ -75,13 +81,20 @@ struct slow_path {
   TARN_COLD static void deallocate_on(state& s, void* block) noexcept {
     memory_tools::take_back(block);
     const status answer = path::put_checked(s, block);
+    if constexpr (Traits::hears_frees) return settle_heard(s, block, answer);
     if (answer == status::crowded) make_room(detail::pointer_to(s), s);
     else if (answer != status::done) settle(s, block, answer);
   }
+  /// The rest of a free, for a policy that hears of it once the block can be had.
+  static void settle_heard(state& s, void* block, status answer) noexcept {
+    if (answer == status::crowded) make_room(&s, s);
+    else if (answer != status::done) settle(s, block, answer);
+    if (answer != status::refused) s.supply.freed(1);
+  }
 
   /// \tparam Tells  false: the caller holds something, and calls supply.tell() once it holds nothing
-  template <bool Tells = true>
-  TARN_COLD static void* try_allocate_cold(state& s) noexcept {
+  template <bool Tells = true, class Limit = limit_of_try>
+  TARN_COLD static void* try_allocate_cold(state& s, [[maybe_unused]] Limit limit = {}) noexcept {
     attempt one;
     typename path::notes seen;
     void* block = nullptr;
@@ -101,7 +114,9 @@ struct slow_path {
         } while (block == nullptr && (detail::come_back(s) || detail::grow(s, one)));
       } while (block == nullptr && retry(s, one));
     }
-    if (block == nullptr) {
+    if constexpr (waits_under<Traits, Limit>)
+      if (block == nullptr) block = wait_for_one(s, detail::end_of(s, limit), one, seen);
+    if (block == nullptr && !std::is_same_v<Limit, only_looks>) {
       detail::note_refusal(s);
       detail::tell_of_refusal(s);
     }
@@ -112,14 +127,39 @@ struct slow_path {
   }
 
   /// Fills `out` from its start with as many blocks as can be had. Returns how many.
-  static std::size_t take_batch(state& s, span<void*> out) noexcept {
+  template <class Limit = limit_of_try>
+  static std::size_t take_batch(state& s, span<void*> out, [[maybe_unused]] Limit limit = {}) noexcept {
     std::size_t got = path::take_batch(s, out);
     while (got != out.size()) {
-      void* const block = try_allocate(s);
+      void* block = nullptr;
+      if constexpr (Traits::waits) block = allocate_within(s, limit);
+      else block = try_allocate(s);
       if (block == nullptr) break;
       out[got++] = block;
       got += path::take_batch(s, out.subspan(got));
     }
+    return got;
+  }
+
+  /// Whether it is worth waiting for so many at once.
+  static bool can_have(const state& s, std::size_t blocks) noexcept { return blocks <= capacity_of(s); }
+  /// Waits for all blocks of `out`, and takes no place before all who came earlier have theirs: two that hold some each and
+  /// wait for the other's would wait in vain. Returns how many came before the time was over.
+  template <class Limit>
+  TARN_COLD static std::size_t wait_for_batch(state& s, span<void*> out, Limit limit) noexcept {
+    attempt one;
+    typename path::notes seen;
+    const std::size_t came = wait(s, out, end_of(s, limit), one);
+    std::size_t got = 0;
+    for (void* const given : out.first(came))
+      if (void* const block = path::take_given(s, given, seen)) out[got++] = block;
+    if (got != out.size()) {
+      note_refusal(s);
+      tell_of_refusal(s);
+    }
+    path::tell(s, seen);
+    path::tell_of_store(s);
+    s.supply.tell();
     return got;
   }
 
@@ -219,6 +259,25 @@ struct slow_path {
  private:
   /// Whether to try again. Called with nothing held.
   static bool retry(state& s, attempt& one) noexcept { return s.supply.retry(s.chunks.geometry().block_size(), one); }
+
+  /// Waits for blocks that somebody frees, or that a chunk has which can be had by now.
+  static std::size_t wait(state& s, span<void*> out, std::uint64_t deadline, attempt& one) noexcept {
+    return wait_for(s, out, deadline, [&s, &one](auto is_served) {
+      if constexpr (!Traits::in_place) {
+        const auto growing = growth_guard(s);
+        if (!is_held(growing)) return;
+        top_up(s);
+        while (!is_served() && (come_back(s) || grow(s, one))) {
+        }
+      }
+    });
+  }
+  /// A block that a checking policy refuses is no block: it waits for another.
+  static void* wait_for_one(state& s, std::uint64_t deadline, attempt& one, typename path::notes& seen) noexcept {
+    void* block = nullptr;
+    while (block == nullptr && wait(s, {&block, 1}, deadline, one) != 0) block = path::take_given(s, block, seen);
+    return block;
+  }
 };
 
 }  // namespace tarn::detail

@@ -133,6 +133,9 @@ class supply {
     return detail::looks_again(exhaustion_, bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
+  /// Those who wait for a block: under the pool's guard. And how long a call does that isn't told.
+  TARN_STEP auto& line() noexcept { return exhaustion_.line(); }
+  auto nanoseconds_to_wait() const noexcept { return exhaustion_.nanoseconds(); }
   /// Another pool asked this one to trim. Called under the growth guard, before it does.
   void asked() noexcept { exhaustion_.asked(); }
   /// Through which other pools ask this one.

@@ -142,11 +142,14 @@ class block_checks {
     asked_.enter(pool, name(), tell);
   }
   /// The pool ends. \param leaks  the first blocks that are still in use
-  void on_end(chunks_type& chunks, pending_report& one, span<const void*> leaks) noexcept {
+  void on_end([[maybe_unused]] chunks_type& chunks, [[maybe_unused]] pending_report& one,
+              [[maybe_unused]] span<const void*> leaks) noexcept {
     asked_.leave(pool_);
     ended_ = true;
-    told_sites told;
-    note_in_use(chunks, one, leaks, told, true);
+    if constexpr (!Spec::traits.may_end_in_use) {
+      told_sites told;
+      note_in_use(chunks, one, leaks, told, true);
+    }
   }
   /// Notes the blocks in use, and lists the first of them; if their sites are known and not `all` are asked for, those of one
   /// site that wasn't told.

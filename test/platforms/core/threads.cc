@@ -141,10 +141,19 @@ void mutexes_keep_threads_apart() {
 
 template <std::size_t Milliseconds>
 using waiting_pool = pool<static_size<32>, mutex_locking<>, static_array_store<1>, wait_for_block<Milliseconds>>;
+template <std::intmax_t Milliseconds>
+struct milliseconds {  // no <chrono>: not every target has it
+  struct period {
+    static constexpr std::intmax_t num = 1, den = 1000;
+  };
+  static constexpr std::intmax_t count() noexcept { return Milliseconds; }
+};
+using a_millisecond = milliseconds<1>;
+using ten_minutes = milliseconds<600'000>;
 void waiting_for_a_block() {
   waiting_pool<1> in_vain;
   void* const only = in_vain.try_allocate();
-  CHECK(only != nullptr && in_vain.try_allocate() == nullptr);
+  CHECK(only != nullptr && in_vain.try_allocate() == nullptr && in_vain.allocate_within(a_millisecond()) == nullptr);
   in_vain.deallocate(only);
 
   using patient = waiting_pool<600'000>;
@@ -155,7 +164,7 @@ void waiting_for_a_block() {
     worker taker(
         [](void* with) {
           auto& its = *static_cast<patient*>(with);
-          void* const got = its.try_allocate();  // waits for the free below, or comes after it
+          void* const got = its.allocate_within(ten_minutes());  // waits for the free below, or comes after it
           CHECK(got != nullptr);
           its.deallocate(got);
         },

@@ -55,12 +55,23 @@ using waiting_pool =
     tarn::object_pool<message, tarn::mutex_locking<>, tarn::static_array_store<4>, tarn::wait_for_block<60'000>>;
 using checked_pool = tarn::object_pool<message, tarn::mutex_locking<>, tarn::checked, tarn::fixed_growth<64>>;
 
+struct minute {
+  struct period {
+    static constexpr int num = 60, den = 1;
+  };
+  static constexpr int count() noexcept { return 1; }
+};
+template <class Pool>
+message* make(Pool& pool, std::uintptr_t value) noexcept {
+  if constexpr (Pool::waits) return pool.construct_within(minute(), value);
+  else return pool.try_construct(value);
+}
 template <class Pool>
 unsigned long use(Pool& pool, std::uintptr_t seed, unsigned long turns) noexcept {
   unsigned long wrong = 0;
   for (unsigned long i = 0; i != turns; ++i) {
-    message* const one = pool.try_construct(seed + i);
-    message* const other = pool.try_construct(~seed - i);
+    message* const one = make(pool, seed + i);
+    message* const other = make(pool, ~seed - i);
     if (one == nullptr || other == nullptr || !one->is_right(seed + i) || !other->is_right(~seed - i)) ++wrong;
     pool.destroy(one);
     pool.destroy(other);

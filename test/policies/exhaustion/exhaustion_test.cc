@@ -1,10 +1,14 @@
 // What a pool does when its store gives no further chunk: it asks a handler, waits, or takes another store.
 #include <boost/test/unit_test.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -15,9 +19,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "tarn/allocator/multipool.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/checking.h"
+#include "tarn/policies/statistics.h"
+#include "tarn/policies/store/budgeted.h"
+#include "tarn/policies/store/memory_budget.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/observed_thread.h"
 #include "tarn/test/support/upstream.h"
@@ -197,14 +206,15 @@ BOOST_AUTO_TEST_CASE(a_bounded_second_store) {
 
 /// Milliseconds, far more than is needed: only who waits in vain ever sees the end of them.
 constexpr std::size_t for_ever = 600'000;
+constexpr std::chrono::milliseconds long_enough(for_ever);
 
 using waiting = std::tuple<mutex_locking<>, mutex_locking<spin_mutex>, mutex_locking<thread_aware_mutex>,
                            grouped_locking<struct waiters, std::mutex>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(threads_with_fewer_blocks_than_they_want_all_get_on, locking, waiting) {
-  pool<static_size<64>, locking, static_array_store<5>, wait_for_block<for_ever>> pool;
+  pool<static_size<64>, locking, static_array_store<5>, wait_for_block<>> pool;
   constexpr int threads = 4;
-  constexpr int rounds = 3'000;
+  constexpr int rounds = 1'000;
   std::atomic<int> failed = 0;
   std::atomic<int> together = 0;
   std::atomic<int> most = 0;
@@ -213,9 +223,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(threads_with_fewer_blocks_than_they_want_all_get_o
     for (int t = 0; t < threads; ++t) {
       all.emplace_back([&] {
         for (int i = 0; i < rounds; ++i) {
-          void* const a = pool.try_allocate();  // one each can always be had, and two by one of them
+          void* const a = pool.allocate_within(long_enough);  // one each can always be had, and two by one of them
           if (i % 20 == 0) std::this_thread::yield();  // on a busy machine each takes long
-          void* const b = pool.try_allocate();
+          void* const b = pool.allocate_within(long_enough);
           failed += (a == nullptr) + (b == nullptr);
           const int now = together += 2;
           for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {}
@@ -232,6 +242,288 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(threads_with_fewer_blocks_than_they_want_all_get_o
   BOOST_TEST(failed == 0);
   BOOST_TEST(most <= 4);  // five blocks: two threads at most have two, and the others wait
   std::printf("%d allocations, at most %d at once\n", 2 * threads * rounds, most.load());
+}
+
+/// Threads that each wait for some blocks of a pool. One begins once the one before waits.
+template <class Pool>
+class queue {
+ public:
+  explicit queue(Pool& pool) : pool_(pool) {}
+  ~queue() {
+    for (auto& one : threads_) one->join();
+  }
+
+  void add(std::size_t blocks) {
+    const std::size_t me = threads_.size();
+    threads_.push_back(std::make_unique<test::observed_thread>([this, me, blocks] {
+      std::array<void*, 8> some;
+      const std::size_t got = pool_.allocate_batch_within(long_enough, span<void*>(some.data(), blocks));
+      if (got == blocks) order_[served_++] = static_cast<int>(me) + 1;
+      for (std::size_t i = 0; i != got; ++i) kept_[me][i] = some[i];
+    }));
+    BOOST_TEST(threads_.back()->comes_to_wait());
+  }
+  /// The first `n` who were served, in their order, once there are that many.
+  std::vector<int> served(std::size_t n) {
+    std::vector<int> order;
+    for (std::size_t i = 0; i != n; ++i) {
+      while (order_[i] == 0) std::this_thread::yield();
+      order.push_back(order_[i] - 1);
+    }
+    return order;
+  }
+  void* block_of(std::size_t thread, std::size_t i = 0) {
+    while (kept_[thread][i] == nullptr) std::this_thread::yield();
+    return kept_[thread][i];
+  }
+
+ private:
+  Pool& pool_;
+  std::array<std::array<std::atomic<void*>, 8>, 8> kept_{};
+  std::array<std::atomic<int>, 8> order_{};  // and 1; 0: nobody yet
+  std::atomic<std::size_t> served_ = 0;
+  std::vector<std::unique_ptr<test::observed_thread>> threads_;
+};
+
+template <class... Policies>
+using two_blocks = pool<static_size<64>, no_growth<2>, wait_for_block<>, Policies...>;
+using orderly = std::tuple<
+    two_blocks<mutex_locking<>>, two_blocks<mutex_locking<spin_mutex>, lifo_reuse<>>,
+    two_blocks<grouped_locking<struct orderly_crew, std::mutex>, page_local_reuse<>>, two_blocks<mutex_locking<>, checked>,
+    two_blocks<mutex_locking<>, hardened, counting_statistics>,
+    pool<static_size<64>, static_array_store<2>, wait_for_block<>, mutex_locking<>>,
+    pool<static_size<64>, static_array_store<2>, wait_for_block<>, mutex_locking<>, hardened>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(first_come_first_served, pool_type, orderly) {
+  pool_type pool;
+  void* const a = pool.allocate();
+  void* const b = pool.allocate();
+  queue<pool_type> all(pool);
+  for (int i = 0; i != 4; ++i) all.add(1);
+  pool.deallocate(a);
+  BOOST_TEST(pool.try_allocate() == nullptr);  // who comes later doesn't take it, even at once
+  BOOST_TEST(all.served(1) == std::vector<int>({0}));
+  pool.deallocate_batch(std::array<void*, 1>{b});
+  BOOST_TEST(pool.try_allocate() == nullptr);
+  BOOST_TEST(all.served(2) == std::vector<int>({0, 1}));
+  pool.deallocate(all.block_of(0));
+  pool.deallocate(all.block_of(1));
+  BOOST_TEST(all.served(4).size() == 4u);
+  void* const last[] = {all.block_of(2), all.block_of(3)};
+  BOOST_TEST(last[0] != last[1]);
+  pool.deallocate_batch(last);
+  std::array<void*, 2> both;
+  BOOST_TEST(pool.try_allocate_batch(both) == 2u);
+  pool.deallocate_batch(both);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_batch_gets_its_turn_whole, pool_type, orderly) {
+  pool_type pool;
+  std::array<void*, 2> both;
+  pool.allocate_batch(both);
+  queue<pool_type> all(pool);
+  for (const std::size_t blocks : {2u, 1u}) all.add(blocks);
+  pool.deallocate(both[0]);
+  BOOST_TEST(pool.try_allocate() == nullptr);  // it waits for the second
+  BOOST_TEST(pool.allocate_within(std::chrono::milliseconds(1)) == nullptr);  // behind the others
+  pool.deallocate(both[1]);
+  BOOST_TEST(all.served(1) == std::vector<int>({0}));
+  for (const std::size_t i : {0u, 1u}) both[i] = all.block_of(0, i);
+  pool.deallocate_batch(both);
+  BOOST_TEST(all.served(2) == std::vector<int>({0, 1}));
+  void* const one = all.block_of(1);
+  void* const other = pool.try_allocate();
+  BOOST_TEST(other != nullptr);
+  pool.deallocate(one);
+  pool.deallocate(other);
+}
+
+BOOST_AUTO_TEST_CASE(more_blocks_than_there_are_are_not_waited_for) {
+  two_blocks<mutex_locking<>> pool;
+  std::array<void*, 3> three;
+  BOOST_CHECK_THROW(pool.allocate_batch(three), std::bad_alloc);
+  BOOST_TEST(pool.allocate_batch_within(long_enough, three) == 2u);
+  pool.deallocate_batch(span<void*>(three.data(), 2));
+}
+
+BOOST_AUTO_TEST_CASE(who_gives_up_leaves_the_line) {
+  two_blocks<mutex_locking<>> pool;
+  std::array<void*, 2> both;
+  pool.allocate_batch(both);
+  BOOST_TEST(pool.allocate_within(std::chrono::microseconds(1)) == nullptr);
+  pool.deallocate(both[0]);
+  std::array<void*, 2> other;
+  BOOST_TEST(pool.allocate_batch_within(std::chrono::microseconds(1), other) == 1u);  // what came until then
+  BOOST_TEST(pool.try_allocate() == nullptr);
+  pool.deallocate(other[0]);
+  BOOST_TEST((both[0] = pool.try_allocate()) != nullptr);
+  pool.deallocate_batch(both);
+}
+
+BOOST_AUTO_TEST_CASE(times_of_every_kind) {
+  two_blocks<mutex_locking<>> pool;
+  std::array<void*, 2> both;
+  pool.allocate_batch(both);
+  for (const auto now : {std::chrono::seconds(0), std::chrono::seconds(-1), std::chrono::seconds::min()})
+    BOOST_TEST(pool.allocate_within(now) == nullptr);
+  BOOST_TEST(pool.allocate_within(std::chrono::duration<double, std::milli>(.5)) == nullptr);
+  BOOST_TEST(pool.allocate_within(std::chrono::duration<float>(-1)) == nullptr);
+  static_assert(detail::nanoseconds_of(std::chrono::hours::max()) == UINT64_MAX);
+  static_assert(detail::nanoseconds_of(std::chrono::duration<double>(1e30)) == UINT64_MAX);
+  static_assert(detail::nanoseconds_of(std::chrono::milliseconds(3)) == 3'000'000);
+  static_assert(detail::nanoseconds_of(std::chrono::duration<int, std::pico>(1)) == 1);
+  static_assert(detail::nanoseconds_of(std::chrono::duration<int, std::ratio<1, 3>>(1)) == 333'333'334);
+  test::observed_thread waiter([&] { both[1] = pool.allocate_within(std::chrono::hours::max()); });
+  BOOST_TEST(waiter.comes_to_wait());
+  pool.deallocate(both[0]);
+  waiter.join();
+  BOOST_TEST(both[1] == both[0]);
+  pool.deallocate(both[1]);
+}
+
+BOOST_AUTO_TEST_CASE(a_chunk_that_another_thread_gets_serves_those_who_wait) {
+  memory_budget budget(1 << 20);
+  pool<static_size<64>, mutex_locking<>, budgeted<heap_store>, fixed_growth<2>, wait_for_block<for_ever>> pool{
+      budgeted<heap_store>{budget}};
+  std::array<void*, 2> both;
+  pool.allocate_batch(both);
+  budget.set_limit(0);
+  std::atomic<void*> got = nullptr;
+  test::observed_thread waiter([&] { got = pool.allocate(); });
+  BOOST_TEST(waiter.comes_to_wait());
+  budget.set_limit(1 << 20);
+  BOOST_TEST(pool.try_reserve(4));
+  waiter.join();
+  pool.deallocate(got);
+  pool.deallocate_batch(both);
+}
+
+BOOST_AUTO_TEST_CASE(the_child_of_a_fork_serves_none_of_the_parents_threads) {
+  two_blocks<mutex_locking<>> pool;
+  std::array<void*, 2> both;
+  pool.allocate_batch(both);
+  queue<two_blocks<mutex_locking<>>> all(pool);
+  all.add(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    pool.deallocate(both[0]);
+    bool good = pool.try_allocate() == both[0];
+    pool.deallocate_batch(both);
+    good = pool.allocate_batch_within(long_enough, both) == 2 && good;
+    good = pool.allocate_within(std::chrono::microseconds(1)) == nullptr && good;
+    _exit(good ? 7 : 8);
+  }
+  int status = 0;
+  BOOST_TEST((child > 0 && waitpid(child, &status, 0) == child));
+  BOOST_TEST((WIFEXITED(status) && WEXITSTATUS(status) == 7));
+  pool.deallocate_batch(both);
+  BOOST_TEST(all.served(1).size() == 1u);
+  pool.deallocate(all.block_of(0));
+}
+
+struct part {
+  int value = 0;
+  void reset() {}
+};
+// A call that waited would take ten minutes.
+BOOST_AUTO_TEST_CASE(what_is_named_try_waits_in_no_product) {
+  using few = static_array_store<2>;
+  using waits = wait_for_block<for_ever>;
+  constexpr std::chrono::microseconds moment(1);
+  object_pool<part, few, waits, mutex_locking<>> objects;
+  BOOST_TEST((objects.construct() != nullptr && objects.construct_within(long_enough) != nullptr));
+  BOOST_TEST(objects.try_construct() == nullptr);
+  BOOST_TEST(objects.here().try_construct() == nullptr);
+  BOOST_TEST(objects.construct_within(moment) == nullptr);
+  BOOST_TEST(objects.here().construct_within(moment) == nullptr);
+  std::array<part*, 2> parts;
+  BOOST_TEST(objects.try_construct_n(parts) == 0u);
+  BOOST_TEST(objects.construct_n_within(moment, parts) == 0u);
+  BOOST_TEST(!objects.blocks().try_reserve(3));
+
+  recycling_pool<part, few, waits, mutex_locking<>> used;
+  BOOST_TEST((used.acquire() != nullptr && used.acquire_within(long_enough) != nullptr));
+  BOOST_TEST(used.try_acquire() == nullptr);
+  BOOST_TEST(used.acquire_within(moment) == nullptr);
+
+  multipool<part, few, waits, mutex_locking<>> several;
+  BOOST_TEST((several.construct<part>() != nullptr && several.construct_within<part>(long_enough) != nullptr));
+  BOOST_TEST(several.try_construct<part>() == nullptr);
+  BOOST_TEST(several.construct_within<part>(moment) == nullptr);
+
+  size_class_pool<static_array_store<1>, waits, mutex_locking<>> sizes;
+  std::vector<void*> blocks;
+  while (void* const block = sizes.try_allocate(100)) blocks.push_back(block);
+  BOOST_TEST(!blocks.empty());
+  BOOST_TEST(sizes.allocate_within(moment, 100) == nullptr);
+  test::observed_thread waiter([&] { blocks.push_back(sizes.allocate(100)); });
+  BOOST_TEST(waiter.comes_to_wait());
+  void* const last = blocks.front();
+  sizes.deallocate(last, 100);
+  waiter.join();
+  BOOST_TEST(blocks.back() == last);
+}
+
+// ---- a locking policy whose push() leaves the block to the slow half -----------------------------------------------------
+
+struct late_locking {
+  using base = mutex_locking<>;
+  using axis = tarn::axis::locking;
+  static constexpr locking_traits traits = base::traits;
+  template <class T>
+  using cell = T;
+  template <class Traits>
+  using per_chunk = detail::no_column<axis>;
+  template <class Traits>
+  struct state : base::state<Traits> {
+    template <class Pool>
+    detail::status push(Pool&, void*) noexcept {
+      return detail::status::full;
+    }
+    template <class Pool>
+    detail::status push_slow(Pool& pool, void* block) noexcept {
+      return base::state<Traits>::push(pool, block);
+    }
+  };
+};
+/// Looks whether the block that it is told of can be had.
+struct eager {
+  using axis = tarn::axis::exhaustion;
+  static constexpr exhaustion_traits traits{.hears_frees = true};
+  template <class Traits>
+  struct state : detail::no_second_store {
+    constexpr explicit state(const eager&) noexcept {}
+    static bool retry(std::size_t) noexcept { return false; }
+    static void freed(std::size_t) noexcept;
+  };
+};
+using heard_pool = static_pool<struct heard, static_size<64>, late_locking, no_growth<1>, lifo_reuse<>, eager>;
+void* had = nullptr;
+template <class Traits>
+void eager::state<Traits>::freed(std::size_t) noexcept {
+  had = heard_pool::instance().try_allocate();
+}
+
+BOOST_AUTO_TEST_CASE(a_free_is_heard_of_once_the_block_can_be_had) {
+  auto& pool = heard_pool::instance();
+  void* const block = pool.allocate();
+  pool.deallocate(block);
+  BOOST_TEST(had == block);
+  had = nullptr;
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_gets_what_the_slow_half_takes) {
+  pool<static_size<64>, late_locking, no_growth<1>, lifo_reuse<>, wait_for_block<for_ever>> pool;
+  void* block = pool.allocate();
+  for (int i = 0; i != 20; ++i) {
+    void* got = nullptr;
+    test::observed_thread waiter([&] { got = pool.allocate(); });
+    if (i % 2 == 0) BOOST_TEST(waiter.comes_to_wait());
+    pool.deallocate(block);
+    waiter.join();
+    BOOST_TEST(got == block);
+  }
+  pool.deallocate(block);
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_wakes_when_a_block_is_given_back) {
@@ -257,10 +549,11 @@ BOOST_AUTO_TEST_CASE(after_the_time_it_fails) {
   void* const b = pool.allocate();
   for (int round = 0; round < 2; ++round) {
     const auto start = steady_clock::now();
-    BOOST_TEST(pool.try_allocate() == nullptr);
+    BOOST_CHECK_THROW(static_cast<void>(pool.allocate()), std::bad_alloc);
     BOOST_TEST((steady_clock::now() - start >= std::chrono::milliseconds(50)));
+    BOOST_TEST(pool.allocate_within(std::chrono::milliseconds(10)) == nullptr);
+    BOOST_TEST((steady_clock::now() - start >= std::chrono::milliseconds(60)));
   }
-  BOOST_CHECK_THROW(static_cast<void>(pool.allocate()), std::bad_alloc);
   pool.deallocate(a);
   pool.deallocate(b);
 }
@@ -269,7 +562,7 @@ BOOST_AUTO_TEST_CASE(what_is_there_is_taken_at_once) {
   pool<static_size<64>, mutex_locking<>, static_array_store<1>, wait_for_block<for_ever>> pool;
   void* const block = pool.allocate();
   pool.deallocate(block);
-  BOOST_TEST(pool.try_allocate() == block);
+  BOOST_TEST(pool.allocate() == block);
   pool.deallocate(block);
 }
 

@@ -1,0 +1,174 @@
+// How long a call waits for a block, and the waiting. The line of those who wait belongs to the exhaustion policy
+// (waiting_line.h); nobody else is here where it `waits`:
+//
+//   free     [hit: somebody waits] → put_slow: [hit: to the first in the line; none left: push]
+//   grow     [core: adopt, to those in the line]
+//   wait     [hit: join, what is in the list to those in the line] · [growth: grow] · sleep · [hit: leave]
+//
+// So nothing is in the list while somebody waits, and a hit can't overtake: it finds nothing.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_WAITING_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_WAITING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/listing.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/span.h"
+#include "tarn/policies/exhaustion/detail/waiting_line.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/waiting.h"
+
+namespace tarn::detail {
+
+// ---- how long --------------------------------------------------------------------------------------------------------------
+
+struct never_waits {};
+/// The same, and a call that finds nothing is not told of as refused: its caller goes on.
+struct only_looks {};
+/// As the exhaustion policy says.
+struct waits_as_usual {};
+struct waits_within {
+  std::uint64_t nanoseconds;
+};
+/// What a call named try_… does.
+using limit_of_try = never_waits;
+/// By steady_nanoseconds().
+struct waits_until {
+  std::uint64_t time;
+};
+
+template <class Traits, class Limit>
+inline constexpr bool waits_under =
+    Traits::waits && !std::is_same_v<Limit, never_waits> && !std::is_same_v<Limit, only_looks>;
+
+inline std::uint64_t time_after(std::uint64_t nanoseconds) noexcept {
+  const std::uint64_t now = steady_nanoseconds();
+  return now > UINT64_MAX - nanoseconds ? UINT64_MAX : now + nanoseconds;
+}
+/// When a call that found nothing gives up.
+template <class State>
+std::uint64_t end_of(State& s, waits_as_usual) noexcept {
+  return time_after(s.supply.nanoseconds_to_wait());
+}
+template <class State>
+std::uint64_t end_of(State&, waits_within limit) noexcept {
+  return time_after(limit.nanoseconds);
+}
+template <class State>
+std::uint64_t end_of(State&, waits_until limit) noexcept {
+  return limit.time;
+}
+
+/// A std::chrono::duration, or something like it.
+template <class D>
+concept time_span = requires(const D& span) {
+  span.count();
+  D::period::num;
+  D::period::den;
+};
+constexpr std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) noexcept {
+  while (b != 0) {
+    const std::uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+/// At least as long; 0 for what is negative, or no number.
+template <time_span D>
+constexpr std::uint64_t nanoseconds_of(const D& span) noexcept {
+  constexpr std::uint64_t in_second = 1'000'000'000;
+  constexpr auto den = static_cast<std::uint64_t>(D::period::den);
+  constexpr std::uint64_t common = common_divisor(in_second, den);
+  constexpr std::uint64_t times = static_cast<std::uint64_t>(D::period::num) * (in_second / common);
+  constexpr std::uint64_t parts = den / common;
+  const auto count = span.count();
+  if (!(count > 0)) return 0;
+  if constexpr (requires { count % 2; }) {
+    if (static_cast<std::uint64_t>(count) > UINT64_MAX / times) return UINT64_MAX;
+    const std::uint64_t whole = static_cast<std::uint64_t>(count) * times;
+    return whole / parts + (whole % parts != 0 ? 1 : 0);
+  } else {
+    const auto all = static_cast<double>(count) * (static_cast<double>(times) / static_cast<double>(parts));
+    return all < 1.8e19 ? static_cast<std::uint64_t>(all) + 1 : UINT64_MAX;
+  }
+}
+
+// ---- those who wait --------------------------------------------------------------------------------------------------------
+
+/// Made before the guard, so that who was served is woken after it.
+template <class State>
+using served_of = std::conditional_t<State::traits::waits, served_threads, no_guard>;
+
+/// Whether a block that comes back is to go to somebody, and not into the list. Called under the hit guard.
+template <class State>
+TARN_STEP bool is_awaited([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::waits) return s.supply.line().is_awaited();
+  else return false;
+}
+/// Gives what is in the list to those who wait. Called under the core guard, after blocks came otherwise than by a free.
+template <class State>
+void serve([[maybe_unused]] State& s, [[maybe_unused]] served_of<State>& served) noexcept {
+  if constexpr (State::traits::waits) {
+    while (is_awaited(s) && s.supply.line().has_first()) {
+      void* const block = s.locking.pop_slow(s);
+      note_outside(s);
+      if (block == nullptr) return;
+      s.supply.line().give(block, served);
+    }
+  }
+}
+/// Gives a block that came back to the first who waits. Returns whether there is one. Called under the hit guard.
+template <class State>
+bool give_to_first([[maybe_unused]] State& s, [[maybe_unused]] void* block,
+                   [[maybe_unused]] served_of<State>& served) noexcept {
+  if constexpr (State::traits::waits) {
+    if (!is_awaited(s) || !s.supply.line().has_first()) return false;
+    s.supply.line().give(block, served);
+    serve(s, served);  // a list that was mended may have some
+    return true;
+  } else {
+    return false;
+  }
+}
+/// The same for the first of `blocks`. Returns how many went to somebody.
+template <class State>
+TARN_COLD std::size_t give_to_line(State& s, span<void* const> blocks, served_of<State>& served) noexcept {
+  std::size_t n = 0;
+  while (n != blocks.size() && give_to_first(s, blocks[n], served)) ++n;
+  return n;
+}
+
+/// Waits for blocks, all that `out` has room for, until a time. Called with nothing held. Returns how many came; for the pool
+/// they aren't handed out yet. What came between the caller's last look and its place in the line is found here, and
+/// grow_until(is_served) gets chunks meanwhile, if they can be had by now.
+template <class State, class Grow>
+std::size_t wait_for(State& s, span<void*> out, std::uint64_t deadline, Grow grow_until) noexcept {
+  static_assert(!State::hits_unguarded && std::is_same_v<decltype(s.locking.hit_guard()), decltype(s.locking.core_guard())>,
+                "tarn: [R12] wait_for_block was combined with a locking policy that says can_wait, but whose hit_guard() and "
+                "core_guard() aren't one lock; who frees and who waits see each other by that");
+  auto& line = s.supply.line();
+  waiting_thread me(out);
+  {
+    served_of<State> served;
+    [[maybe_unused]] const auto guard = hit_guard(s);
+    if (line.is_closed()) return 0;
+    line.join(me);
+    serve(s, served);
+  }
+  if (!me.is_served()) grow_until([&me] { return me.is_served(); });
+  if (me.wait_until(deadline)) return me.got();
+  {
+    [[maybe_unused]] const auto guard = hit_guard(s);
+    if (line.leave(me)) return me.got();
+  }
+  me.wait_until(UINT64_MAX);  // who served it is about to say so
+  return me.got();
+}
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_WAITING_H_
