@@ -87,7 +87,7 @@ struct slow_path {
   }
   /// The rest of a free, for a policy that hears of it once the block can be had.
   static void settle_heard(state& s, void* block, status answer) noexcept {
-    if (answer == status::crowded) make_room(&s, s);
+    if (answer == status::crowded) make_room(detail::pointer_to(s), s);
     else if (answer != status::done) settle(s, block, answer);
     if (answer != status::refused) s.supply.freed(1);
   }
