@@ -59,8 +59,11 @@ WATCHED_CHUNKS = [
     (1, "std::uint32_t base = 0;", "test::watched<std::uint32_t> base = 0;"),
 ]
 
-# Tables that are copied for the third chunk instead of the seventeenth.
-SMALL_TABLES = [(1, "(2 * runs, 16)", "(2 * runs, 2)"), (1, "(4 * places, 32)", "(4 * places, 4)")]
+# A larger table for the fourth chunk instead of the sixteenth, and another segment for the fourth instead of the seventeenth.
+SMALL_TABLES = [(1, "first_runs = 16", "first_runs = 3"), (1, "fewest_places = 32", "fewest_places = 4")]
+# Who finds nothing looks for ever, as the scheduler notices: here all granules are of one size.
+LOOKING = [(1, "const auto size = static_cast<unsigned>(std::bit_width(sizes)) - 1;", "const unsigned size = 0;"),
+           (1, "sizes ^= 1u << size;", "static_cast<void>(sizes);")]
 
 LOCK = "[[maybe_unused]] const auto lock = core_guard();\n"
 READ_NEXT = "const number next = link_of(number_of(seen)).load(memory_order_relaxed);"
@@ -308,15 +311,17 @@ TABLES = {
             "pop_relaxed": SMALL_TABLES + [LOADED_RELAXED, relaxed(EXCHANGED)],
             "loaded_relaxed": SMALL_TABLES + [LOADED_RELAXED],
             "loaded_again_relaxed": SMALL_TABLES + [LOADED_AGAIN_RELAXED],
-            "table_published_relaxed": SMALL_TABLES + [relaxed("table_.store(larger, memory_order_release)", "release")],
-            "table_loaded_relaxed": SMALL_TABLES + [
-                relaxed("const table& t = *table_.load(memory_order_acquire)"),
-                relaxed("*table_.load(memory_order_acquire)->runs")],
+            "table_published_relaxed": SMALL_TABLES + LOOKING + [
+                relaxed("table_.store(next_, memory_order_release)", "release")],
+            "table_loaded_relaxed": SMALL_TABLES + LOOKING + [
+                relaxed("const table& t = *table_.load(memory_order_acquire)")],
             "entered_relaxed": SMALL_TABLES + [
                 relaxed("places[i].store(detail::pointer_to(c), memory_order_release)", "release"),
-                relaxed("t.runs[runs_++].store(detail::pointer_to(c), memory_order_release)", "release"),
+                relaxed("sizes.store(known | 1u << its.size, memory_order_release)", "release"),
+                relaxed("entry(nullptr))->store(detail::pointer_to(c), memory_order_release)", "release"),
+                relaxed("static_cast<entry*>(more.start), memory_order_release)", "release"),
                 relaxed("t.places[i].load(memory_order_acquire)"),
-                relaxed("runs[(n - 1) / run].load(memory_order_acquire)")],
+                relaxed("*segments_[at.segment].load(memory_order_acquire)[at.index].load(memory_order_acquire)")],
             "batch_off_by_one": SMALL_TABLES + [
                 (1, "for (std::size_t i = 1; i != n; ++i)", "for (std::size_t i = 1; i < n - 1; ++i)")],
             "last_of_batch_linked_first": SMALL_TABLES + [
@@ -331,13 +336,13 @@ TABLES = {
                  "    stack_.push_chain(first, link_of(last));\n    last = first;\n    for (std::size_t i = 1; i != n; ++i)")],
             "first_pushed_too": SMALL_TABLES + [
                 (1, "push_batch(pool, run + 1, got - 1);", "push_batch(pool, run, got);")],
-            "table_published_before_filled": SMALL_TABLES + [
-                (1, "    table_.store(larger, memory_order_release);\n", ""),
-                (1, "    if (const table* const old = table_.load(memory_order_relaxed)) {",
-                 "    const table* const old = table_.load(memory_order_relaxed);\n"
-                 "    table_.store(larger, memory_order_release);\n    if (old != nullptr) {")],
-            "runs_not_copied": SMALL_TABLES + [(1, "larger->runs[i].store(c, memory_order_relaxed);", "")],
-            "places_not_copied": SMALL_TABLES + [(1, "if (c != last) larger", "if (c != last && g.stride() == 0) larger")],
+            "table_published_before_filled": SMALL_TABLES + LOOKING + [
+                (1, "    while (moved_ != runs_) {",
+                 "    table_.store(next_, memory_order_release);\n    while (moved_ != runs_) {")],
+            "places_not_copied": SMALL_TABLES + LOOKING + [(1, "next_->enter(c, g);", "if (moved_ != 0) next_->enter(c, g);")],
+            "published_without_those_meanwhile": SMALL_TABLES + LOOKING + [
+                (1, "while (moved_ != runs_) {", "while (moved_ + 1 < runs_) {")],
+            "segment_of_others": SMALL_TABLES + [(1, "(first_runs << segment))", "(first_runs << segment) + segment)")],
             "carved_before_numbered": SMALL_TABLES + [
                 (1, "    numbers_.add(fresh, pool.chunks.geometry());\n    pool.chunks.adopt(fresh, pool.list);",
                  "    pool.chunks.adopt(fresh, pool.list);\n    guards_.let_others_in();\n"

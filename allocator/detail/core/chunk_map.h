@@ -35,16 +35,21 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
     if (c != nullptr) return believes(*c) ? c : nullptr;
     return table_.has_all() ? nullptr : tree::find(block, g);
   }
+  Chunk* find(const void* block, const Geometry& g) noexcept {
+    Chunk* const c = table_.find(block, g);
+    if (c != nullptr) return believes(*c) ? c : nullptr;
+    return table_.has_all() ? nullptr : find_far(block, g);
+  }
   auto take_overrun() noexcept { return tree::take_overrun(); }
   /// For hits, which nothing may slow down: of the chunks that the table has no room for, it finds the one that is in front.
   TARN_STEP Chunk* find_near(const void* block, const Geometry& g) const noexcept { return table_.find(block, g); }
-  /// The chunk of `block` is in front as long as the result lives. False: there is no such chunk, or the table has it.
+  /// The chunk of `block` is in front as long as the result lives. False: there is no such chunk, or the table has all.
   auto bring_in_front(const void* block, const Geometry& g) noexcept {
-    return typename chunk_table<Chunk, Geometry>::loan(table_, block, table_.has_all() ? nullptr : tree::find(block, g));
+    return typename chunk_table<Chunk, Geometry>::loan(table_, block, table_.has_all() ? nullptr : find_far(block, g));
   }
   void insert(Chunk& chunk, const Geometry& g) noexcept {
-    table_.insert(chunk, g, each());
     tree::insert(chunk, g);
+    table_.insert(chunk, g, next_of());
   }
   void erase(Chunk& chunk, const Geometry& g) noexcept {
     table_.erase(chunk, g);
@@ -56,15 +61,18 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
   }
 
   /// Bytes needed to insert a list of fresh chunks.
-  std::size_t shortage(const Chunk* fresh, const Geometry& g) const noexcept { return table_.shortage(fresh, g); }
-  void supply(memory more, const Geometry& g) noexcept { table_.supply(more, g, each()); }
+  std::size_t shortage(const Chunk* fresh, const Geometry& g) noexcept { return table_.shortage(fresh, g); }
+  void supply(memory more, const Geometry& g) noexcept { table_.supply(more, g, next_of()); }
   void forget() noexcept { table_.forget(); }
 
  private:
-  auto each() const noexcept {
-    return [this](auto visit) {
-      for (Chunk* c = after(nullptr); c != nullptr; c = after(c->first)) visit(*c);
-    };
+  auto next_of() const noexcept {
+    return [this](const void* address) { return after(address); };
+  }
+  /// A larger table that is being made may have it soon.
+  TARN_COLD Chunk* find_far(const void* block, const Geometry& g) noexcept {
+    table_.missed(g, next_of());
+    return tree::find(block, g);
   }
 
   chunk_table<Chunk, Geometry> table_;

@@ -130,7 +130,7 @@ class many_chunks : public suspicions<Traits> {
     return c;
   }
   /// Bytes that the chunk map needs before a list of fresh chunks can be adopted.
-  TARN_STEP std::size_t shortage(const chunk* fresh) const noexcept { return map_.shortage(fresh, geometry_); }
+  TARN_STEP std::size_t shortage(const chunk* fresh) noexcept { return map_.shortage(fresh, geometry_); }
   TARN_STEP void supply(memory more) noexcept { map_.supply(more, geometry_); }
   /// Enters a chunk, which may have been taken out before.
   void insert(chunk& c) noexcept {

@@ -8,7 +8,13 @@
 //   apart        the chunks of bounded stores, which stand in no table: what such a store has is the users', and is served when
 //                no memory for a table can be had. Their numbers are the last ones
 //
-// When the tables are full, they are copied into larger ones. A thread still reading the old ones finds what it knew.
+// Granules are as large as a chunk or up to 16 times smaller, so that a chunk touches few of them, and few chunks touch the same.
+// So chunks of very different sizes have granules of different sizes: a lookup tries each size that some chunk has, the largest
+// first, at most 13.
+//
+// Before the tables are full, larger ones are made beside them: with each chunk added, some places are cleared, or some runs and
+// places copied, as many as it takes to be ready in time. Then they are published. A thread still reading the old ones finds
+// what it knew.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_
 
@@ -19,6 +25,7 @@
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 
@@ -109,19 +116,20 @@ class block_numbers {
     if constexpr (Apart::any)
       if (const Chunk* const c = apart_.at(block, g)) return *c;
     const table& t = *table_.load(memory_order_acquire);
-    for (std::size_t i = t.home(address_of(block) >> t.shift);; i = t.next(i)) {
-      const Chunk& c = *t.places[i].load(memory_order_acquire);
-      if (address_of(block) - address_of(c.first) < g.extent(c.blocks)) return c;
-    }
+    unsigned shift = t.largest.load(memory_order_relaxed);
+    const Chunk* found = nullptr;
+    while ((found = t.find(block, shift, g)) == nullptr) [[unlikely]] shift = t.smaller_than(shift);
+    return *found;
   }
 
   // ---- one thread at a time: under the growth guard ------------------------------------------------------------------
 
-  /// Bytes of a table with room for the list of fresh chunks, too; 0: they have room now.
+  /// Bytes of a table with room for the list of fresh chunks, too; 0: there is one. The next is asked for while a quarter of
+  /// the room is left.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) noexcept {
     const table* const t = table_.load(memory_order_relaxed);
     std::size_t runs = runs_;
-    std::size_t places = places_;
+    std::size_t places = t != nullptr ? t->used : 0;
     std::size_t apart = apart_.blocks();
     for (; fresh != nullptr; fresh = fresh->next) {
       if (Apart::has(*fresh)) {
@@ -129,87 +137,169 @@ class block_numbers {
         continue;
       }
       if (t == nullptr && runs == 0)
-        shift_ = static_cast<unsigned>(std::bit_width(larger(g.extent(fresh->blocks), 4096) - 1));
+        phase_ = static_cast<unsigned>(std::bit_width(g.extent(fresh->blocks) - 1)) % table::step;
       runs += runs_of(*fresh);
-      places += places_of(*fresh, g);
+      places += table::span_of(*fresh, g, phase_).number;
     }
     if (runs + apart / run + 1 > most_runs) return size_max;  // no numbers are left
+    const bool goes_without = replace(does_without_, false);
     if (runs == runs_) return 0;
-    if (t != nullptr && runs <= t->max_runs && 2 * places <= t->mask + 1) return 0;
-    want_runs_ = std::bit_ceil(larger(2 * runs, 16));
-    want_places_ = std::bit_ceil(larger(4 * places, 32));
+    can_do_without_ = t != nullptr && t->has_room(runs, places);
+    if (next_ != nullptr && (can_do_without_ || next_->has_room(runs, places))) return 0;
+    if (can_do_without_ && (goes_without || !t->fills(runs, places))) return 0;
+    want_runs_ = std::bit_ceil(larger(2 * runs, fewest_runs));
+    want_places_ = std::bit_ceil(larger(4 * places, larger(2 * fewest_runs, want_runs_ / 8)));  // few runs to copy for each
     return sizeof(table) + (want_runs_ + want_places_) * sizeof(entry);
   }
+  /// Null: there is no memory.
   void supply(memory more, const Geometry& g) noexcept {
-    if (!more) return;
-    auto* const entries = reinterpret_cast<entry*>(static_cast<std::byte*>(more.start) + sizeof(table));
-    for (std::size_t i = 0; i != want_runs_ + want_places_; ++i) ::new (static_cast<void*>(entries + i)) entry(nullptr);
-    table* const larger =
-        ::new (more.start) table{entries, entries + want_runs_, want_runs_, want_places_ - 1, shift_};
-    if (const table* const old = table_.load(memory_order_relaxed)) {
-      const Chunk* last = nullptr;
-      for (std::size_t i = 0; i != runs_; ++i) {
-        const Chunk* const c = old->runs[i].load(memory_order_relaxed);
-        larger->runs[i].store(c, memory_order_relaxed);
-        if (c != last) larger->enter(*c, g);
-        last = c;
-      }
+    if (!more) {
+      does_without_ = can_do_without_;
+      return;
     }
-    table_.store(larger, memory_order_release);
+    auto* const entries = reinterpret_cast<entry*>(static_cast<std::byte*>(more.start) + sizeof(table));
+    next_ = ::new (more.start) table{entries, entries + want_runs_, want_runs_, want_places_ - 1, phase_};
+    cleared_ = moved_ = 0;
+    if (table_.load(memory_order_relaxed) == nullptr) make_ready(size_max, g);
   }
-  /// Precondition: there is no shortage.
+  /// Precondition: there is no shortage. Some hundred steps, if a table could be had in time, and one for each 4096 blocks of
+  /// the chunk.
   void add(Chunk& c, const Geometry& g) noexcept {
     if (Apart::has(c)) return apart_.add(c);
+    const std::size_t runs = runs_of(c);
+    const std::size_t places = table::span_of(c, g, phase_).number;
+    if (!table_.load(memory_order_relaxed)->has_room(runs_ + runs, table_.load(memory_order_relaxed)->used + places))
+      make_ready(size_max, g);
     table& t = *table_.load(memory_order_relaxed);
     c.base = static_cast<number>(runs_ * run);
-    for (std::size_t i = runs_of(c); i != 0; --i) t.runs[runs_++].store(detail::pointer_to(c), memory_order_release);
+    const std::size_t share = t.share_of_room(runs_, runs, places);
+    for (std::size_t i = runs; i != 0; --i) t.number_run(runs_++, c);
     t.enter(c, g);
-    places_ += places_of(c, g);
+    if (next_ != nullptr) make_ready(steps_left() / share + 2 * (runs + places), g);
   }
   void forget() noexcept {
     table_.store(nullptr, memory_order_relaxed);
-    runs_ = places_ = 0;
+    next_ = nullptr;
+    runs_ = 0;
     apart_.forget();
   }
 
  private:
   static constexpr std::size_t run = Chunk::last_number > 0xFFFF ? 4096 : 64;  // numbers
   static constexpr std::size_t most_runs = Chunk::last_number / run + 1;
+  static constexpr std::size_t fewest_runs = 16;
+  static constexpr std::size_t few = 256;  // tables of no more are made at once, when those before are full
   using entry = Atomic<const Chunk*>;
 
   struct table {
+    static constexpr unsigned step = 5;  // from one size of granules to the next, as a power of two
+
     entry* runs;
     entry* places;
     std::size_t max_runs;
     std::size_t mask;
-    unsigned shift;  // of a granule: about as large as the first chunk
+    unsigned phase;                   // of granules of size 0, as a power of two
+    Atomic<unsigned> largest = 0;     // of the largest granules that a chunk has
+    Atomic<std::uint32_t> sizes = 0;  // a bit for each size that a chunk has
+    std::size_t used = 0;             // places
 
+    const Chunk* find(const void* block, unsigned shift, const Geometry& g) const noexcept {
+      for (std::size_t i = home(address_of(block) >> shift);; i = next(i)) {
+        const Chunk* const c = places[i].load(memory_order_acquire);
+        if (c == nullptr || address_of(block) - address_of(c->first) < g.extent(c->blocks)) return c;
+      }
+    }
+    /// Precondition: there are such granules.
+    unsigned smaller_than(unsigned shift) const noexcept {
+      const std::uint32_t below = sizes.load(memory_order_relaxed) & ((1u << (shift - phase) / step) - 1);
+      return shift_of(static_cast<unsigned>(std::bit_width(below)) - 1);
+    }
+    bool has_room(std::size_t all_runs, std::size_t all_places) const noexcept {
+      return all_runs <= max_runs && 2 * all_places <= mask + 1;
+    }
+    /// Whether less than a quarter of the room would be left, and there is much to do for another.
+    bool fills(std::size_t all_runs, std::size_t all_places) const noexcept {
+      return larger(mask, max_runs) >= few && (8 * all_places > 3 * (mask + 1) || 4 * all_runs > 3 * max_runs);
+    }
+    /// As which part of the room that is left they take it, 1 of so many.
+    std::size_t share_of_room(std::size_t runs_now, std::size_t more_runs, std::size_t more_places) const noexcept {
+      return smaller((max_runs - runs_now) / more_runs, ((mask + 1) / 2 - used) / more_places);
+    }
+
+    unsigned shift_of(unsigned size) const noexcept { return phase + step * size; }
     std::size_t home(std::uintptr_t granule) const noexcept {
-      return static_cast<std::size_t>(granule * 0x9E3779B97F4A7C15u >> 32) & mask;  // Fibonacci hashing (Knuth, vol. 3, 6.4)
+      // Fibonacci hashing (Knuth, vol. 3, 6.4), of what no distance between chunks makes regular
+      return static_cast<std::size_t>((granule ^ granule >> 15) * 0x9E3779B97F4A7C15u >> 32) & mask;
     }
     std::size_t next(std::size_t i) const noexcept { return (i + 1) & mask; }
+
+    /// The granules of a chunk.
+    struct span {
+      unsigned size;
+      std::uintptr_t first;
+      std::size_t number;
+    };
+    static span span_of(const Chunk& c, const Geometry& g, unsigned phase) noexcept {
+      const std::size_t extent = g.extent(c.blocks);
+      const auto width = static_cast<unsigned>(std::bit_width(extent - 1));
+      const unsigned size = width < phase ? 0 : (width - phase) / step;
+      const unsigned shift = phase + step * size;
+      const std::uintptr_t first = address_of(c.first) >> shift;
+      return {size, first, ((address_of(c.first) + extent - 1) >> shift) - first + 1};
+    }
+    void number_run(std::size_t r, const Chunk& c) noexcept {
+      (::new (static_cast<void*>(runs + r)) entry(nullptr))->store(detail::pointer_to(c), memory_order_release);
+    }
     void enter(const Chunk& c, const Geometry& g) noexcept {
-      const std::uintptr_t last = (address_of(c.first) + g.extent(c.blocks) - 1) >> shift;
-      for (std::uintptr_t granule = address_of(c.first) >> shift; granule <= last; ++granule) {
+      const span its = span_of(c, g, phase);
+      for (std::uintptr_t granule = its.first; granule != its.first + its.number; ++granule) {
         std::size_t i = home(granule);
         while (places[i].load(memory_order_relaxed) != nullptr) i = next(i);
         places[i].store(detail::pointer_to(c), memory_order_release);
       }
+      used += its.number;
+      const std::uint32_t known = sizes.load(memory_order_relaxed);
+      if ((known >> its.size & 1) != 0) return;
+      sizes.store(known | 1u << its.size, memory_order_relaxed);
+      if (known >> its.size == 0) largest.store(shift_of(its.size), memory_order_relaxed);
     }
   };
 
   static std::size_t runs_of(const Chunk& c) noexcept { return (c.blocks + run - 1) / run; }
-  std::size_t places_of(const Chunk& c, const Geometry& g) const noexcept {
-    return ((address_of(c.first) + g.extent(c.blocks) - 1) >> shift_) - (address_of(c.first) >> shift_) + 1;
+
+  /// What is left to do for the next table: places to clear, runs and places to copy.
+  std::size_t steps_left() const noexcept {
+    return next_->mask + 1 - cleared_ + runs_ - moved_ + table_.load(memory_order_relaxed)->used - next_->used;
+  }
+  /// Goes on with the next table, at least that many steps, and publishes it when it is ready.
+  void make_ready(std::size_t steps, const Geometry& g) noexcept {
+    for (; cleared_ != next_->mask + 1; ++cleared_) {
+      if (steps-- == 0) return;
+      ::new (static_cast<void*>(next_->places + cleared_)) entry(nullptr);
+    }
+    while (moved_ != runs_) {
+      if (steps == 0) return;
+      const Chunk& c = *table_.load(memory_order_relaxed)->runs[moved_].load(memory_order_relaxed);
+      const std::size_t before = next_->used;
+      if (c.base == moved_ * run) next_->enter(c, g);
+      next_->number_run(moved_++, c);
+      steps -= smaller(steps, 1 + next_->used - before);
+    }
+    table_.store(next_, memory_order_release);
+    next_ = nullptr;
   }
 
   TARN_NO_UNIQUE_ADDRESS Apart apart_;
   Atomic<table*> table_ = nullptr;
+  table* next_ = nullptr;  // larger, and not ready
   std::size_t runs_ = 0;
-  std::size_t places_ = 0;
+  std::size_t cleared_ = 0;  // places of the next table
+  std::size_t moved_ = 0;    // runs that it has
   std::size_t want_runs_ = 0;
   std::size_t want_places_ = 0;
-  unsigned shift_ = 0;
+  unsigned phase_ = 0;
+  bool can_do_without_ = false;  // what was asked for
+  bool does_without_ = false;    // it couldn't be had
 };
 
 /// The same for a pool that never has more than one chunk.

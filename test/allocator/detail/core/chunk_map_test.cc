@@ -13,6 +13,7 @@
 
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/locking/detail/block_numbers.h"
 #include "tarn/policies/platform/secret.h"
 #include "tarn/policies/size/static_size.h"
 #include "tarn/test/support/check.h"
@@ -304,6 +305,216 @@ std::size_t comparisons(std::size_t n) {
 BOOST_AUTO_TEST_CASE(a_lookup_compares_with_few_chunks_even_if_all_lie_in_one_granule) {
   BOOST_TEST(comparisons(1000) <= 64u);
   BOOST_TEST(comparisons(2000) <= 64u);
+}
+
+/// Counts how often a chunk's size is asked for, as often as one is entered into a table or looked for there.
+struct entering_geometry : geometry {
+  static inline std::size_t asked = 0;
+  std::size_t extent(std::size_t n) const noexcept { return ++asked, geometry::extent(n); }
+};
+
+/// A map with memory for its tables, of which it knows how much was written for the first time.
+class watched_index {
+ public:
+  using map_type = tarn::detail::chunk_index<chunk, entering_geometry>;
+  static constexpr std::byte untouched{0xA5};
+  map_type map;
+  const entering_geometry g;
+  std::size_t most_entered = 0;  // with one chunk
+  std::size_t most_cleared = 0;  // bytes, with one chunk
+  bool refuses = false;
+
+  void insert(chunk& c) {
+    entering_geometry::asked = 0;
+    c.next = nullptr;
+    while (const std::size_t bytes = map.shortage(&c, g)) {
+      if (refuses) break;
+      tables_.emplace_back(bytes, untouched);
+      seen_ = 0;
+      map.supply({tables_.back().data(), bytes}, g);
+    }
+    map.insert(c, g);
+    most_entered = std::max(most_entered, entering_geometry::asked);
+    if (tables_.empty()) return;
+    const std::size_t before = seen_;
+    while (seen_ != tables_.back().size() && tables_.back()[seen_] != untouched) seen_ += 16;
+    most_cleared = std::max(most_cleared, seen_ - before);
+  }
+  std::size_t tables() const { return tables_.size(); }
+
+ private:
+  std::vector<std::vector<std::byte>> tables_;
+  std::size_t seen_ = 0;  // bytes of the last
+};
+
+/// Of `n` chunks of `blocks`, `stride` apart, with a chunk a thousand times as large in their midst.
+void expect_few_steps(std::size_t n, std::uint64_t stride, std::size_t refused_from, std::size_t refused_to) {
+  std::vector<chunk> all = spaced(n, stride);
+  all[n * 2 / 3] = {reinterpret_cast<std::byte*>(std::uintptr_t{0x6666'0000'0000}), std::size_t{1} << 24};
+  watched_index its;
+  for (std::size_t i = 0; i != n; ++i) {
+    its.refuses = refused_from <= i && i < refused_to;
+    its.insert(all[i]);
+    BOOST_REQUIRE(its.map.find(all[i].first, its.g) == &all[i]);
+    BOOST_REQUIRE(its.map.find(all[i / 2].first, its.g) == &all[i / 2]);
+  }
+  BOOST_TEST(its.most_entered <= 700u, n << ", " << stride << ": " << its.most_entered);
+  BOOST_TEST(its.most_cleared <= 2000u * 16, n << ", " << stride << ": " << its.most_cleared);
+  BOOST_TEST(its.tables() <= 16u);
+  for (chunk& c : all) BOOST_REQUIRE(its.map.find(c.first, its.g) == &c);
+  if (refused_to == 0) BOOST_TEST((its.map.find_near(all[n * 2 / 3].first, its.g) == &all[n * 2 / 3]));
+}
+
+BOOST_AUTO_TEST_CASE(a_chunk_comes_in_few_steps_however_many_there_are) {
+  for (const std::size_t n : {4000u, 8000u})
+    for (const std::uint64_t stride : {1u << 10, 1u << 14, 1u << 16, 1u << 21}) {
+      expect_few_steps(n, stride, 0, 0);
+      expect_few_steps(n, stride, 700, n / 2);  // and where the store had nothing for long
+    }
+}
+
+BOOST_AUTO_TEST_CASE(chunks_come_and_go_while_a_larger_table_is_made) {
+  std::vector<chunk> all = spaced(12'000, 20'480);
+  std::vector<bool> in(all.size());
+  std::mt19937 random(5);
+  watched_index its;
+  for (std::size_t step = 0; step != 30'000; ++step) {
+    const std::size_t i = random() % all.size();
+    if (in[i]) its.map.erase(all[i], its.g);
+    else its.insert(all[i]);
+    in[i] = !in[i];
+    const std::size_t k = random() % all.size();
+    BOOST_REQUIRE((its.map.find(all[k].first, its.g) == &all[k]) == in[k]);
+    if (step % 7000 == 0)
+      for (std::size_t at = 0; at != all.size(); ++at)
+        BOOST_REQUIRE(its.map.find_near(all[at].first, its.g) == (in[at] ? &all[at] : nullptr));
+  }
+  BOOST_TEST(its.tables() >= 4u);
+  std::size_t taken = 0;
+  for (chunk* c = its.map.take_all(); c != nullptr; c = c->next) ++taken;
+  BOOST_TEST(taken == static_cast<std::size_t>(std::count(in.begin(), in.end(), true)));
+  for (chunk& c : all) BOOST_REQUIRE(its.map.find(c.first, its.g) == nullptr);
+}
+
+// ---- lock_free's numbers: the same questions -------------------------------------------------------------------------------
+
+/// An atomic word that counts the steps of block_numbers.
+struct steps {
+  static inline std::size_t loads = 0;
+  static inline std::size_t stores = 0;
+};
+template <class T>
+class counting_atomic {
+ public:
+  constexpr counting_atomic(T value = {}) noexcept : value_(value) {
+    if (!std::is_constant_evaluated()) ++steps::stores;
+  }
+  T load(tarn::detail::memory_order) const noexcept { return ++steps::loads, value_; }
+  void store(T value, tarn::detail::memory_order) noexcept { ++steps::stores, value_ = value; }
+
+ private:
+  T value_;
+};
+struct numbered : tarn::detail::numbered_column<counting_atomic> {
+  std::byte* first = nullptr;
+  std::size_t blocks = 0;
+  numbered* next = nullptr;
+};
+
+/// With the memory that the pool would get for it. No address is ever followed.
+struct numbers : tarn::detail::block_numbers<numbered, geometry, counting_atomic> {
+  std::vector<std::unique_ptr<std::byte[]>> tables;
+  std::vector<std::unique_ptr<numbered>> all;
+  std::uint64_t seldom_refused = 0;  // every so many requests the store has something; 0: always
+  std::size_t asked = 0;
+  std::size_t went_without = 0;
+  std::size_t most_steps = 0;  // for one chunk
+
+  /// As top_up() does. Returns whether the chunk was added.
+  bool add(std::uintptr_t first, std::size_t blocks) {
+    all.push_back(std::make_unique<numbered>());
+    numbered& c = *all.back();
+    c.first = reinterpret_cast<std::byte*>(first);
+    c.blocks = blocks;
+    steps::stores = 0;
+    while (const std::size_t bytes = shortage(&c, geometry{})) {
+      const bool refused = seldom_refused != 0 && ++asked % seldom_refused != 0;
+      if (!refused) tables.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+      supply(refused ? tarn::detail::memory{} : tarn::detail::memory{tables.back().get(), bytes}, geometry{});
+      if (refused && shortage(&c, geometry{}) != 0) return all.pop_back(), false;
+      if (refused) {
+        ++went_without;
+        break;
+      }
+    }
+    block_numbers::add(c, geometry{});
+    most_steps = std::max(most_steps, steps::stores);
+    return true;
+  }
+  /// Looks every chunk up, by its first block and by its last, and by its numbers. Returns the most loads that a lookup took.
+  std::size_t look_up(tarn::test::called_from = {}) {
+    std::size_t most = 0;
+    for (const auto& c : all)
+      for (const std::size_t slot : {std::size_t{0}, c->blocks - 1}) {
+        steps::loads = 0;
+        BOOST_REQUIRE(&chunk_at(c->first + slot * 64, geometry{}) == c.get());
+        most = std::max(most, steps::loads);
+        BOOST_REQUIRE(&chunk_of(static_cast<std::uint32_t>(c->base + slot + 1)) == c.get());
+      }
+    return most;
+  }
+};
+
+constexpr std::uintptr_t somewhere = 0x5555'0000'0000;
+constexpr std::uintptr_t far_away = 0x6666'0000'0000;
+
+/// The most loads and stores: of a large chunk and `n` of `blocks`, `stride` apart.
+std::pair<std::size_t, std::size_t> of_small_after_large(std::size_t n, std::size_t blocks, std::uint64_t stride) {
+  numbers its;
+  BOOST_REQUIRE(its.add(far_away, std::size_t{1} << 24));
+  its.most_steps = 0;  // but for those, one for each 4096 blocks
+  for (std::size_t i = 0; i != n; ++i) BOOST_REQUIRE(its.add(somewhere + i * stride, blocks));
+  return {its.look_up(), its.most_steps};
+}
+
+BOOST_AUTO_TEST_CASE(a_block_has_its_number_after_few_steps_whatever_chunks_there_are) {
+  std::vector<std::uint64_t> strides = {1024, 1088, 4096, 46'368, 65'536, 2u << 20, 1u << 30};
+  std::uint64_t before = 1;
+  for (std::uint64_t f = 2; f < std::uint64_t{1} << 34; before = std::exchange(f, f + before))
+    if (f >= 16) strides.push_back(f * 64);
+  for (const std::uint64_t stride : strides)
+    for (const std::size_t n : {2000u, 4000u}) {
+      const auto [loads, stores] = of_small_after_large(n, 16, stride);
+      BOOST_TEST(loads <= 100u, stride << ", " << n << ": " << loads);
+      BOOST_TEST(stores <= 800u, stride << ", " << n << ": " << stores);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_block_has_its_number_after_few_steps_in_chunks_of_all_sizes) {
+  for (const std::size_t rounds : {100u, 200u}) {
+    numbers its;
+    std::uintptr_t at = somewhere;
+    std::size_t blocks = 1;
+    for (std::size_t i = 0; i != rounds * 13; ++i, blocks = blocks < 4000 ? 2 * blocks : 1) {
+      BOOST_REQUIRE(its.add(at, blocks));
+      at += blocks * 64 + i % 3 * 64;
+    }
+    BOOST_TEST(its.look_up() <= 100u);
+    BOOST_TEST(its.most_steps <= 800u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_table_that_the_store_refuses_for_long_loses_no_number) {
+  for (const std::uint64_t seldom : {2u, 7u, 1000u}) {
+    numbers its;
+    std::size_t added = 0;
+    BOOST_REQUIRE(its.add(somewhere, 16));
+    its.seldom_refused = seldom;
+    for (std::size_t i = 1; i != 6000; ++i) added += its.add(somewhere + i * 4096, 16) ? 1 : 0;
+    BOOST_TEST(added > 200u);
+    BOOST_TEST(its.went_without != 0u);
+    BOOST_TEST(its.look_up() <= 100u);
+  }
 }
 
 }  // namespace
