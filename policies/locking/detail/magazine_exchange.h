@@ -221,6 +221,7 @@ class magazine_exchange {
   bool scavenge(Pool& pool) noexcept {
     ids& numbers = Process::ids();
     if (domain_.load(memory_order_relaxed) != &numbers) return false;  // the numbers of a library that may be gone
+    Process::free_numbers(false);
     bool found = false;
     slots_.each([&](unsigned id, slot& its) {
       if (its.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
