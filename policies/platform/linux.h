@@ -27,6 +27,14 @@ struct linux_system : posix_system {
   static bool is_single_threaded() noexcept { return __libc_single_threaded != 0; }
 #endif
 
+  static constexpr bool knows_threads = true;
+  static std::uintptr_t this_thread() noexcept { return static_cast<std::uintptr_t>(::syscall(SYS_gettid)); }
+  static bool is_gone(std::uintptr_t thread) noexcept {
+    const same_errno same;
+    return ::syscall(SYS_tgkill, ::getpid(), static_cast<long>(thread), 0) != 0 && errno == ESRCH;
+  }
+  static unsigned this_process() noexcept { return static_cast<unsigned>(::getpid()); }
+
   static void wait_while(const unsigned* word, unsigned value, std::uint64_t limit) noexcept {
     const same_errno same;
     constexpr int futex_wait_private = 128;

@@ -24,6 +24,11 @@ struct no_system {
   static bool is_single_threaded() noexcept { return true; }
   /// A number of the calling thread, never 0, that no other has as long as it runs.
   static std::uintptr_t this_thread() noexcept { return 1; }
+  /// Whether the system says which threads there are. this_thread() is less than 2^22 then.
+  static constexpr bool knows_threads = false;
+  /// Whether no thread of the process has that number. Later, another may have it.
+  static bool is_gone(std::uintptr_t) noexcept { return false; }
+  static unsigned this_process() noexcept { return 1; }
 
   // ---- changes of a word that the processor can't make at once, such as on a Cortex-M0+: made while a section lives, which
   // masks interrupts

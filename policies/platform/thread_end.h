@@ -1,7 +1,12 @@
 // Tells a library that a thread ends. The destructor of a thread_local variable does, too, but its registration allocates, and
 // without memory glibc ends the process. A key of the system needs none, so that it can be asked for in a free.
+//
+// Neither tells of what a thread does first in the last round of its keys' destructors: after that nothing of it runs. So who
+// takes something for a thread marks it, and others find out whether the thread is gone, where the system says so.
 #ifndef TARN_POLICIES_PLATFORM_THREAD_END_H_
 #define TARN_POLICIES_PLATFORM_THREAD_END_H_
+
+#include <cstdint>
 
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
@@ -52,6 +57,42 @@ class thread_end {
   }
 
   atomic_word<unsigned> place_ = unmade;
+};
+
+/// Says whose something is. Constant-initialised.
+class thread_marks {
+ public:
+  using mark = std::uintptr_t;  // 0: nobody's, or not known
+
+  /// Another one each time, so that who exchanges one for another exchanges no later one of the same number.
+  mark next() noexcept {
+    if constexpr (system::knows_threads) {
+      unsigned process = process_.load(memory_order_relaxed);
+      if (process == 0) process_.store(process = system::this_process(), memory_order_relaxed);
+      if (process != system::this_process()) return 0;  // after vfork() another one runs as this thread
+      return next_.fetch_add(1, memory_order_relaxed) << bits | system::this_thread();
+    } else {
+      return 0;
+    }
+  }
+  /// Whether the thread is known to be gone. Precondition: the mark came from here.
+  bool is_gone([[maybe_unused]] mark whose) noexcept {
+    if constexpr (system::knows_threads)
+      return whose != 0 && process_.load(memory_order_relaxed) == system::this_process() &&
+             system::is_gone(whose & ((mark{1} << bits) - 1));
+    else return false;
+  }
+  /// In the child of a fork, where the calling thread has another number.
+  void renew() noexcept {
+    if constexpr (system::knows_threads) process_.store(system::this_process(), memory_order_relaxed);
+  }
+
+ private:
+  using system = platform::system;
+  static constexpr unsigned bits = 22;  // of a thread's number
+
+  atomic_word<mark> next_ = 1;
+  atomic_word<unsigned> process_ = 0;  // whose threads have marks
 };
 
 }  // namespace tarn::detail

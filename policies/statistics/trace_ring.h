@@ -83,36 +83,45 @@ class trace_ring {
   }
 
   TARN_COLD static ring* take_ring() noexcept {
-    for (std::size_t i = 0; i != Threads; ++i) {
-      std::uint32_t free = 0;
-      if (taken_[i].load(detail::memory_order_relaxed) != 0 ||
-          !taken_[i].compare_exchange_strong(free, 1, detail::memory_order_acquire))
-        continue;
-      const std::uint32_t number = threads_.fetch_add(1, detail::memory_order_relaxed) + 1;
-      if (number == 1) {
-        start_nanoseconds_.store(detail::trace_nanoseconds());
-        start_ticks_.store(detail::trace_now());
-      }
-      rings_[i].begin(number);
-      mine_ = &rings_[i];
-      static_cast<void>(&detail::close_trace_rings<trace_ring>);  // instantiates it
-      ends_of_threads_.tell(leave_ring, mine_);
-      return mine_;
+    for (std::size_t i = 0; i != Threads; ++i)
+      if (taken_[i].load(detail::memory_order_relaxed) == 0 && take(i, 0)) return begin(i);
+    constexpr unsigned some = 64;  // to look whose a ring is takes system calls
+    const std::uint64_t lost = lost_.fetch_add(1, detail::memory_order_relaxed);
+    if (lost % some != 0) return nullptr;
+    const auto i = static_cast<std::size_t>(lost / some % Threads);
+    const std::uintptr_t whose = taken_[i].load(detail::memory_order_relaxed);
+    return whose != not_known && marks_.is_gone(whose) && take(i, whose) ? begin(i) : nullptr;
+  }
+  static bool take(std::size_t i, std::uintptr_t from) noexcept {
+    const detail::thread_marks::mark me = marks_.next();
+    return taken_[i].compare_exchange_strong(from, me != 0 ? me : not_known, detail::memory_order_acquire);
+  }
+  static ring* begin(std::size_t i) noexcept {
+    const std::uint32_t number = threads_.fetch_add(1, detail::memory_order_relaxed) + 1;
+    if (number == 1) {
+      start_nanoseconds_.store(detail::trace_nanoseconds());
+      start_ticks_.store(detail::trace_now());
     }
-    lost_.fetch_add(1, detail::memory_order_relaxed);
-    return nullptr;
+    rings_[i].begin(number);
+    mine_ = &rings_[i];
+    static_cast<void>(&detail::close_trace_rings<trace_ring>);  // instantiates it
+    ends_of_threads_.tell(leave_ring, mine_);
+    return mine_;
   }
   static void leave_ring(void* its) noexcept {
     mine_ = nullptr;
     taken_[static_cast<ring*>(its) - rings_].store(0, detail::memory_order_release);
   }
 
+  static constexpr std::uintptr_t not_known = 1;  // less than any mark
+
   static inline constinit thread_local ring* mine_ = nullptr;
   static inline detail::trace_word start_ticks_;
   static inline detail::trace_word start_nanoseconds_;
   static inline constinit detail::atomic_word<std::uint32_t> threads_ = 0;
   static inline constinit detail::atomic_word<std::uint64_t> lost_ = 0;
-  static inline constinit detail::atomic_word<std::uint32_t> taken_[Threads]{};
+  static inline constinit detail::atomic_word<std::uintptr_t> taken_[Threads]{};  // by which thread; 0: by none
+  static inline constinit detail::thread_marks marks_{};
   static inline constinit detail::thread_end ends_of_threads_{};
   static inline ring rings_[Threads];
 };

@@ -143,6 +143,7 @@ struct xallocated final : blocks_product {
   using x = xallocator<xallocated, store, fixed_growth<1>, Locking>;
   explicit xallocated(origin& from, std::span<const request> r) : blocks_product(r) { store::from = &from; }
   std::size_t kept() override { return Locking::traits.keeps_blocks ? store::from->upstream.regions() : 0; }
+  bool gives_back() override { return true; }
   ~xallocated() override {
     for (const auto& b : all.blocks) x::deallocate(b.start);
     x::trim();
@@ -165,6 +166,7 @@ struct xreallocated final : product {
   using x = xallocator<xreallocated, store, fixed_growth<1>, Locking>;
   explicit xreallocated(origin& from) { store::from = &from; }
   std::size_t kept() override { return Locking::traits.keeps_blocks ? store::from->upstream.regions() : 0; }
+  bool gives_back() override { return true; }
   ~xreallocated() override {
     x::deallocate(block);
     x::trim();

@@ -22,6 +22,9 @@
 #include <vector>
 
 #include "tarn/allocator/size_class_pool.h"
+#include "tarn/policies/exhaustion/fall_back_to.h"
+#include "tarn/policies/exhaustion/wait_for_block.h"
+#include "tarn/policies/store/budgeted.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
@@ -492,6 +495,31 @@ BOOST_AUTO_TEST_CASE(all_classes_share_a_buffer) {
   use_granules<size_class_pool<buffer_store>>(
       5, {}, buffer_store{std::span(bytes).subspan(
                  0, 5 * granule + (granule - reinterpret_cast<std::uintptr_t>(bytes.data()) % granule) % granule)});
+}
+/// All that one class can get, which are freed then; null is the first of none.
+template <class Blocks>
+std::size_t all_of(Blocks& blocks, std::size_t bytes) {
+  std::vector<void*> all;
+  while (void* const b = blocks.try_allocate(bytes, 8)) all.push_back(b);
+  for (void* const b : all) blocks.deallocate(b, bytes, 8);
+  return all.size();
+}
+template <class Blocks>
+void serves_any_size(Blocks& blocks, bool large, called_from = {}) {
+  for (int round = 0; round != 3; ++round)
+    for (const std::size_t bytes : {16u, 2000u, 64u, 4000u, 300u}) REQUIRE(all_of(blocks, bytes) >= 65'536 / 2 / bytes);
+  if (large) REQUIRE(all_of(blocks, 10'000) >= 3);
+}
+BOOST_AUTO_TEST_CASE(what_one_class_holds_and_nobody_uses_is_there_for_the_others) {
+  const auto serves = [](auto pool, bool large) { serves_any_size(*pool, large); };
+  serves(std::make_unique<size_class_pool<static_array_store<4>>>(), false);
+  serves(std::make_unique<size_class_pool<static_array_store<4>, mutex_locking<>, wait_for_block<1>>>(), false);
+  serves(std::make_unique<size_class_pool<static_array_store<2>, fall_back_to<static_array_store<2>>>>(), false);
+  std::vector<std::byte> bytes(4 * granule);
+  serves(std::make_unique<size_class_pool<buffer_store>>(buffer_store{std::span(bytes)}), false);
+  memory_budget budget(65'536);
+  serves(std::make_unique<size_class_pool<budgeted<heap_store>>>(budgeted<heap_store>{budget}), true);
+  serves(std::make_unique<size_class_pool<budgeted<heap_store>, thread_cached<>>>(budgeted<heap_store>{budget}), true);
 }
 BOOST_AUTO_TEST_CASE(blocks_of_an_array_lie_inside_the_pool_and_are_freed_by_address) {
   using pool_type = size_class_pool<static_array_store<4>>;

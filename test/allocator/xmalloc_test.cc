@@ -51,6 +51,7 @@
 #include <vector>
 
 #include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/retention/return_empty_chunks.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 
@@ -285,9 +286,57 @@ BOOST_AUTO_TEST_CASE(xrealloc_that_fails_keeps_the_block) {
     void* const moved = other::reallocate(kept, 20'000);
     BOOST_TEST(holds(moved, 0x66, bytes));
     other::deallocate(moved);
+    other::trim();  // it is kept for the next
   }
   BOOST_TEST(store::failures >= 4u);
   other::trim();
+  BOOST_TEST(store::bytes == 0u);
+}
+
+// The store may take a thousand times as long: a malloc maps what is aligned so much.
+BOOST_AUTO_TEST_CASE(a_large_block_comes_from_one_that_was_freed) {
+  using store = failing_store<struct large>;
+  using other = xallocator<struct large, store>;
+  std::vector<void*> all(32);
+  for (const std::size_t bytes : {5000u, 20'000u, 40'000u, 65'536u, 100'000u, 1'000'000u}) {
+    for (void*& b : all) b = other::allocate(bytes);
+    store::calls_left = 0;
+    for (std::size_t i = 0; i != 300; ++i) {
+      void*& b = all[i * 7 % all.size()];
+      std::memset(b, static_cast<int>(i), bytes);
+      other::deallocate(b);
+      b = i % 2 == 0 ? other::allocate(bytes) : other::allocate_aligned(256, bytes - 300);
+      BOOST_TEST_REQUIRE(b != nullptr, bytes << " bytes, step " << i);
+      REQUIRE(aligned(b, i % 2 == 0 ? 16 : 256));
+      REQUIRE(other::usable_size(b) >= bytes - 300);
+    }
+    store::calls_left = static_cast<std::size_t>(-1);
+    for (void* const b : all) other::deallocate(b);
+    BOOST_TEST(store::bytes <= 8u * 1024 * 1024 + 70'000u);  // what is kept, and a granule
+    BOOST_TEST(other::statistics().large.blocks == 0u);
+    BOOST_TEST(other::trim() != 0u);
+    BOOST_TEST(store::bytes == 0u);
+  }
+  BOOST_TEST(store::failures == 0u);
+}
+BOOST_AUTO_TEST_CASE(what_is_kept_of_large_blocks_goes_where_the_store_refuses) {
+  using store = failing_store<struct kept_large>;
+  using other = xallocator<struct kept_large, store>;
+  for (const std::size_t wanted : {std::size_t{100}, std::size_t{300'000}}) {
+    other::deallocate(other::allocate(50'000));
+    const std::size_t before = store::bytes;
+    store::calls_left = 0;
+    BOOST_TEST(other::allocate(wanted) == nullptr);
+    BOOST_TEST(store::bytes < before);
+    store::calls_left = static_cast<std::size_t>(-1);
+  }
+  other::trim();
+  BOOST_TEST(store::bytes == 0u);
+}
+BOOST_AUTO_TEST_CASE(where_memory_goes_back_at_once_no_large_block_is_kept) {
+  using store = failing_store<struct returns_all>;
+  using other = xallocator<struct returns_all, store, mutex_locking<>, return_empty_chunks<0, 0>>;
+  other::deallocate(other::allocate(50'000));
   BOOST_TEST(store::bytes == 0u);
 }
 

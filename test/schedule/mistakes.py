@@ -29,7 +29,8 @@ SCHEDULED = [
     (1, "TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;", ""),
     (1, "return enrol_by_key(me, ends_of_threads);", "return false;"),
     (1, "  ends_of_threads.close();\n", ""),
-    (1, "if (step == fork_step::renew) process_ids.keep_only(this_thread.id);", "static_cast<void>(step);"),
+    (1, "    process_ids.keep_only(this_thread.id);\n    holders_of_numbers.keep_only(this_thread.id);\n", ""),
+    (1, "holders_of_numbers.look(ids(), all ? ids().count : 2);", "static_cast<void>(all);"),  # each thread tells of its end
     (1, "Atomic<exchange_step> changing", "atomic_word<exchange_step> changing"),
     (None, "process_ids", "thread_numbers::of_thread()"),
 ]

@@ -44,9 +44,12 @@ class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
  public:
   static constexpr bool tagged = false;
   static constexpr bool tells_later = owner_stores<Store, Exhaustion, Locking>::can_tell;
+  static constexpr bool serves_large = true;
   static constexpr std::size_t large_prefix = 0;
-  using exhaustion = std::conditional_t<Exhaustion::traits.has_second(),
-                                        second_of_owner<owner_stores<Store, Exhaustion, Locking>, Exhaustion>, Exhaustion>;
+  static constexpr std::size_t large_alignment = 1;
+  using exhaustion = std::conditional_t<
+      Exhaustion::traits.has_second(), second_of_owner<owner_stores<Store, Exhaustion, Locking>, Exhaustion>,
+      std::conditional_t<Exhaustion::traits.reclaims, Exhaustion, class_asks<Exhaustion>>>;  // who reclaims asks siblings, too
 
   template <class Values>
   constexpr explicit direct_chunks(const Values& values) noexcept : owner_stores<Store, Exhaustion, Locking>(values) {}
@@ -54,15 +57,17 @@ class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
   static void belong_to(class_pools) noexcept {}
 
   /// The exhaustion policy of a class.
-  constexpr exhaustion exhaustion_of(const Exhaustion& own, class_pools) noexcept {
+  constexpr exhaustion exhaustion_of(const Exhaustion& own, class_pools classes) noexcept {
     if constexpr (Exhaustion::traits.has_second()) return exhaustion(this);
-    else return own;
+    else if constexpr (Exhaustion::traits.reclaims) return own;
+    else return exhaustion{own, classes};
   }
 
   owned acquire_large(std::size_t bytes, std::size_t alignment) noexcept { return this->acquire_any(bytes, alignment); }
   void release_large(owned region, std::size_t alignment) noexcept { this->release(region, alignment); }
 
-  std::size_t trim() noexcept { return 0; }
+  static constexpr std::size_t trim() noexcept { return 0; }
+  static constexpr std::size_t trim_if_idle() noexcept { return 0; }
   static void be_left_alone() noexcept {}
 };
 
@@ -103,6 +108,7 @@ class tagged_chunks {
   static constexpr bool tells_later = stores::can_tell || granules_tell;
   static constexpr bool serves_large = !bounded || has_endless_second<Exhaustion>;
   static constexpr std::size_t large_prefix = colours * sizeof(tag);
+  static constexpr std::size_t large_alignment = Granule;  // of every region for a large block, at least
   static constexpr std::size_t room = Granule - colours * sizeof(tag);
   using exhaustion = exhaustion_of_class<Exhaustion>;
 
@@ -121,9 +127,8 @@ class tagged_chunks {
 
   /// The exhaustion policy of a class.
   constexpr exhaustion exhaustion_of([[maybe_unused]] const Exhaustion& own, [[maybe_unused]] class_pools classes) noexcept {
-    if constexpr (Exhaustion::traits.reclaims) return exhaustion{own, classes};
-    else if constexpr (Exhaustion::traits.has_second()) return exhaustion{};
-    else return own;
+    if constexpr (Exhaustion::traits.has_second()) return exhaustion{{}, classes};
+    else return exhaustion{own, classes};
   }
 
   memory acquire(std::size_t bytes, std::size_t, void* whose) noexcept {
@@ -172,6 +177,7 @@ class tagged_chunks {
   }
 
   std::size_t trim() noexcept { return granules_.trim(); }
+  std::size_t trim_if_idle() noexcept { return inspector::trim_if_idle(granules_); }
   template <class... Until>
   maintained maintain(const Until&... until) noexcept
     requires requires(granules& all) { all.maintain(until...); }

@@ -3,8 +3,10 @@
 //
 //   a second store    the granules' own; the classes only report
 //   reclaims          the granules are in the list of those who can be asked, and the classes trim first, since what a class
-//                     gives back is a granule. A class that found nothing asks its siblings, then everyone
+//                     gives back is a granule
 //   anything else     the classes' own
+//
+// Whichever it is, a class that found nothing asks its siblings first: what they hold and nobody uses is one memory for all.
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_CLASS_EXHAUSTION_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_CLASS_EXHAUSTION_H_
 
@@ -55,7 +57,47 @@ struct granules_reclaim {
   Exhaustion own;
 };
 
-/// Of a class, if Exhaustion reclaims.
+/// Of a class that asks its siblings, and then does what Exhaustion does.
+template <class Exhaustion>
+struct class_asks {
+  using axis = tarn::axis::exhaustion;
+  static constexpr exhaustion_traits traits = [] {
+    exhaustion_traits all = Exhaustion::traits;
+    all.retries = true;
+    all.keeps_attempt = true;
+    return all;
+  }();
+
+  template <class Traits>
+  class state : public Exhaustion::template state<Traits> {
+    using base = typename Exhaustion::template state<Traits>;
+
+   public:
+    struct attempt {
+      bool asked_siblings = false;
+      TARN_NO_UNIQUE_ADDRESS typename attempt_of<base, Exhaustion::traits.keeps_attempt>::type own;
+    };
+    constexpr explicit state(const class_asks& policy) noexcept(std::is_nothrow_constructible_v<base, const Exhaustion&>)
+        : base(policy.own), siblings_(policy.classes) {}
+    bool retry(std::size_t bytes, attempt& one) noexcept {
+      if (!one.asked_siblings) {
+        one.asked_siblings = true;
+        if (siblings_.trim() != 0) return true;
+      }
+      if (!looks_again(static_cast<base&>(*this), bytes, one.own)) return false;
+      one.asked_siblings = false;  // what it freed may be a sibling's
+      return true;
+    }
+
+   private:
+    class_pools siblings_;
+  };
+
+  Exhaustion own;
+  class_pools classes;
+};
+
+/// The same if Exhaustion reclaims.
 template <class Exhaustion>
 struct class_reclaim {
   using axis = tarn::axis::exhaustion;
@@ -104,7 +146,7 @@ using exhaustion_of_granules =
 template <class Exhaustion>
 using exhaustion_of_class =
     std::conditional_t<Exhaustion::traits.reclaims, class_reclaim<Exhaustion>,
-                       std::conditional_t<Exhaustion::traits.has_second(), report_exhaustion, Exhaustion>>;
+                       class_asks<std::conditional_t<Exhaustion::traits.has_second(), report_exhaustion, Exhaustion>>>;
 
 /// Exhaustion for malloc's functions: where the pool gives up, it says so in errno.
 template <class Exhaustion>

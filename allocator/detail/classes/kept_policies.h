@@ -9,6 +9,7 @@
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/name.h"
 #include "tarn/policies/name/listed_pools.h"
+#include "tarn/policies/retention.h"
 
 namespace tarn::detail {
 
@@ -17,6 +18,12 @@ template <class P>
 struct kept_policy {
   P value;
 };
+
+template <class P>
+inline constexpr bool returns_memory = false;
+template <class P>
+  requires policy_on<P, axis::retention>
+inline constexpr bool returns_memory<P> = P::traits.returns_chunks;
 
 /// The name policy of each class.
 template <class Name>
@@ -32,6 +39,8 @@ class kept_policies : kept_policy<Exhaustion>, kept_policy<Checking>, kept_polic
 
  public:
   static constexpr bool for_malloc = ForMalloc;
+  /// Whether free memory may stay until trim().
+  static constexpr bool keeps_memory = !(... || returns_memory<Ps>);
   static constexpr bool tells_in_use = Checking::traits.tells_in_use;
   static constexpr void (*report)(const misuse&) noexcept = &reporter_of<Checking>::report;
   using exhaustion = std::conditional_t<ForMalloc, tells_errno<of_chunks>, of_chunks>;

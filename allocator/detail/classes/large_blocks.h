@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/classes/class_reports.h"
+#include "tarn/allocator/detail/classes/kept_regions.h"
 #include "tarn/allocator/detail/classes/known_spans.h"
 #include "tarn/allocator/detail/classes/owner_stores.h"
 #include "tarn/policies/detail/arithmetic.h"
@@ -17,20 +18,22 @@
 #include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn {
 
 /// Blocks that are too large for any size class.
 struct large_counts {
   std::size_t blocks = 0;  // in use
-  std::size_t bytes = 0;  // that they take from the store
+  std::size_t bytes = 0;  // that they take from the store; without what is kept for the next
 };
 
 namespace detail {
 
 /// \tparam Checks  any address may be given back: one at which no block starts is refused
 /// \tparam Tells   report_in_use() asks what is in use here
-template <class Chunks, class Locking, bool Checks, bool Tells>
+/// \tparam Keeps   some regions that become free stay for the next blocks
+template <class Chunks, class Locking, bool Checks, bool Tells, bool Keeps>
 class large_blocks {
   struct unknown_span {};
   struct alignas(std::max_align_t) record : std::conditional_t<Checks, known_span<record>, unknown_span> {
@@ -38,6 +41,8 @@ class large_blocks {
     record* previous;
     owned from;
     std::size_t alignment;
+
+    std::size_t bytes() const noexcept { return from.region.bytes; }
   };
 
  public:
@@ -49,7 +54,8 @@ class large_blocks {
     bytes = detail::larger(bytes, 1);
     alignment = detail::larger(alignment, alignof(record));
     const std::size_t offset = round_up(Chunks::large_prefix + sizeof(record), alignment);
-    const owned got = chunks.acquire_large(offset + bytes, alignment);
+    owned got = take_kept(offset + bytes, alignment);
+    if (!got) got = chunks.acquire_large(offset + bytes, alignment);
     if (!got) return nullptr;
     std::byte* const block = static_cast<std::byte*>(got.region.start) + offset;
     record* const r = ::new (block - sizeof(record)) record;
@@ -71,10 +77,17 @@ class large_blocks {
     } else {
       r = record_of(block);
     }
-    unlink(*r);
-    const std::size_t alignment = r->alignment;
-    chunks.release_large(r->from, alignment);
+    give_back(chunks, unlink(*r));
     return true;
+  }
+  /// Gives back what was kept. Returns its bytes.
+  std::size_t trim(Chunks& chunks) noexcept {
+    if constexpr (!Keeps) return 0;
+    record* const all = [this] {
+      const held lock(mutex_);
+      return kept_.take_all();
+    }();
+    return give_back(chunks, all);
   }
 
   /// In bytes. If it checks: 0 for an address at which no block starts.
@@ -117,12 +130,8 @@ class large_blocks {
 
   /// Precondition: no other thread uses the pool.
   void release_all(Chunks& chunks) noexcept {
-    for (record* r = detail::replace(first_, nullptr); r != nullptr;) {
-      const owned from = r->from;
-      const std::size_t alignment = r->alignment;
-      r = r->next;  // the record lies in the region
-      chunks.release_large(from, alignment);
-    }
+    give_back(chunks, detail::replace(first_, nullptr));
+    trim(chunks);
     held_ = {};
     if constexpr (Checks) known_.leave();
     mutex_.leave();
@@ -150,16 +159,45 @@ class large_blocks {
     held_.blocks += 1;
     held_.bytes += r.from.region.bytes;
   }
-  void unlink(record& r) noexcept {
+  /// Returns what must go back now.
+  record* unlink(record& r) noexcept {
     const held lock(mutex_);
     (r.previous != nullptr ? r.previous->next : first_) = r.next;
     if (r.next != nullptr) r.next->previous = r.previous;
     held_.blocks -= 1;
     held_.bytes -= r.from.region.bytes;
+    if (!Keeps || r.alignment > Chunks::large_alignment) return r.next = nullptr, &r;
+    memory_tools::poison(&r + 1, size_of(r));
+    return kept_.put(r);
+  }
+
+  owned take_kept(std::size_t bytes, std::size_t alignment) noexcept {
+    if (!Keeps || alignment > Chunks::large_alignment) return {};
+    const held lock(mutex_);
+    record* const r = kept_.take(bytes);
+    if (r == nullptr) return {};
+    const owned got = r->from;
+    memory_tools::hand_out(r, got.region.bytes - (address_of(r) - address_of(got.region.start)));
+    return got;
+  }
+  /// All of a list. Returns their bytes.
+  static std::size_t give_back(Chunks& chunks, record* all) noexcept {
+    std::size_t bytes = 0;
+    while (all != nullptr) {
+      record& r = *all;
+      all = r.next;  // the record lies in the region
+      const owned from = r.from;
+      const std::size_t alignment = r.alignment;
+      bytes += from.region.bytes;
+      if constexpr (Keeps) memory_tools::unpoison(&r + 1, size_of(r));
+      chunks.release_large(from, alignment);
+    }
+    return bytes;
   }
 
   record* first_ = nullptr;
   large_counts held_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Keeps, kept_regions<record>, no_kept_regions<record>> kept_;
   TARN_NO_UNIQUE_ADDRESS mutable owner_mutex<Locking> mutex_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<record, Locking>, no_map> known_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Tells, asked_for_large, never_asked> asked_;

@@ -22,6 +22,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
 
@@ -103,7 +104,9 @@ class size_class_body {
   // ---- blocks with a region of their own, whatever their size: as try_allocate() and deallocate() -----------------------
 
   [[nodiscard]] TARN_NOINLINE void* try_allocate_large(std::size_t bytes, std::size_t alignment) noexcept {
-    void* const block = large_.allocate(chunks_, bytes, alignment);
+    void* block = large_.allocate(chunks_, bytes, alignment);
+    if constexpr (Chunks::serves_large)
+      if (block == nullptr && give_idle_back()) block = large_.allocate(chunks_, bytes, alignment);
     if constexpr (Chunks::tells_later) chunks_.tell();
     if (Kept::for_malloc && block == nullptr) errno = ENOMEM;
     return block;
@@ -165,7 +168,8 @@ class size_class_body {
     std::size_t bytes = 0;
     const std::size_t own = chunks_.own_bytes();
     each_pool([&](std::size_t, Pool& p) { bytes += p.trim(); });
-    return own - smaller(own, chunks_.own_bytes()) + (Chunks::tagged ? chunks_.trim() : bytes);
+    bytes = Chunks::tagged ? chunks_.trim() : bytes;
+    return own - smaller(own, chunks_.own_bytes()) + bytes + large_.trim(chunks_);
   }
 
   /// As a pool's maintain(), for each class that has chunks, until one is left unfinished; and for the granules that classes
@@ -194,7 +198,10 @@ class size_class_body {
 
  private:
   using members_type = class_members<Classes, Pool, Chunks, Locking, Kept>;
-  using large_type = large_blocks<Chunks, Locking, checks, Kept::tells_in_use>;
+  /// malloc's functions alone have granules that a large block costs the alignment of.
+  static constexpr bool keeps_large = Kept::for_malloc && Chunks::serves_large && Kept::keeps_memory &&
+                                      Locking::traits.may_return_chunks && platform::system::has_pages;
+  using large_type = large_blocks<Chunks, Locking, checks, Kept::tells_in_use, keeps_large>;
 
   void drop_all() noexcept {
     large_.release_all(chunks_);
@@ -202,9 +209,13 @@ class size_class_body {
     chunks_.release_all();
   }
 
+  /// After the store refused. Returns whether it got something.
+  TARN_COLD bool give_idle_back() noexcept { return trim_idle(this) + chunks_.trim_if_idle() != 0; }
+  /// Waits for no other thread.
   static std::size_t trim_idle(void* owner) noexcept {
-    std::size_t bytes = 0;
-    static_cast<size_class_body*>(owner)->each_pool([&](std::size_t, Pool& p) { bytes += inspector::trim_if_idle(p); });
+    size_class_body& all = *static_cast<size_class_body*>(owner);
+    std::size_t bytes = all.large_.trim(all.chunks_);
+    all.each_pool([&](std::size_t, Pool& p) { bytes += inspector::trim_if_idle(p); });
     return bytes;
   }
 
@@ -227,6 +238,7 @@ class size_class_body {
     if (i == none) return try_allocate_large(bytes, alignment);
     member* m = members_.find(i);
     if (m == nullptr) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
+    if (m == nullptr && give_idle_back()) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
     void* const block = m == nullptr ? nullptr : inspector::allocate_or_null(m->pool, limit);
     if constexpr (Chunks::tells_later) chunks_.tell();  // of the memory in which the class' pool lies
     return block;

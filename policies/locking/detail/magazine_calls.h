@@ -96,6 +96,7 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   /// The caller's blocks, the depot's, and those of threads that have ended. Other threads are asked for theirs.
   template <class Pool>
   void drain(Pool& pool) noexcept {
+    Process::free_numbers(true);
     [[maybe_unused]] const auto lock = core_guard();
     slot* const own = own_slot();
     if (own != nullptr) empty(pool, *own);

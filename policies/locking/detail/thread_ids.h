@@ -5,6 +5,9 @@
 // also keeps the library loaded. In a free nothing may need memory, so there a key of the system does (thread_end.h), until
 // the thread's next allocation that finds no block. A thread that only frees is common, as a consumer, and would otherwise
 // take a lock for each block. Where keys run last (Windows), the key always does, by the thread's number: its record is gone.
+//
+// A thread whose first use comes so late that neither is called any more, such as in a key's destructor, keeps its number when
+// it is gone. Others find that out (number_holders): a few numbers whenever one is taken or blocks are short, and all in trim().
 #ifndef TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 
@@ -108,10 +111,47 @@ TARN_AT_UNLOAD static void note_end_of_library() noexcept {
   ends_of_threads.close();
 }
 
+/// Which thread has each number.
+template <template <class> class Atomic>
+class number_holders {
+ public:
+  void note(unsigned id) noexcept { marks_of_[id].store(marks_.next(), memory_order_relaxed); }
+  /// Called before the number is given back.
+  void forget(unsigned id) noexcept { marks_of_[id].store(0, memory_order_relaxed); }
+  /// In the child of a fork.
+  void keep_only(unsigned id) noexcept {
+    for (auto& mark : marks_of_) mark.store(0, memory_order_relaxed);
+    marks_.renew();
+    if (id != 0) note(id);
+  }
+  /// Looks whose some numbers are, each time at the next, and gives those back whose threads are gone. Who takes one then sees
+  /// what the thread did: the system told that it is gone after the thread's last step. \param numbers  how many, at most
+  template <class Ids>
+  TARN_COLD void look(Ids& ids, unsigned numbers) noexcept {
+    for (unsigned seen = platform::system::knows_threads ? 0 : count; seen != count && numbers != 0; ++seen) {
+      const unsigned id = next_.fetch_add(1, memory_order_relaxed) % count;
+      thread_marks::mark whose = marks_of_[id].load(memory_order_relaxed);
+      if (whose == 0) continue;
+      --numbers;
+      if (marks_.is_gone(whose) && marks_of_[id].compare_exchange_strong(whose, 0, memory_order_relaxed)) ids.give_back(id);
+    }
+  }
+
+ private:
+  static constexpr unsigned count = thread_ids<Atomic>::count;
+
+  Atomic<thread_marks::mark> marks_of_[count] = {};
+  Atomic<unsigned> next_ = 0;
+  thread_marks marks_;
+};
+TARN_ONE_IN_PROCESS inline constinit number_holders<atomic_word> holders_of_numbers;
+
 /// In the child of a fork the other threads are gone, and what lay in their slots can be taken over.
 struct ids_at_fork : fork_member {
   static void act(fork_member&, fork_step step) noexcept {
-    if (step == fork_step::renew) process_ids.keep_only(this_thread.id);
+    if (step != fork_step::renew) return;
+    process_ids.keep_only(this_thread.id);
+    holders_of_numbers.keep_only(this_thread.id);
   }
 };
 TARN_ONE_IN_PROCESS inline constinit ids_at_fork process_ids_at_fork;
@@ -123,6 +163,7 @@ class janitor {
   explicit janitor(thread_record& record) noexcept : record_(record) {}
   ~janitor() {
     const unsigned id = record_.id;
+    holders_of_numbers.forget(id);
     record_.resign();
     process_ids.give_back(id);
   }
@@ -156,6 +197,7 @@ struct told_number {
   static void resign(void* told) noexcept {
     const unsigned id = number(told);
     if (id == 0) return;
+    holders_of_numbers.forget(id);
     Threads::self().resign();
     Threads::ids().give_back(id);
   }
@@ -182,6 +224,8 @@ struct process_threads {
     if constexpr (platform::system::keys_run_last) return enrol_by_key(me, ends_of_threads);
     else return what == call::frees ? enrol_in_free(me) : enrol_in_allocation(me);
   }
+  /// Numbers of threads that are gone are free again: of those looked at, a few or all.
+  static void free_numbers(bool all) noexcept { holders_of_numbers.look(ids(), all ? ids().count : 2); }
 
  private:
   template <class Key>
@@ -217,10 +261,12 @@ struct process_threads {
     return true;
   }
   static bool take_number(thread_record& me) noexcept {
+    free_numbers(false);
     const unsigned id = process_ids.take();
-    if (id != 0) me.enrol(&process_ids, id);
-    else me.waits = 64;
-    return id != 0;
+    if (id == 0) return me.waits = 64, false;
+    me.enrol(&process_ids, id);
+    holders_of_numbers.note(id);
+    return true;
   }
 };
 
