@@ -44,6 +44,11 @@ concept store_that_rounds = requires(const typename P::template source<Traits>& 
   { source.rounded_up(n, n) } noexcept -> std::same_as<std::size_t>;
 };
 
+template <class P>
+concept store_with_best_size = requires(std::size_t n) {
+  { P::best_size(n, n) } noexcept -> std::same_as<std::size_t>;
+};
+
 template <class P, class Traits>
 concept store_members =
     requires(typename P::template source<Traits>& source, memory region, std::size_t n) {
@@ -66,6 +71,7 @@ concept store_members =
     }> && as_promised<P::traits.tells_later, requires(typename P::template source<Traits>& source) {
       { source.tell() } noexcept -> std::same_as<void>;
     }> && (!P::traits.rounds_up || store_that_rounds<P, Traits>) &&
+    (!P::traits.has_best_size || store_with_best_size<P>) &&
     std::constructible_from<typename P::template source<Traits>, const P&>;
 }  // namespace detail
 
@@ -83,6 +89,9 @@ concept store_members =
 ///   end()                       optional: called when the pool ends, after all regions were given back
 ///   rounded_up(bytes, alignment)
 ///                               optional: the bytes that acquire() would give, for a store over this one that must know before
+///   P::best_size(bytes, alignment)
+///                               optional: a size near that for which the store has more to offer, such as whole huge pages. A
+///                               chunk whose number of blocks growth leaves open gets it, if blocks fill it
 ///   tell()                      optional: called after acquire(), at the end of the pool's operation and with nothing held: it
 ///                               may call code of the program, which may use the pool
 template <class P>

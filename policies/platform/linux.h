@@ -51,6 +51,11 @@ struct linux_system : posix_system {
   static bool ask_for_huge_pages(void* start, std::size_t bytes) noexcept {
     return ::madvise(start, bytes, MADV_HUGEPAGE) == 0;
   }
+  static void join_small_pages(void* start) noexcept {
+    const same_errno same;
+    constexpr int collapse = 25;  // MADV_COLLAPSE, Linux 6.1. It doesn't ask whether the switch is off
+    if (huge_pages_are_on()) ::madvise(start, huge_page_bytes, collapse);
+  }
 #endif
 
   static constexpr bool has_page_advice = true;
@@ -101,6 +106,23 @@ struct linux_system : posix_system {
   }
 
  private:
+  /// What the machine's switch was when it was first asked.
+  static bool huge_pages_are_on() noexcept {
+    enum { unknown, on, off };
+    static constinit int seen = unknown;
+    int now = __atomic_load_n(&seen, __ATOMIC_RELAXED);
+    if (now == unknown) {
+      const uncancelled whole;
+      char text[64] = {};  // always madvise [never]
+      const int file = ::open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+      const ssize_t got = file < 0 ? 0 : ::read(file, text, sizeof text - 1);
+      if (file >= 0) ::close(file);
+      now = got > 0 && std::strstr(text, "[never]") == nullptr ? on : off;
+      __atomic_store_n(&seen, now, __ATOMIC_RELAXED);
+    }
+    return now == on;
+  }
+
   /// getauxval(). <sys/auxv.h>, which has it, brings <elf.h>: 370 lines for every file with a pool.
   static unsigned long auxiliary_value(unsigned long) noexcept __asm__("getauxval");
   static constexpr unsigned long random_bytes = 25;

@@ -67,6 +67,8 @@ struct no_system {
   static constexpr std::size_t huge_page_bytes = 2 * 1024 * 1024;
   static constexpr bool has_huge_pages = false;
   static bool ask_for_huge_pages(void*, std::size_t) noexcept { return false; }
+  /// Puts a huge page in the place of those small ones that are in memory there, a part of one.
+  static void join_small_pages(void*) noexcept {}
   /// Several runs of pages whose memory goes back, or comes: see page_memory.h.
   static constexpr bool has_page_advice = false;
   /// Passes the text of /proc/self/smaps to take(text, bytes). Returns whether there is one.

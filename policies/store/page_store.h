@@ -49,6 +49,10 @@ struct prefilled {};
 /// \tparam Options  any of huge_pages, guard_pages, locked_pages and prefilled, in any order, each at most once
 template <class... Options>
 struct page_store {
+ private:
+  using huge_page = detail::huge_pages_of_system;
+
+ public:
   using axis = tarn::axis::store;
   static constexpr bool options_hold =
       (detail::one_of<Options, huge_pages, guard_pages, locked_pages, prefilled> && ...) &&
@@ -74,7 +78,13 @@ struct page_store {
       // The system keeps a huge page as a whole until all of it is discarded, and doesn't discard what is locked.
       .can_discard = detail::page_calls::exist && !huge && !locked,
       .rounds_up = true,
+      .has_best_size = huge,
   };
+
+  /// Whole huge pages, which blocks fill if growth allows.
+  static constexpr std::size_t best_size(std::size_t bytes, std::size_t) noexcept {
+    return detail::larger(huge_page::whole_near(bytes), huge_page::bytes);
+  }
 
   //   | record       | guard         | chunk ...                  | guard         |      each one small page but the chunk
   //   | (huge_pages) | (guard_pages) ^ region.start, aligned      | (guard_pages) |
@@ -107,7 +117,11 @@ struct page_store {
     }
 
     std::size_t rounded_up(std::size_t bytes, std::size_t) const noexcept {
-      return bytes > detail::size_limit ? bytes : detail::round_up(bytes, huge ? huge_page::bytes : small_page_size());
+      if (bytes > detail::size_limit) return bytes;
+      const std::size_t whole = detail::round_up(bytes, huge_page::bytes);
+      // A last huge page of which more is wasted than an eighth of the chunk is as many small ones as are needed.
+      const bool in_whole = huge && (bytes <= huge_page::bytes || whole - bytes <= bytes / 8);
+      return in_whole ? whole : detail::round_up(bytes, small_page_size());
     }
 
     /// Returns what became of the huge pages that were requested. Reads what the system says about the whole process, which
@@ -137,7 +151,6 @@ struct page_store {
     static constexpr std::size_t pages_before = std::size_t{huge} + std::size_t{guarded};
     static constexpr std::size_t pages_behind = std::size_t{guarded};
     using system = platform::system;
-    using huge_page = detail::huge_pages_of_system;
     static std::size_t small_page_size() noexcept { return detail::page_memory::page_bytes(); }
 
     /// Applies the options to mapped pages. Returns whether the system allowed everything that is required.

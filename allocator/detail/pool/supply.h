@@ -53,14 +53,14 @@ class supply {
 
   /// Null: growth or the store refused, and nothing has changed.
   supplied fetch(chunk_request request, const geometry_type& g) noexcept {
-    return fetch_from<Traits::store_is_bounded>(source_, request, g);
+    return fetch_from<Traits::store_is_bounded, Traits::store::traits.has_best_size>(source_, request, g);
   }
   /// From the second store, whose chunks grow independently.
   supplied fetch_second(const geometry_type& g) noexcept
     requires(has_second)
   {
     const chunk_request request = exhaustion_.next_chunk(second_.newest, second_.blocks, g.stride());
-    return fetch_from<Traits::second_store_is_bounded>(exhaustion_, request, g);
+    return fetch_from<Traits::second_store_is_bounded, false>(exhaustion_, request, g);
   }
   /// A region of the second store became a chunk of that many blocks.
   void count_second(std::size_t blocks) noexcept
@@ -176,20 +176,40 @@ class supply {
  private:
   TARN_STEP store_of_metadata<source, Traits::store::traits.own_apart> of_source() noexcept { return {source_}; }
 
-  template <bool Bounded, class Source>
+  struct sized {
+    std::size_t bytes;
+    std::size_t blocks;
+  };
+  /// What is requested for a chunk: the store's best size, where growth leaves the number of blocks open and they fill that, up
+  /// to an eighth of what they take.
+  template <bool HasBestSize>
+  static sized size_of_chunk(chunk_request request, const geometry_type& g) noexcept {
+    const std::size_t bytes = layout::bytes(request.wanted, g);
+    if constexpr (HasBestSize) {
+      if (request.at_most > request.wanted && bytes <= size_limit) {
+        const std::size_t best = Traits::store::best_size(bytes, Traits::chunk_alignment(g));
+        const std::size_t blocks = best == bytes ? request.wanted : layout::blocks_in(best, request.at_most, g);
+        if (blocks != 0 && blocks >= smaller(request.wanted, request.at_least) && best - layout::bytes(blocks, g) <= best / 9)
+          return {best, blocks};
+      }
+    }
+    return {bytes, request.wanted};
+  }
+
+  template <bool Bounded, bool HasBestSize, class Source>
   supplied fetch_from(Source& from, chunk_request request, const geometry_type& g) noexcept {
     if (Bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
     while (request.wanted != 0) {
-      const std::size_t bytes = layout::bytes(request.wanted, g);
-      if (bytes <= size_limit) {
+      const sized size = size_of_chunk<HasBestSize>(request, g);
+      if (size.bytes <= size_limit) {
         memory region;
         {
           [[maybe_unused]] const call_of_store call;
-          region = from.acquire(bytes, Traits::chunk_alignment(g));
+          region = from.acquire(size.bytes, Traits::chunk_alignment(g));
         }
         if (region) {
           if (!is_aligned(region, Traits::chunk_alignment(g))) return {};
-          if (region.bytes == bytes) return {region, request.wanted};  // as from most stores
+          if (region.bytes == size.bytes) return {region, size.blocks};  // as from most stores
           return {region, layout::blocks_in(region.bytes, request.at_most, g)};
         }
       }
