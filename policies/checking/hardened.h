@@ -51,7 +51,6 @@ struct hardened_with {
       .hides_links = true,
       .shuffles = detail::one_of<shuffled, Options...>,
       .has_generations = detail::one_of<generations, Options...>,
-      .knows_pool = true,
       .sees_end = true,
       .has_name = true,
   };

@@ -125,6 +125,7 @@ void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
   for (auto *c = fresh.first(), *next = c; c != nullptr; c = next) {
     next = c->next;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
+    if constexpr (requires { s.checking.lies_in(&s); }) s.checking.lies_in(&s);
     s.locking.adopt(s, *c);
     note_chunk(s, c->region.bytes);
     tell_of_chunk(s, trace_kind::grow, c->region);

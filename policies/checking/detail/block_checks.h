@@ -36,8 +36,11 @@ class block_checks {
   using place = block_place<Traits, record>;
 
  public:
-  constexpr explicit block_checks(const Spec& spec) noexcept : name_(*spec.name != '\0' ? spec.name : nullptr) {}
-  constexpr void belongs_to(const void* pool) noexcept {
+  constexpr explicit block_checks(const Spec& spec) noexcept
+      : name_(*spec.name != '\0' ? spec.name : nullptr), asked_(starts_zero<Traits>) {}
+  /// Called under the core guard before the first block is handed out, and again. Not by the constructor: a pool that holds an
+  /// array would not be all zero.
+  void lies_in(const void* pool) noexcept {
     if constexpr (Spec::guards) pool_ = pool;
   }
 
@@ -143,7 +146,7 @@ class block_checks {
   }
   /// The pool ends. \param leaks  the first blocks that are still in use
   void on_end(chunks_type& chunks, pending_report& one, span<const void*> leaks) noexcept {
-    asked_.leave(pool_);
+    asked_.leave();
     ended_ = true;
     told_sites told;
     note_in_use(chunks, one, leaks, told, true);
