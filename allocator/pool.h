@@ -37,9 +37,11 @@ constexpr auto choose_body() noexcept {
     [[maybe_unused]] rule_complaint<broken> c;
     return std::type_identity<rejected>{};
   } else {
-    using identity = std::conditional_t<std::is_void_v<Identity> || Locking::traits.needs_identity, Identity, some_static_pool>;
+    using identity = std::conditional_t<std::is_void_v<Identity> || std::is_same_v<Identity, part_of_static> ||
+                                            Locking::traits.needs_identity, Identity, some_static_pool>;
     using size = size_in_code<Size, Locking, Store, Reuse, Exhaustion, Checking>;
-    using name = std::conditional_t<Name::traits.is_listed, listed, unnamed>;
+    constexpr bool starts_zero = std::is_void_v<Identity> && has_array<Store, Exhaustion> && std::is_empty_v<Name>;
+    using name = std::conditional_t<!Name::traits.is_listed, unnamed, std::conditional_t<starts_zero, listed_as<Name>, listed>>;
     using traits =
         pool_traits<identity, size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, name>;
     if constexpr (!columns_hold<traits>) {
@@ -111,13 +113,14 @@ constexpr auto compose() noexcept {
 }
 
 /// The body of a pool that is an object: the same members without a destructor, for owners that end it themselves.
-template <class Pool>
+/// \tparam Identity  void; or part_of_static, if they never end it
+template <class Pool, class Identity = void>
 struct body_without_end {
   using type = rejected;
 };
-template <class... TenPolicies>
-struct body_without_end<basic_pool<TenPolicies...>> {
-  using type = body_of<void, TenPolicies...>;
+template <class... TenPolicies, class Identity>
+struct body_without_end<basic_pool<TenPolicies...>, Identity> {
+  using type = body_of<Identity, TenPolicies...>;
 };
 }  // namespace detail
 

@@ -13,29 +13,35 @@ namespace tarn::detail {
 
 class asked_in_use {
  public:
-  constexpr asked_in_use() noexcept : library_(std::is_constant_evaluated() ? &library_names : nullptr) {}
+  /// \param has_end  its owner has a destructor, and calls leave(): it is then all zero
+  constexpr explicit asked_in_use(bool has_end = false) noexcept
+      : library_(std::is_constant_evaluated() && !has_end ? &library_names : nullptr) {}
 
   /// From now on tell(who) is asked. Called often, with nothing held; only the first call does something, also after leave().
   /// A template, since what it instantiates has no place in a program that asks for nothing.
   template <class Teller>
   void enter(void* who, const char* name, Teller tell) noexcept {
-    if (listed_.load(memory_order_relaxed) || listed_.exchange(true, memory_order_relaxed)) return;
+    void* nobody = nullptr;
+    if (listed_.load(memory_order_relaxed) != nullptr ||
+        !listed_.compare_exchange_strong(nobody, who, memory_order_relaxed))
+      return;
     static_cast<void>(&forget_names<void>);  // instantiates it
     names_library* const library = library_ != nullptr ? library_ : &library_names;
     library->begin();
     named_pools().enter(who, name, tell, library);
   }
-  void leave(const void* who) const noexcept {
-    if (listed_.load(memory_order_relaxed)) named_pools().leave(who);
+  void leave() const noexcept {
+    if (void* const who = listed_.load(memory_order_relaxed)) named_pools().leave(who);
   }
 
  private:
-  names_library* library_;  // of a static object: the library whose it is
-  atomic_word<bool> listed_ = false;
+  names_library* library_;  // of a static object without an end: the library whose it is
+  atomic_word<void*> listed_ = nullptr;
 };
 
 struct never_asked_in_use {
-  static void leave(const void*) noexcept {}
+  constexpr explicit never_asked_in_use(bool = false) noexcept {}
+  static void leave() noexcept {}
 };
 
 }  // namespace tarn::detail

@@ -51,7 +51,6 @@ struct checked_with {
       .shuffles = detail::one_of<shuffled, Options...>,
       .has_generations = true,
       .has_sites = detail::one_of<sites, Options...>,
-      .knows_pool = true,
       .knows_owner = true,
       .sees_end = true,
       .may_end_in_use = detail::one_of<may_end_in_use, Options...>,

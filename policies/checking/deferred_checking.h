@@ -26,14 +26,15 @@ struct deferred_checking {
   template <class Traits>
   class state {
    public:
-    constexpr explicit state(const deferred_checking& policy) noexcept : name_(policy.name) {}
+    constexpr explicit state(const deferred_checking& policy) noexcept
+        : name_(*policy.name != '\0' ? policy.name : nullptr) {}
     void report(misuse& what) noexcept {
-      what.pool_name = name_;
+      what.pool_name = name_ != nullptr ? name_ : "";
       detail::report_misuse(what);
     }
 
    private:
-    const char* name_;
+    const char* name_;  // null: none. So a pool without a name is all zero
   };
 
   const char* name = "";  // of the pool, in reports; it must outlive the pool

@@ -53,7 +53,6 @@ struct hardened_with {
       .hides_links = true,
       .shuffles = detail::one_of<shuffled, Options...>,
       .has_generations = detail::one_of<generations, Options...>,
-      .knows_pool = true,
       .sees_end = true,
       .may_end_in_use = detail::one_of<may_end_in_use, Options...>,
       .has_name = true,

@@ -58,7 +58,8 @@ struct sampled_guard_pages : Then {
 
    public:
     constexpr explicit state(const sampled_guard_pages& policy) noexcept : base(policy) {
-      if constexpr (Then::traits.has_name) name_ = policy.name;
+      if constexpr (Then::traits.has_name)
+        if (*policy.name != '\0') name_ = policy.name;
     }
 
     bool due() noexcept { return sampler_.due(); }
@@ -73,6 +74,7 @@ struct sampled_guard_pages : Then {
       return view.live && view.block == block;
     }
     void* take(std::size_t bytes, std::size_t alignment) noexcept {
+      slots_.reserve_for(Slots);
       return slots_.take(bytes, alignment, {++sequence_, detail::this_thread_number()});
     }
     /// Returns whether the block was taken back. Anything wrong with it is noted.
@@ -93,7 +95,7 @@ struct sampled_guard_pages : Then {
       if (!view || (view.live && view.where == detail::slot_view::place::in_block)) return false;
       what = {};
       what.kind = misuse_kind::page_fault;
-      what.pool_name = name_;
+      what.pool_name = name();
       what.address = view.block;
       what.offset = view.offset;
       tell(view, what);
@@ -130,11 +132,12 @@ struct sampled_guard_pages : Then {
     void drop_sampled() noexcept { slots_.end(); }  // precondition: no other thread uses the pool
 
     void report_sampled(misuse& what) noexcept {
-      what.pool_name = name_;
+      what.pool_name = name();
       detail::reporter_of<Then>::report(what);
     }
 
    private:
+    const char* name() const noexcept { return name_ != nullptr ? name_ : ""; }
     void note_sampled(detail::pending_report& one, span<const void*> leaks) noexcept {
       slots_.each_live([&](const detail::slot_view& view) {
         if (!one.seen()) tell(view, one.note(misuse_kind::leak, nullptr));
@@ -164,10 +167,11 @@ struct sampled_guard_pages : Then {
       }
     }
 
-    detail::guarded_slots slots_{Slots};
-    detail::sampler sampler_{N};
+    // All zero in a pool that has no name.
+    detail::guarded_slots slots_{0};
+    detail::sampler_of<detail::fixed_mean<N>> sampler_;
     std::uint64_t sequence_ = 0;
-    const char* name_ = "";
+    const char* name_ = nullptr;
   };
 };
 

@@ -35,9 +35,10 @@ class asked_member {
   asked_member& operator=(const asked_member&) = delete;
 
  protected:
-  /// \param library  a static object ends with it
-  constexpr explicit asked_member(asked_library& library) noexcept
-      : is_static_(std::is_constant_evaluated()), library_(is_static_ ? &library : nullptr) {}
+  /// \param library  a static object without an end ends with it
+  /// \param has_end  its owner has a destructor, and calls leave(): it is then all zero
+  constexpr explicit asked_member(asked_library& library, bool has_end = false) noexcept
+      : is_static_(std::is_constant_evaluated() && !has_end), library_(is_static_ ? &library : nullptr) {}
 
   bool has_entered() const noexcept { return entered_.load(memory_order_acquire); }
   /// Returns whether the member may enter the list now. \param own  of the code that enters it

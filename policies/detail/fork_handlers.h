@@ -46,8 +46,9 @@ struct TARN_ONE_IN_LIBRARY early_fork_handlers {
 template <class>
 TARN_FIRST_AT_LOAD static const early_fork_handlers fork_handlers;
 
-constexpr fork_member::fork_member() noexcept
-    : library_(std::is_constant_evaluated() ? &library_forks : nullptr), is_static_(std::is_constant_evaluated()) {}
+constexpr fork_member::fork_member(bool has_end) noexcept
+    : library_(std::is_constant_evaluated() && !has_end ? &library_forks : nullptr),
+      is_static_(std::is_constant_evaluated() && !has_end) {}
 inline bool fork_member::admits_slow(handler act) noexcept {
   fork_library* library = library_.load(memory_order_relaxed);
   if (library == nullptr) library = &library_forks;

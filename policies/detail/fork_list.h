@@ -41,7 +41,8 @@ class fork_member {
  public:
   using handler = void (*)(fork_member&, fork_step) noexcept;
 
-  constexpr fork_member() noexcept;
+  /// \param has_end  its owner has a destructor, and calls leave(): whose it is then makes no difference, and it is all zero
+  constexpr explicit fork_member(bool has_end = false) noexcept;
   fork_member(const fork_member&) = delete;
   fork_member& operator=(const fork_member&) = delete;
 
@@ -62,7 +63,7 @@ class fork_member {
   enum class phase : unsigned char { apart, listed, taken };
   TARN_ONE_IN_LIBRARY bool admits_slow(handler act) noexcept;
 
-  // A static object is of the library that it lies in, whichever library's code reaches it first: with -rdynamic, a library's
+  // A static object without an end is of the library that it lies in, whichever library's code reaches it first: with -rdynamic, a library's
   // own functions may be the program's, and the program stays when the library goes. Other objects are of the library whose
   // code enters them.
   atomic_word<fork_library*> library_;

@@ -13,6 +13,8 @@ class fork_member {
  public:
   using handler = void (*)(fork_member&, fork_step) noexcept;
 
+  constexpr explicit fork_member(bool = false) noexcept {}
+
   TARN_STEP static constexpr bool admits(handler) noexcept { return true; }
   static constexpr bool is_apart() noexcept { return false; }
   static constexpr void leave() noexcept {}

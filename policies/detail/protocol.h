@@ -85,6 +85,21 @@ struct no_column {
   TARN_STEP constexpr void open(std::byte*, std::size_t, const Geometry&) noexcept {}
 };
 
+/// Whether all that a new pool consists of is zero: blocks lie in it, and it has a destructor. A static one then takes no space
+/// in the program's file. One without a destructor has its blocks beside it instead, unless it is all zero anyway.
+template <class Traits>
+inline constexpr bool starts_zero = false;
+template <class Traits>
+  requires(Traits::holds_array && !Traits::is_static)
+inline constexpr bool starts_zero<Traits> = true;
+
+/// Whether the arrays of a pool's stores lie beside it.
+template <class Traits>
+inline constexpr bool arrays_lie_beside = false;
+template <class Traits>
+  requires(Traits::arrays_lie_beside)
+inline constexpr bool arrays_lie_beside<Traits> = true;
+
 /// What an axis keeps per chunk.
 template <class C, class Geometry>
 concept column = std::default_initializable<C> && requires(C& c, std::byte* start, std::size_t n, const Geometry& geometry) {

@@ -135,37 +135,52 @@ class store_mutex {
 template <class Mutex>
 inline Mutex mutex_of_forker{};
 
+/// The member of an owner that has a destructor, and lets all that it consists of start zero.
+struct fork_member_with_end : fork_member {
+  constexpr fork_member_with_end() noexcept : fork_member(true) {}
+};
+template <class Traits>
+using fork_member_in = std::conditional_t<starts_zero<Traits>, fork_member_with_end, fork_member>;
+
 /// A leaf mutex that a fork holds. Its owner calls leave() before it ends.
-class fork_mutex : fork_member {
+/// \tparam Member  fork_member, or that with an end
+template <class Member>
+class fork_mutex_as : Member {
  public:
   void lock() { (admits(act) ? mutex_ : mutex_of_forker<tarn::mutex>).lock(); }
   void unlock() { (process_forks().holds_all() ? mutex_of_forker<tarn::mutex> : mutex_).unlock(); }
-  using fork_member::leave;
+  using Member::leave;
 
  private:
-  static void act(fork_member& m, fork_step step) noexcept { act_on_leaf(static_cast<fork_mutex&>(m).mutex_, step); }
+  using Member::admits;
+  static void act(fork_member& m, fork_step step) noexcept { act_on_leaf(static_cast<fork_mutex_as&>(m).mutex_, step); }
 
   tarn::mutex mutex_;
 };
+using fork_mutex = fork_mutex_as<fork_member>;
 
 /// As fork_mutex, but stores are called under it, and it is held through a guard.
-class fork_store_mutex : fork_member {
+template <class Member>
+class fork_store_mutex_as : Member {
+  using Member::admits;
+
  public:
   class [[nodiscard]] guard : store_mutex<tarn::mutex>::guard {
    public:
-    explicit guard(fork_store_mutex& m) : store_mutex<tarn::mutex>::guard((m.admits(act), m.mutex_)) {}
-    guard(fork_store_mutex& m, only_try what) : store_mutex<tarn::mutex>::guard((m.admits(act), m.mutex_), what) {}
+    explicit guard(fork_store_mutex_as& m) : store_mutex<tarn::mutex>::guard((m.admits(act), m.mutex_)) {}
+    guard(fork_store_mutex_as& m, only_try what) : store_mutex<tarn::mutex>::guard((m.admits(act), m.mutex_), what) {}
     using store_mutex<tarn::mutex>::guard::operator bool;
   };
-  using fork_member::leave;
+  using Member::leave;
 
  private:
   static void act(fork_member& m, fork_step step) noexcept {
-    if (step == fork_step::renew) static_cast<fork_store_mutex&>(m).mutex_.renew_in_child();
+    if (step == fork_step::renew) static_cast<fork_store_mutex_as&>(m).mutex_.renew_in_child();
   }
 
   store_mutex<tarn::mutex> mutex_;
 };
+using fork_store_mutex = fork_store_mutex_as<fork_member>;
 
 }  // namespace tarn::detail
 

@@ -95,6 +95,11 @@ class fall_back_to {
     }
     detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept { return source_.acquire(bytes, alignment); }
     void release(detail::memory region, std::size_t alignment) noexcept { source_.release(region, alignment); }
+    /// See static_array_store.
+    template <class Values>
+    constexpr void lie_beside(const Values& values) noexcept {
+      if constexpr (requires { source_.template lie_beside<2>(values); }) source_.template lie_beside<2>(values);
+    }
     void end() noexcept {
       if constexpr (Store::traits.has_end) source_.end();
     }

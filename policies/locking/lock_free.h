@@ -26,8 +26,9 @@ namespace tarn {
 
 namespace detail {
 /// For carving and for growth: without threads, interrupts are all that could come in between.
+template <class Traits>
 using stack_guards = std::conditional_t<!platform::system::has_threads && masks_interrupts<interrupt_mask>,
-                                        interrupt_guards<interrupt_mask>, mutex_pair<mutex>>;
+                                        interrupt_guards<interrupt_mask>, mutex_pair<mutex, fork_member_in<Traits>>>;
 
 /// \tparam Head  the stack's word
 template <class Head>
@@ -46,7 +47,7 @@ struct stack_locking {
   template <class Traits>
   using per_chunk = numbered_column<atomic_word, half_of<Head>>;
   template <class Traits>
-  using state = stack_calls<Traits, stack_guards, atomic_word, Head>;
+  using state = stack_calls<Traits, stack_guards<Traits>, atomic_word, Head>;
 };
 }  // namespace detail
 

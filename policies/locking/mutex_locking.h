@@ -46,8 +46,9 @@ struct guard_of<Mutex> {
 };
 
 /// The two mutexes of a pool.
-template <class Mutex>
-class mutex_pair : fork_member {
+template <class Mutex, class Member = fork_member>
+class mutex_pair : Member {
+  using Member::admits;
   using guard = typename guard_of<Mutex>::type;
 
  public:
@@ -65,7 +66,7 @@ class mutex_pair : fork_member {
     self().admits(act);
     return typename store_mutex<Mutex>::guard(growth_, only_try());
   }
-  void end() noexcept { leave(); }
+  void end() noexcept { Member::leave(); }
 
  private:
   TARN_STEP mutex_pair& self() const noexcept {
@@ -103,7 +104,7 @@ struct mutex_locking {
   template <class Traits>
   using per_chunk = detail::no_column<axis>;
   template <class Traits>
-  using state = detail::direct_calls<detail::mutex_pair<Mutex>>;
+  using state = detail::direct_calls<detail::mutex_pair<Mutex, detail::fork_member_in<Traits>>>;
 };
 
 }  // namespace tarn

@@ -56,7 +56,8 @@ struct thread_cached {
   using per_chunk = detail::no_column<axis>;
   template <class Traits>
   using state =
-      detail::magazine_calls<detail::mutex_pair<mutex>, detail::process_threads, unsigned{Threads}, largest()>;
+      detail::magazine_calls<detail::mutex_pair<mutex, detail::fork_member_in<Traits>>, detail::process_threads,
+                             unsigned{Threads}, largest()>;
 };
 
 }  // namespace tarn

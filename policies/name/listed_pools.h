@@ -36,6 +36,15 @@ struct listed {
   pool_listing its;
 };
 
+/// The same where a new pool must be all zero: the name is that of the type, and comes when the pool enters the registry.
+struct listed_by_type {};
+template <class Name>
+struct listed_as : listed_by_type {
+  static constexpr name_traits traits{.is_listed = true};
+  using state = listed_pool;
+  static constexpr pool_listing listing() noexcept { return Name().listing(); }
+};
+
 /// The name of a static pool that was given none: that of its tag.
 struct name_of_tag {
   using axis = tarn::axis::name;
@@ -59,9 +68,11 @@ class listed_pool : public asked_member<listed_pool> {
     void (*tell)(const void* pool, pool_record& out) noexcept;  // writes what can be seen of the pool under its core guard
     bool (*switch_checks)(void* pool, bool on, bool is_owner) noexcept;
     listed_shape (*shape)(const void* pool) noexcept;
+    pool_listing (*listing)() noexcept = nullptr;  // of listed_by_type
   };
 
   constexpr explicit listed_pool(const listed& policy) noexcept;
+  constexpr explicit listed_pool(const listed_by_type&) noexcept;
 
   /// Called with nothing held when the pool is made, and before it gets a chunk. `confined`: no lock keeps threads apart, so
   /// only the thread that was here last may look into the pool.
@@ -108,10 +119,10 @@ class listed_pool : public asked_member<listed_pool> {
     out.is_exact = is_owner();
     calls_->tell(pool_, out);
     text_writer name(span<char>(out.name, sizeof out.name - 1));
-    name.put(its_.name);
+    name.put(this->name());
     if (its_.has_size) name.put('/'), name.put_number(out.block_size);
   }
-  const char* name() const noexcept { return its_.name; }
+  const char* name() const noexcept { return its_.name != nullptr ? its_.name : ""; }
   bool has_switch() const noexcept { return calls_->switch_checks != nullptr; }
   bool switch_checks(bool on) const noexcept { return calls_->switch_checks(pool_, on, is_owner()); }
 
@@ -193,12 +204,15 @@ TARN_ONE_IN_LIBRARY inline void end_of_listing() noexcept {
 TARN_ONE_IN_LIBRARY inline void begin_of_listing() noexcept { std::atexit(end_of_listing); }
 
 constexpr listed_pool::listed_pool(const listed& policy) noexcept : asked_member(library_listing), its_(policy.its) {}
+constexpr listed_pool::listed_pool(const listed_by_type&) noexcept
+    : asked_member(library_listing, true), its_{.name = nullptr, .where = {}} {}
 inline void listed_pool::enter_now(void* pool, const calls& its) noexcept {
   if (!begins(library_listing)) return;
   pools_of_process().add(*this, [pool, &its](listed_pool& one) {
     one.pool_ = pool;
     one.calls_ = &its;
     one.shape_ = its.shape(pool);
+    if (its.listing != nullptr) one.its_ = its.listing();
   });
 }
 inline void listed_pool::leave() noexcept {

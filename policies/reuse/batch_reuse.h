@@ -160,7 +160,7 @@ struct batch_reuse {
       front_.drop_oldest(dropped);
     }
 
-    detail::array_front<own_front> front_;
+    detail::array_front<own_front, Traits::holds_array> front_;
     batches batches_;
     void** larger_ = nullptr;  // the column of the first chunk that has one
   };

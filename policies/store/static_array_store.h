@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
@@ -59,26 +60,41 @@ struct static_array_store {
   };
 
   template <class Traits>
-  class source : array<Traits> {
+  class source {
     using array = typename static_array_store::array<Traits>;
+    static constexpr bool is_beside = detail::arrays_lie_beside<Traits>;
+    template <int>
+    struct numbered : array {};
 
    public:
     constexpr explicit source(const static_array_store&) noexcept {}
+    /// The array lies beside a static pool. \tparam Which  of its stores
+    template <int Which, class Values>
+    constexpr void lie_beside([[maybe_unused]] const Values& values) noexcept {
+      if constexpr (is_beside && requires { values.template array_of<numbered<Which>>(); })
+        array_ = values.template array_of<numbered<Which>>();
+    }
 
     std::size_t room(std::size_t) const noexcept { return given_ ? 0 : array::size; }
     detail::memory acquire(std::size_t bytes, std::size_t) noexcept {
       if (given_ || bytes > array::size) return {};
       given_ = true;
-      detail::memory_tools::hand_out(array::start(), array::size);
-      return {array::start(), array::size};
+      detail::memory_tools::hand_out(its().start(), array::size);
+      return {its().start(), array::size};
     }
     void release(detail::memory, std::size_t) noexcept {
-      detail::memory_tools::poison(array::start(), array::size);
+      detail::memory_tools::poison(its().start(), array::size);
       given_ = false;
     }
-    using array::end;
+    void end() noexcept { its().end(); }
 
    private:
+    array& its() noexcept {
+      if constexpr (is_beside) return *array_;
+      else return array_;
+    }
+
+    std::conditional_t<is_beside, array*, array> array_{};
     bool given_ = false;
   };
 };

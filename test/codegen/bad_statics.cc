@@ -10,5 +10,11 @@ void* guarded() {
 }
 void* reserved = (guarded(), nullptr);
 
-using zeroed = tarn::static_pool<struct zeroed_tag, block, tarn::static_array_store<1000>, tarn::batch_reuse<>>;
+// A cell that isn't zero at first.
+struct counted_mutex {
+  int free = 1;
+  void lock() { --free; }
+  void unlock() { ++free; }
+};
+using zeroed = tarn::static_pool<struct zeroed_tag, block, tarn::static_array_store<1000>, tarn::mutex_locking<counted_mutex>>;
 void* use() { return zeroed::instance().allocate(); }

@@ -9,7 +9,7 @@ MISTAKES = [
     Mistake("operations", "a block handed out twice", "policies/reuse/detail/block_bitmap.h",
             "words_[w] = bits;", "if (bits != 0 || got != n) words_[w] = bits;"),
     Mistake("operations", "a block lost when half of the front goes", "policies/reuse/detail/array_front.h",
-            "    top_ += n;\n", "    top_ += n + (kept != 0);\n"),
+            "    move_top(top() + n);\n", "    move_top(top() + n + (kept != 0));\n"),
     Mistake("pools", "a batch that loses all but one block", "policies/locking/detail/stack_calls.h",
             "stack_.push_chain(first, link_of(last));", "stack_.push_chain(first, link_of(first));"),
     Mistake("pools", "a chunk given back with a block in use", "policies/reuse/detail/fullness_shelves.h",

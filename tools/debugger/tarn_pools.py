@@ -181,7 +181,9 @@ class Pool:
         front = self.state.need("list").member("front_")
         if front is None:
             return []
-        top, end = number(front.need("top_")), number(front.need("end_"))
+        # Of a pool that holds an array, the places are counted from the second word of `nook_`.
+        base = front.need("nook_").element(1).address() if front.type_name().endswith("true>") else 0
+        top, end = ((base + number(front.need(name))) % 2**64 for name in ("top_", "end_"))
         if top > end or (end - top) // 8 > self.carved() + BATCH:
             raise Corrupted("the front of its list isn't where it should be")
         return [self.checked(block) for block in self.pointers(top, (end - top) // 8) if block != 0]

@@ -74,7 +74,8 @@ class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
 /// \tparam Growth   in granules
 /// \tparam Granule  bytes, a power of two
 /// \tparam Checks   an address that lies in no granule may be looked up, too
-template <class Store, class Exhaustion, class Locking, class Growth, std::size_t Granule, bool Checks>
+/// \tparam Identity  void; of granules in a static owner: some_static_pool, or part_of_static
+template <class Store, class Exhaustion, class Locking, class Growth, std::size_t Granule, bool Checks, class Identity>
 class tagged_chunks {
   static constexpr bool bounded = Store::traits.bounded;
   static constexpr bool one_region = in_one_region<Store, Exhaustion>;
@@ -205,6 +206,12 @@ class tagged_chunks {
       else if constexpr (std::is_same_v<P, granules_reclaim<Exhaustion>>) return P{given.template get<Exhaustion>()};
       else return given.template get<P>();
     }
+    template <class Array>
+    static constexpr Array* array_of() noexcept
+      requires requires { Values::template array_of<Array>(); }
+    {
+      return Values::template array_of<Array>();
+    }
   };
   struct no_map {};
 
@@ -224,7 +231,7 @@ class tagged_chunks {
   }
 
   stores stores_;
-  typename body_without_end<granules>::type granules_;
+  typename body_without_end<granules, Identity>::type granules_;
   bool belongs_ = false;
   atomic_word<std::size_t> phase_ = 0;  // where granules start, modulo their size
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<tag, Locking>, no_map> used_;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 
-#include "tarn/policies/checking/asked_in_use.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -62,27 +61,6 @@ std::size_t report_leaks(const class_owner& owner, const Large& large) noexcept 
   for (memory at; (at = large.next_after(at.start)); ++blocks) report_leak(owner, at);
   return blocks;
 }
-
-/// The place of the large blocks among what report_in_use() asks.
-class asked_for_large {
- public:
-  constexpr explicit asked_for_large(const class_owner& owner) noexcept : owner_(owner) {}
-  /// Called with nothing held, once there is a block.
-  template <class Large>
-  void enter(Large& large) noexcept {
-    place_.enter(detail::pointer_to(large), owner_.name,
-                 [](void* its) noexcept { return static_cast<Large*>(its)->report_in_use(); });
-  }
-  void leave(const void* large) const noexcept { place_.leave(large); }
-  const class_owner& owner() const noexcept { return owner_; }
-
- private:
-  class_owner owner_;
-  asked_in_use place_;
-};
-struct never_asked {
-  constexpr explicit never_asked(const class_owner&) noexcept {}
-};
 
 }  // namespace tarn::detail
 

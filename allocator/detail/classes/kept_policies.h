@@ -15,8 +15,24 @@ namespace tarn::detail {
 
 /// A byte for one that is empty: with [[no_unique_address]], g++ 12 loses the constants of those that aren't.
 template <class P>
-struct kept_policy {
-  P value;
+class kept_policy {
+ public:
+  constexpr explicit kept_policy(const P& given) noexcept(std::is_nothrow_copy_constructible_v<P>) : value_(given) {}
+  constexpr const P& value() const noexcept { return value_; }
+
+ private:
+  P value_;
+};
+/// Of a checking policy that is a name: null if that is empty, since an owner that has an array is to start zero.
+template <class P>
+  requires(checking_policy<P> && sizeof(P) == sizeof(const char*) && requires(const P& p) { P{p.name}; })
+class kept_policy<P> {
+ public:
+  constexpr explicit kept_policy(const P& given) noexcept : name_(*given.name != '\0' ? given.name : nullptr) {}
+  constexpr P value() const noexcept { return P{name_ != nullptr ? name_ : ""}; }
+
+ private:
+  const char* name_;
 };
 
 template <class P>
@@ -47,19 +63,19 @@ class kept_policies : kept_policy<Exhaustion>, kept_policy<Checking>, kept_polic
 
   template <class Values>
   constexpr explicit kept_policies(const Values& values) noexcept
-      : kept_policy<Exhaustion>{values.template get<Exhaustion>()},
-        kept_policy<Checking>{values.template get<Checking>()},
-        kept_policy<Ps>{values.template get<Ps>()}... {}
+      : kept_policy<Exhaustion>(values.template get<Exhaustion>()),
+        kept_policy<Checking>(values.template get<Checking>()),
+        kept_policy<Ps>(values.template get<Ps>())... {}
 
   /// Calls use(policy...) with those of a class.
   template <class Use>
   auto give_to(Chunks& chunks, class_pools classes, Use use) const noexcept {
-    return use(of_class(chunks.exhaustion_of(kept_policy<Exhaustion>::value, classes)), kept_policy<Checking>::value,
-               for_class(kept_policy<Ps>::value)...);
+    return use(of_class(chunks.exhaustion_of(kept_policy<Exhaustion>::value(), classes)), kept_policy<Checking>::value(),
+               for_class(kept_policy<Ps>::value())...);
   }
   /// The owner's name in reports.
   constexpr const char* name() const noexcept {
-    if constexpr (Checking::traits.has_name) return kept_policy<Checking>::value.name;
+    if constexpr (Checking::traits.has_name) return kept_policy<Checking>::value().name;
     else return "";
   }
 

@@ -13,6 +13,7 @@
 #include "tarn/allocator/detail/classes/kept_regions.h"
 #include "tarn/allocator/detail/classes/known_spans.h"
 #include "tarn/allocator/detail/classes/owner_stores.h"
+#include "tarn/policies/checking/asked_in_use.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/replace.h"
@@ -46,10 +47,10 @@ class large_blocks {
   };
 
  public:
-  constexpr explicit large_blocks(const class_owner& owner) noexcept : asked_(owner) {}
-
   /// Returns null if the store gives no memory. `alignment` is a power of two.
-  void* allocate(Chunks& chunks, std::size_t bytes, std::size_t alignment) noexcept {
+  /// \param owner  can be asked from now on: its report_large_in_use() is, which calls report_in_use() here
+  template <class Owner>
+  void* allocate(Chunks& chunks, std::size_t bytes, std::size_t alignment, [[maybe_unused]] Owner& owner) noexcept {
     if (bytes > size_limit || alignment > size_limit) return nullptr;
     bytes = detail::larger(bytes, 1);
     alignment = detail::larger(alignment, alignof(record));
@@ -63,7 +64,8 @@ class large_blocks {
     r->alignment = alignment;
     link(*r);
     if constexpr (Checks) known_.insert(*r, block, size_of(*r));
-    if constexpr (Tells) asked_.enter(*this);
+    if constexpr (Tells)
+      asked_.enter(&owner, owner.name(), [](void* its) noexcept { return static_cast<Owner*>(its)->report_large_in_use(); });
     return block;
   }
 
@@ -117,15 +119,15 @@ class large_blocks {
     known_.next_after(address, [&next](const record& r) { next = {r.first, size_of(r)}; });
     return next;
   }
-  std::size_t report_in_use() const noexcept
+  std::size_t report_in_use(const class_owner& owner) const noexcept
     requires(Tells)
   {
-    return detail::report_leaks(asked_.owner(), *this);
+    return detail::report_leaks(owner, *this);
   }
   /// The owner ends: what is still in use is reported, unless it is meant, and nobody asks any more.
   void tell_end(const class_owner& owner, bool reports) const noexcept {
     if (reports) detail::report_leaks(owner, *this);
-    if constexpr (Tells) asked_.leave(this);
+    asked_.leave();
   }
 
   /// Precondition: no other thread uses the pool.
@@ -200,7 +202,7 @@ class large_blocks {
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Keeps, kept_regions<record>, no_kept_regions<record>> kept_;
   TARN_NO_UNIQUE_ADDRESS mutable owner_mutex<Locking> mutex_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<record, Locking>, no_map> known_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Tells, asked_for_large, never_asked> asked_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Tells, asked_in_use, never_asked_in_use> asked_{starts_zero<Locking>};
 };
 
 }  // namespace detail

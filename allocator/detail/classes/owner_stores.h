@@ -53,9 +53,17 @@ class no_mutex {
 
 /// The mutexes for what all classes share; a store is called under the second. A fork knows them, until everything is released.
 template <class Locking>
-using owner_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_mutex>;
+using owner_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_mutex_as<fork_member_in<Locking>>>;
 template <class Locking>
-using owner_store_mutex = std::conditional_t<Locking::traits.one_thread, no_mutex, fork_store_mutex>;
+using owner_store_mutex =
+    std::conditional_t<Locking::traits.one_thread, no_mutex, fork_store_mutex_as<fork_member_in<Locking>>>;
+
+/// The locking policy of an owner that has a destructor, and starts zero: an array of blocks lies in it.
+template <class Locking>
+struct locking_of_array : Locking {
+  static constexpr bool holds_array = true;
+  static constexpr bool is_static = false;
+};
 
 /// A store that has nothing.
 struct refusing_store {

@@ -67,19 +67,33 @@ struct class_composition<Classes, Granule,
                          basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>> {
   static constexpr bool for_malloc = Granule != 0;
   static constexpr bool tagged = is_tagged<Granule, Store, Exhaustion>;
-  template <bool Tagged>
-  static constexpr auto chunks_of() noexcept {
-    if constexpr (!Tagged) return std::type_identity<direct_chunks<Store, Exhaustion, Locking>>{};
-    else
-      return std::type_identity<
-          tagged_chunks<Store, Exhaustion, Locking, Growth, for_malloc ? Granule : granule_bytes, Checking::traits.refuses>>{};
-  }
-  using chunks = typename decltype(chunks_of<tagged>())::type;
-  using growth = std::conditional_t<tagged, whole_region, Growth>;
-  using kept = kept_policies<Exhaustion, chunks, for_malloc, Checking, Locking, growth, Reuse, Retention, Statistics, Name>;
-  using class_pool = basic_pool<dynamic_size, Locking, growth, store_of_owner<chunks>, Reuse, Retention,
-                                typename kept::exhaustion, Checking, Statistics, name_in_classes<Name>>;
-  using body = size_class_body<Classes, class_pool, chunks, Locking, kept>;
+  static constexpr bool has_array = detail::has_array<Store, Exhaustion>;
+
+  template <bool IsStatic>
+  using identity_of_granules =
+      std::conditional_t<!IsStatic, void,
+                         std::conditional_t<static_has_values<Locking, Checking, Name>, part_of_static, some_static_pool>>;
+
+  /// \tparam IsStatic  without an end. It makes a difference where blocks are an array
+  template <bool IsStatic>
+  struct parts {
+    using locking = std::conditional_t<has_array && !IsStatic, locking_of_array<Locking>, Locking>;
+    template <bool Tagged>
+    static constexpr auto chunks_of() noexcept {
+      if constexpr (!Tagged) return std::type_identity<direct_chunks<Store, Exhaustion, locking>>{};
+      else
+        return std::type_identity<tagged_chunks<Store, Exhaustion, locking, Growth, for_malloc ? Granule : granule_bytes,
+                                                Checking::traits.refuses, identity_of_granules<IsStatic>>>{};
+    }
+    using chunks = typename decltype(chunks_of<tagged>())::type;
+    using growth = std::conditional_t<tagged, whole_region, Growth>;
+    using kept = kept_policies<Exhaustion, chunks, for_malloc, Checking, Locking, growth, Reuse, Retention, Statistics, Name>;
+    using class_pool = basic_pool<dynamic_size, Locking, growth, store_of_owner<chunks>, Reuse, Retention,
+                                  typename kept::exhaustion, Checking, Statistics, name_in_classes<Name>>;
+    using body = size_class_body<Classes, class_pool, chunks, locking, kept>;
+  };
+  using body = typename parts<false>::body;
+  using static_body = typename parts<has_array>::body;
   using values = policy_types<Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>;
 };
 
@@ -101,6 +115,7 @@ struct rejected_body : rejected {
 };
 struct rejected_classes {
   using body = rejected_body;
+  using static_body = rejected_body;
   using values = policy_types<>;
 };
 

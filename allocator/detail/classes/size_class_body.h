@@ -44,7 +44,7 @@ class size_class_body {
 
   template <class Values>
   constexpr explicit size_class_body(const Values& values) noexcept
-      : chunks_(values), kept_(values), large_(class_owner{this, kept_.name(), kept_.report}) {}
+      : chunks_(values), kept_(values) {}
   size_class_body(const size_class_body&) = delete;
 
 #if TARN_EXCEPTIONS
@@ -104,9 +104,9 @@ class size_class_body {
   // ---- blocks with a region of their own, whatever their size: as try_allocate() and deallocate() -----------------------
 
   [[nodiscard]] TARN_NOINLINE void* try_allocate_large(std::size_t bytes, std::size_t alignment) noexcept {
-    void* block = large_.allocate(chunks_, bytes, alignment);
+    void* block = large_.allocate(chunks_, bytes, alignment, *this);
     if constexpr (Chunks::serves_large)
-      if (block == nullptr && give_idle_back()) block = large_.allocate(chunks_, bytes, alignment);
+      if (block == nullptr && give_idle_back()) block = large_.allocate(chunks_, bytes, alignment, *this);
     if constexpr (Chunks::tells_later) chunks_.tell();
     if (Kept::for_malloc && block == nullptr) errno = ENOMEM;
     return block;
@@ -156,7 +156,7 @@ class size_class_body {
   /// The same at the owner's end, of which checking policies are told, and of blocks that are still in use.
   void end() noexcept {
     chunks_.be_left_alone();
-    if constexpr (checks) large_.tell_end(class_owner{this, kept_.name(), kept_.report}, !inspector::may_end_in_use<Pool>());
+    if constexpr (checks) large_.tell_end(as_owner(), !inspector::may_end_in_use<Pool>());
     drop_all();
     ended_ = true;
     if constexpr (checks) detail::keep_stores(this);  // so that a later call finds that it has ended
@@ -202,6 +202,11 @@ class size_class_body {
   static constexpr bool keeps_large = Kept::for_malloc && Chunks::serves_large && Kept::keeps_memory &&
                                       Locking::traits.may_return_chunks && platform::system::has_pages;
   using large_type = large_blocks<Chunks, Locking, checks, Kept::tells_in_use, keeps_large>;
+
+  friend large_type;
+  const char* name() const noexcept { return kept_.name(); }
+  class_owner as_owner() const noexcept { return {this, kept_.name(), kept_.report, ended_}; }
+  std::size_t report_large_in_use() const noexcept { return large_.report_in_use(as_owner()); }
 
   void drop_all() noexcept {
     large_.release_all(chunks_);
@@ -259,7 +264,7 @@ class size_class_body {
       std::size_t size = 0;
       if (call.block == nullptr) return;
       each_pool([&](std::size_t i, Pool& p) { size = p.owns(call.block) ? Classes::size(i) : size; });
-      detail::report_refused(class_owner{this, kept_.name(), kept_.report, ended_}, call, large_, size);
+      detail::report_refused(as_owner(), call, large_, size);
     }
   }
 #if TARN_EXCEPTIONS

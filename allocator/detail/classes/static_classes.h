@@ -16,9 +16,9 @@ namespace tarn::detail {
 template <class Selection, class... Policies>
 constexpr static_fitness judge_static_classes(policy_types<Policies...>) noexcept {
   if constexpr (!(std::default_initializable<Policies> && ...)) return static_fitness::needs_value;
-  else if constexpr ((ends_at_exit<Policies> || ...) || !std::is_trivially_destructible_v<typename Selection::body>)
+  else if constexpr ((ends_at_exit<Policies> || ...) || !std::is_trivially_destructible_v<typename Selection::static_body>)
     return static_fitness::has_destructor;
-  else if constexpr (!constant_when_new<typename Selection::body>) return static_fitness::no_constant;
+  else if constexpr (!constant_when_new<typename Selection::static_body>) return static_fitness::no_constant;
   else return static_fitness::good;
 }
 
@@ -32,9 +32,18 @@ constexpr auto choose_static_classes() noexcept {
     [[maybe_unused]] static_complaint<verdict> c;
     return std::type_identity<rejected_body>{};
   } else {
-    return std::type_identity<typename chosen::body>{};
+    return std::type_identity<typename chosen::static_body>{};
   }
 }
+
+/// Where the array lies of one that has it.
+template <class Tag, class Classes>
+struct values_of_static_classes : values_of_tag<Tag> {
+  template <class Array>
+  static constexpr Array* array_of() noexcept {
+    return &static_array<Classes, Array>::its;
+  }
+};
 
 /// \tparam Granule  bytes: blocks can be freed by address alone; 0: they are freed by size
 template <class Tag, std::size_t Granule, class... Policies>
@@ -46,7 +55,7 @@ class static_classes {
   static body& instance() noexcept { return *detail::launder_address(detail::pointer_to(body_)); }
 
  private:
-  static inline constinit body body_{values_of_tag<Tag>{}};
+  static inline constinit body body_{values_of_static_classes<Tag, static_classes>{}};
 };
 
 }  // namespace tarn::detail

@@ -10,6 +10,7 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/cell_tally.h"
+#include "tarn/policies/detail/forks.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -46,8 +47,23 @@ struct growth_in_a_buffer<Exhaustion, Growth, false> {
   using type = typename Exhaustion::second_growth;
 };
 
+/// Whether blocks of the pool are an array: its own, or that of the second store.
+template <class Store, class Exhaustion>
+inline constexpr bool has_array =
+    (Store::traits.bounded && Store::traits.sized_by_geometry) ||
+    (Exhaustion::traits.has_second() && Exhaustion::traits.store_is_bounded && Exhaustion::traits.store_is_sized_by_geometry);
+
+/// Whether something in a new static pool is not zero: its library's address, as no destructor tells that it ends, or a name.
+template <class Locking, class Checking, class Name>
+inline constexpr bool static_has_values =
+    Name::traits.is_listed || Checking::traits.has_name || Checking::traits.tells_in_use ||
+    (!std::is_empty_v<fork_member> &&
+     (Locking::traits.can_wait || Locking::traits.own_free_list || Locking::traits.keeps_blocks));
+
 /// The identity of static pools whose locking policy doesn't need their tag: they share code.
 struct some_static_pool {};
+/// That of a pool which lies in a static owner that has values.
+struct part_of_static {};
 
 /// \tparam Identity  void: the pool is an object; else some_static_pool, or the tag if the locking policy needs it
 /// \tparam Name      unnamed, or listed: which name it is makes no difference
@@ -92,6 +108,10 @@ struct pool_traits {
   static constexpr bool second_store_is_bounded = Exhaustion::traits.has_second() && Exhaustion::traits.store_is_bounded;
   static constexpr bool has_bounded_store = store_is_bounded || second_store_is_bounded;
   static constexpr bool store_is_a_buffer = store_is_bounded && !Store::traits.sized_by_geometry;
+  static constexpr bool holds_array = has_array<Store, Exhaustion>;
+  /// Whether its arrays lie beside it, so that they take no space in the executable.
+  static constexpr bool arrays_lie_beside =
+      holds_array && is_static && (std::is_same_v<Identity, part_of_static> || static_has_values<Locking, Checking, Name>);
   static constexpr bool takes_a_buffer =
       store_is_a_buffer || (second_store_is_bounded && !Exhaustion::traits.store_is_sized_by_geometry);
   using growth_in_buffer = typename growth_in_a_buffer<Exhaustion, Growth, store_is_a_buffer>::type;
@@ -128,7 +148,7 @@ struct pool_traits {
   /// If the pool is an array: how many bytes from its start to the array, which may pad itself by that. Padded as a whole it
   /// would take up to twice its alignment.
   static constexpr std::size_t bytes_in_front_of_array() noexcept {
-    if constexpr (!is_plain_array) return 0;
+    if constexpr (!is_plain_array || arrays_lie_beside) return 0;
     else return round_up(sizeof(typename Reuse::template list<pool_traits>), alignof(std::size_t)) + sizeof(std::size_t);
   }
 

@@ -81,6 +81,13 @@ class values_and_size {
     if constexpr (std::same_as<P, Size>) return (size_);
     else return values_.template get<P>();
   }
+  /// See static_pool.h.
+  template <class Array>
+  static constexpr Array* array_of() noexcept
+    requires requires { Values::template array_of<Array>(); }
+  {
+    return Values::template array_of<Array>();
+  }
 
  private:
   const Values& values_;
@@ -99,6 +106,13 @@ class values_and_listing {
   TARN_STEP constexpr decltype(auto) get() const noexcept {
     if constexpr (std::same_as<P, listed>) return (its_);
     else return values_.template get<P>();
+  }
+  /// See static_pool.h.
+  template <class Array>
+  static constexpr Array* array_of() noexcept
+    requires requires { Values::template array_of<Array>(); }
+  {
+    return Values::template array_of<Array>();
   }
 
  private:

@@ -5,8 +5,8 @@
 #define TARN_ALLOCATOR_DETAIL_CORE_CHECKED_ARRAY_H_
 
 #include <cstddef>
-#include <type_traits>
 
+#include "tarn/allocator/detail/core/array_place.h"
 #include "tarn/allocator/detail/core/chunk.h"
 #include "tarn/allocator/detail/core/suspicions.h"
 #include "tarn/policies/detail/arithmetic.h"
@@ -22,33 +22,6 @@ struct chunk<Traits> : Traits::checking::template per_chunk<Traits> {
   std::byte* first = nullptr;  // slot 0; null: it wasn't used yet
   static constexpr std::size_t blocks = Traits::store::blocks;
   std::size_t carved = 0;  // blocks from this one on were never handed out
-};
-
-/// Of a static pool the array lies elsewhere: the pool knows its own name, and what has a value from the start lies in the
-/// program's file, as large as it is.
-template <class Traits>
-struct array_elsewhere {
-  using array = typename Traits::store::template array<Traits>;
-
-  template <class Values>
-  constexpr explicit array_elsewhere(const Values& values) noexcept {
-    if constexpr (requires { values.template array_of<array>(); }) array_ = values.template array_of<array>();
-  }
-  TARN_STEP array& get() const noexcept { return *array_; }
-
- private:
-  array* array_ = nullptr;
-};
-template <class Traits>
-struct array_inside {
-  using array = typename Traits::store::template array<Traits>;
-
-  template <class Values>
-  constexpr explicit array_inside(const Values&) noexcept {}
-  TARN_STEP array& get() const noexcept { return array_; }
-
- private:
-  mutable array array_;  // blocks are no part of the pool's value
 };
 
 template <class Traits>
@@ -149,7 +122,7 @@ class checked_array : public suspicions<Traits> {
 
   chunk chunk_;
   bool ended_ = false;
-  std::conditional_t<Traits::is_static, array_elsewhere<Traits>, array_inside<Traits>> array_;
+  array_of_pool<Traits> array_;
 };
 
 }  // namespace tarn::detail

@@ -161,6 +161,8 @@ struct checked_path : admission<State> {
   /// something wrote into the pool's memory: `block` is dropped, and the list rebuilt.
   static void* take_carefully(State& s, void* block, pending_report& one) noexcept {
     [[maybe_unused]] const auto guard = detail::hit_guard(s);
+    if constexpr (State::traits::in_place && requires { s.checking.lies_in(detail::pointer_to(s)); })
+      s.checking.lies_in(detail::pointer_to(s));
     for (int mended = 0;; block = nullptr) {
       if (block == nullptr) block = s.locking.pop_slow(s);
       [[maybe_unused]] const auto looking = look_guard(s);

@@ -125,8 +125,10 @@ struct calls_of_registry {
     return {g.block_size(), g.stride(), g.offset(), g.words(), g.coloured() ? std::size_t{1} << g.run_shift() : 0};
   }
   static constexpr listed_pool::calls make() noexcept {
-    if constexpr (switched<State>::can_be_on) return {tell, switch_checks, shape};
-    else return {tell, nullptr, shape};
+    listed_pool::calls its{tell, nullptr, shape};
+    if constexpr (switched<State>::can_be_on) its.switch_checks = switch_checks;
+    if constexpr (requires { State::traits::name::listing(); }) its.listing = State::traits::name::listing;
+    return its;
   }
   static constexpr listed_pool::calls all = make();
 };

@@ -40,7 +40,12 @@ class supply {
   template <class Values>
   TARN_STEP constexpr explicit supply(const Values& values) noexcept(Values::nothrow)
       : source_(values.template get<typename Traits::store>()),
-        exhaustion_(values.template get<typename Traits::exhaustion>()) {}
+        exhaustion_(values.template get<typename Traits::exhaustion>()) {
+    if constexpr (Traits::arrays_lie_beside) {
+      if constexpr (requires { source_.template lie_beside<1>(values); }) source_.template lie_beside<1>(values);
+      if constexpr (requires { exhaustion_.lie_beside(values); }) exhaustion_.lie_beside(values);
+    }
+  }
 
   /// What is kept for one operation that found nothing.
   struct attempt {

@@ -36,8 +36,11 @@ class block_checks {
   using place = block_place<Traits, record>;
 
  public:
-  constexpr explicit block_checks(const Spec& spec) noexcept : name_(*spec.name != '\0' ? spec.name : nullptr) {}
-  constexpr void belongs_to(const void* pool) noexcept {
+  constexpr explicit block_checks(const Spec& spec) noexcept
+      : name_(*spec.name != '\0' ? spec.name : nullptr), asked_(starts_zero<Traits>) {}
+  /// Called under the core guard before the first block is handed out, and again. Not by the constructor: a pool that holds an
+  /// array would not be all zero.
+  void lies_in(const void* pool) noexcept {
     if constexpr (Spec::guards) pool_ = pool;
   }
 
@@ -144,7 +147,7 @@ class block_checks {
   /// The pool ends. \param leaks  the first blocks that are still in use
   void on_end([[maybe_unused]] chunks_type& chunks, [[maybe_unused]] pending_report& one,
               [[maybe_unused]] span<const void*> leaks) noexcept {
-    asked_.leave(pool_);
+    asked_.leave();
     ended_ = true;
     if constexpr (!Spec::traits.may_end_in_use) {
       told_sites told;

@@ -51,6 +51,11 @@ class guarded_slots {
   guarded_slots(const guarded_slots&) = delete;
   guarded_slots& operator=(const guarded_slots&) = delete;
 
+  /// How many slots there are to be, as the constructor's argument. Changes nothing while slots are reserved.
+  void reserve_for(std::uint32_t slots) noexcept {
+    if (extent_.load(memory_order_relaxed) == 0) slots_ = slots;
+  }
+
   /// Returns a block with unspecified contents, or null if all slots are live, the system refuses, or the block is larger than
   /// a slot; then nothing has changed, except that the slots may be reserved. The first block decides how large slots are: as
   /// many pages as it needs. Precondition: `alignment` is a power of two.
@@ -228,8 +233,8 @@ class guarded_slots {
   slot_record* records_ = nullptr;
   std::uint64_t takes_ = 0;
   std::uint32_t slots_;
-  std::uint32_t first_ = none;  // the slot that was free the longest
-  std::uint32_t last_ = none;
+  std::uint32_t first_ = 0;  // the slot that was free the longest; none: all are live
+  std::uint32_t last_ = 0;
 };
 
 }  // namespace tarn::detail

@@ -17,11 +17,25 @@
 namespace tarn::detail {
 
 /// Constant-initialised. Threads may share it: calls at the same time may count as one.
-class sampler {
+/// How many calls there are to one that is due.
+struct given_mean {
+  std::uint32_t mean_;
+};
+template <std::uint32_t Mean>
+struct fixed_mean {
+  static constexpr std::uint32_t mean_ = Mean;
+};
+
+/// \tparam Mean  fixed_mean: a new sampler is then all zero
+template <class Mean>
+class sampler_of : Mean {
+  using Mean::mean_;
+
  public:
+  constexpr sampler_of() noexcept = default;
   /// \param mean  one call in `mean` is due, on average; at most 2^31; 1: every call; 0: none
   /// \param seed  for tests: the same calls are due in each run. 0: they differ from run to run, and from sampler to sampler
-  constexpr explicit sampler(std::uint32_t mean, std::uint32_t seed = 0) noexcept : mean_(mean), random_(seed) {
+  constexpr explicit sampler_of(std::uint32_t mean, std::uint32_t seed = 0) noexcept : Mean{mean}, random_(seed) {
     if (mean != 0 && seed != 0) left_.store(draw(), memory_order_relaxed);
   }
 
@@ -58,10 +72,10 @@ class sampler {
     return static_cast<std::uint32_t>(scatter(code_of(this, coded::order)) >> 32) | 1;
   }
 
-  atomic_word<std::uint32_t> left_ = 1;  // calls until one is due
-  std::uint32_t mean_;
-  atomic_word<std::uint32_t> random_;  // 0: not started
+  atomic_word<std::uint32_t> left_ = 0;    // calls until one is due; 0 as 1
+  atomic_word<std::uint32_t> random_ = 0;  // 0: not started
 };
+using sampler = sampler_of<given_mean>;
 
 }  // namespace tarn::detail
 

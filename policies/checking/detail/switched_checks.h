@@ -99,7 +99,8 @@ class switched_checks {
   // ---- with nothing held ---------------------------------------------------------------------------------------------------
 
   void report(misuse& what) noexcept {
-    what.pool_name = name_.load(memory_order_relaxed);
+    const char* const name = name_.load(memory_order_relaxed);
+    what.pool_name = name != nullptr ? name : "";
     reporter_of<Spec>::report(what);
   }
 
@@ -140,7 +141,7 @@ class switched_checks {
   atomic_word<bool> is_on_ = false;
   atomic_word<bool> is_decided_ = false;
   atomic_word<bool> has_guards_ = false;
-  atomic_word<const char*> name_ = "";
+  atomic_word<const char*> name_ = nullptr;  // until it is decided
   void* noted_ = nullptr;  // the first that was wrong and not described yet, and whether it came out of the list
   bool came_out_ = false;
   std::uint64_t unused_ = 0;  // live_mark counts nothing

@@ -14,11 +14,11 @@ namespace tarn::detail {
 /// \tparam Set  which of several sets of shelves, if a chunk stands in more than one
 template <class Node, int Set = 0>
 struct shelved {
-  static constexpr unsigned nowhere = 255;
+  static constexpr unsigned nowhere = static_cast<unsigned>(-1);
 
   Node* above = nullptr;
   Node* below = nullptr;
-  unsigned shelf = nowhere;
+  unsigned shelf_and_one = 0;  // so that a new one is all zero
 };
 
 /// Shelf 0 has the wholly free chunks, shelves 1 to 16 the others by sixteenths. Every operation is O(1).
@@ -46,13 +46,13 @@ class fullness_shelves {
   }
 
   /// place::nowhere: on none.
-  static unsigned shelf_of(const Node& node) noexcept { return static_cast<const place&>(node).shelf; }
+  static unsigned shelf_of(const Node& node) noexcept { return static_cast<const place&>(node).shelf_and_one - 1; }
   /// Puts a chunk on a shelf, wherever it was before.
   void put(Node& node, unsigned shelf) noexcept {
     place& its = node;
-    if (its.shelf == shelf) return;
+    if (its.shelf_and_one == shelf + 1) return;
     remove(node);
-    its.shelf = shelf;
+    its.shelf_and_one = shelf + 1;
     its.above = nullptr;
     its.below = first_[shelf];
     if (its.below != nullptr) place_of(its.below).above = detail::pointer_to(node);
@@ -62,12 +62,13 @@ class fullness_shelves {
   }
   void remove(Node& node) noexcept {
     place& its = node;
-    if (its.shelf == place::nowhere) return;
-    (its.above != nullptr ? place_of(its.above).below : first_[its.shelf]) = its.below;
+    const unsigned shelf = shelf_of(node);
+    if (shelf == place::nowhere) return;
+    (its.above != nullptr ? place_of(its.above).below : first_[shelf]) = its.below;
     if (its.below != nullptr) place_of(its.below).above = its.above;
-    if (first_[its.shelf] == nullptr) filled_ &= ~(1u << its.shelf);
-    if (its.shelf == 0) --empties_;
-    its.shelf = place::nowhere;
+    if (first_[shelf] == nullptr) filled_ &= ~(1u << shelf);
+    if (shelf == 0) --empties_;
+    its.shelf_and_one = 0;
   }
 
  private:

@@ -238,7 +238,7 @@ class page_local_list {
     return answer;
   }
 
-  array_front<Front> front_;
+  array_front<Front, Traits::holds_array> front_;
   fullness_shelves<Column> shelves_;
   TARN_NO_UNIQUE_ADDRESS
   std::conditional_t<Traits::returns_pages, page_returns<Traits, Column>, no_page_returns> pages_;

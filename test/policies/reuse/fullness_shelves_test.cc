@@ -43,10 +43,10 @@ BOOST_AUTO_TEST_CASE(they_agree_with_a_map_of_lists) {
     if (random() % 3 == 0) {
       all.remove(n);
       remove(n);
-      BOOST_REQUIRE(n.shelf == node::nowhere);
+      BOOST_REQUIRE(shelves::shelf_of(n) == node::nowhere);
     } else {
       const auto shelf = static_cast<unsigned>(random() % 17);
-      if (n.shelf != shelf) {
+      if (shelves::shelf_of(n) != shelf) {
         remove(n);
         model[shelf].push_front(&n);
       }
