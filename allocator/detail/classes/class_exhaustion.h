@@ -84,7 +84,7 @@ struct class_asks {
         one.asked_siblings = true;
         if (siblings_.trim() != 0) return true;
       }
-      if (!looks_again(static_cast<base&>(*this), bytes, one.own)) return false;
+      if (!detail::looks_again(static_cast<base&>(*this), bytes, one.own)) return false;
       one.asked_siblings = false;  // what it freed may be a sibling's
       return true;
     }

@@ -49,7 +49,7 @@ class granule_table {
   place& first_place(const void* block) noexcept { return places_[home(granule_of(block))]; }
   std::uintptr_t granule_of(const void* block) const noexcept { return address_of(block) >> shift_; }
 
-  explicit operator bool() const noexcept { return places_ != nullptr; }
+  bool has_places() const noexcept { return places_ != nullptr; }
   bool is_empty() const noexcept { return used_ == 0 && has_all(); }
   std::size_t size() const noexcept { return size_; }  // places, a power of two
   std::size_t used() const noexcept { return used_; }
@@ -167,7 +167,7 @@ class chunk_table {
   /// Bytes of a table with room for all chunks and for the list of fresh ones, or with the granules that they need; 0: this one
   /// is right, or the next. A larger one is asked for while a quarter of the room is left.
   std::size_t shortage(const Chunk* fresh, const Geometry& g) noexcept {
-    const table& last = next_ ? next_ : now_;
+    const table& last = next_.has_places() ? next_ : now_;
     const bool is_first = now_.is_empty();
     std::size_t entries = now_.entries();
     std::size_t chunks = chunks_;
@@ -178,7 +178,7 @@ class chunk_table {
       if (span > table::most_granules) wanted_shift_ = shift_for(*fresh, g);
     }
     const bool is_coarse_enough = is_first || chunks <= few_chunks || wanted_shift_ <= last.shift();
-    const std::size_t least = next_ || now_.size() <= few_places ? 2 * entries : 8 * entries / 3;
+    const std::size_t least = next_.has_places() || now_.size() <= few_places ? 2 * entries : 8 * entries / 3;
     if (least <= last.size() && is_coarse_enough) return 0;
     return std::bit_ceil(larger(4 * entries, 32)) * sizeof(place);
   }
@@ -194,16 +194,16 @@ class chunk_table {
   /// The caller has inserted the chunk elsewhere, so that after() finds it.
   template <class After>
   void insert(Chunk& c, const Geometry& g, After after) noexcept {
-    if (!now_) now_.open(own_places_, own_few, 0);
+    if (!now_.has_places()) now_.open(own_places_, own_few, 0);
     ++chunks_;
     if (now_.is_empty()) begin_with(c, g);
-    const table& last = next_ ? next_ : now_;
+    const table& last = next_.has_places() ? next_ : now_;
     if (table::span(c, g, last.shift()) > table::most_granules)
       coarse_ = static_cast<unsigned>(larger(coarse_, shift_for(c, g)));
     if (coarse_ > now_.shift() && chunks_ <= few_chunks) coarsen(c, g, after);
     const std::size_t room = larger(now_.room(), now_.size() / 16 + 1);
     now_.enter(c, g);
-    if (!next_) return;
+    if (!next_.has_places()) return;
     if (is_passed(c)) enter_next(c, g);
     const std::size_t entries = smaller(table::span(c, g, now_.shift()), table::most_granules);
     make_ready(larger(least_steps, (steps_left() / room + 2) * entries), g, after);
@@ -211,14 +211,14 @@ class chunk_table {
   void erase(const Chunk& c, const Geometry& g) noexcept {
     --chunks_;
     now_.erase(c, g);
-    if (!next_ || !is_passed(c)) return;
+    if (!next_.has_places() || !is_passed(c)) return;
     next_.erase(c, g);
     --moved_;
   }
   /// A chunk wasn't found: goes on with the next table, which may have it.
   template <class After>
   void missed(const Geometry& g, After after) noexcept {
-    if (next_) make_ready(least_steps, g, after);
+    if (next_.has_places()) make_ready(least_steps, g, after);
   }
   void clear() noexcept {
     now_.clear(0, now_.size());
@@ -266,14 +266,14 @@ class chunk_table {
   void begin_with(const Chunk& c, const Geometry& g) noexcept {
     coarse_ = 0;
     now_.use_shift(shift_for(c, g));
-    if (next_ && next_.is_empty()) next_.use_shift(now_.shift());
+    if (next_.has_places() && next_.is_empty()) next_.use_shift(now_.shift());
   }
   /// Enters all chunks again, with larger granules, but for the one that comes. Precondition: they are few.
   template <class After>
   void coarsen(const Chunk& coming, const Geometry& g, After after) noexcept {
     const auto each = [&](auto visit) {
       for (Chunk* c = after(nullptr); c != nullptr; c = after(c->first))
-        if (c != &coming) visit(*c);
+        if (c != detail::pointer_to(coming)) visit(*c);
     };
     const auto again = [&](table& of, auto has) {
       each([&](Chunk& c) { if (has(c)) of.erase(c, g); });
@@ -281,7 +281,7 @@ class chunk_table {
       each([&](Chunk& c) { if (has(c)) of.enter(c, g); });
     };
     again(now_, [](const Chunk&) { return true; });
-    if (next_ && coarse_ > next_.shift()) again(next_, [this](const Chunk& c) { return is_passed(c); });
+    if (next_.has_places() && coarse_ > next_.shift()) again(next_, [this](const Chunk& c) { return is_passed(c); });
   }
 
   bool is_passed(const Chunk& c) const noexcept { return address_of(c.first) <= passed_; }

@@ -167,7 +167,7 @@ bool come_back(State& s) noexcept {
     [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     const bool some = s.list.come_back();
-    serve(s, served);
+    detail::serve(s, served);
     return some;
   } else {
     return false;

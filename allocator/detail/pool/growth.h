@@ -128,7 +128,7 @@ void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
     next = c->next;
     [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    if constexpr (requires { s.checking.lies_in(&s); }) s.checking.lies_in(&s);
+    if constexpr (requires { s.checking.lies_in(detail::pointer_to(s)); }) s.checking.lies_in(detail::pointer_to(s));
     s.locking.adopt(s, *c);
     detail::note_chunk(s, c->region.bytes);
     detail::tell_of_chunk(s, trace_kind::grow, c->region);

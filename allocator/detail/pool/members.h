@@ -284,7 +284,7 @@ class pool_members : public reserving<pool_members<Traits>> {
         if (!path::admits_caller(state_)) [[unlikely]] return 0;
       std::size_t got = slow::take_batch(state_, out, only_looks());
       if (got == out.size()) return got;
-      if (!slow::can_have(state_, out.size())) return tell_of_refusal(state_), got;
+      if (!slow::can_have(state_, out.size())) return detail::tell_of_refusal(state_), got;
       deallocate_batch(out.first(got));
       return slow::wait_for_batch(state_, out, limit);
     }

@@ -142,20 +142,20 @@ struct slow_path {
   }
 
   /// Whether it is worth waiting for so many at once.
-  static bool can_have(const state& s, std::size_t blocks) noexcept { return blocks <= capacity_of(s); }
+  static bool can_have(const state& s, std::size_t blocks) noexcept { return blocks <= detail::capacity_of(s); }
   /// Waits for all blocks of `out`, and takes no place before all who came earlier have theirs: two that hold some each and
   /// wait for the other's would wait in vain. Returns how many came before the time was over.
   template <class Limit>
   TARN_COLD static std::size_t wait_for_batch(state& s, span<void*> out, Limit limit) noexcept {
     attempt one;
     typename path::notes seen;
-    const std::size_t came = wait(s, out, end_of(s, limit), one);
+    const std::size_t came = wait(s, out, detail::end_of(s, limit), one);
     std::size_t got = 0;
     for (void* const given : out.first(came))
       if (void* const block = path::take_given(s, given, seen)) out[got++] = block;
     if (got != out.size()) {
-      note_refusal(s);
-      tell_of_refusal(s);
+      detail::note_refusal(s);
+      detail::tell_of_refusal(s);
     }
     path::tell(s, seen);
     path::tell_of_store(s);
@@ -262,12 +262,12 @@ struct slow_path {
 
   /// Waits for blocks that somebody frees, or that a chunk has which can be had by now.
   static std::size_t wait(state& s, span<void*> out, std::uint64_t deadline, attempt& one) noexcept {
-    return wait_for(s, out, deadline, [&s, &one](auto is_served) {
+    return detail::wait_for(s, out, deadline, [&s, &one](auto is_served) {
       if constexpr (!Traits::in_place) {
-        const auto growing = growth_guard(s);
+        const auto growing = detail::growth_guard(s);
         if (!is_held(growing)) return;
-        top_up(s);
-        while (!is_served() && (come_back(s) || grow(s, one))) {
+        detail::top_up(s);
+        while (!is_served() && (detail::come_back(s) || detail::grow(s, one))) {
         }
       }
     });

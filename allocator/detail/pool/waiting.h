@@ -113,9 +113,9 @@ TARN_STEP bool is_awaited([[maybe_unused]] State& s) noexcept {
 template <class State>
 void serve([[maybe_unused]] State& s, [[maybe_unused]] served_of<State>& served) noexcept {
   if constexpr (State::traits::waits) {
-    while (is_awaited(s) && s.supply.line().has_first()) {
+    while (detail::is_awaited(s) && s.supply.line().has_first()) {
       void* const block = s.locking.pop_slow(s);
-      note_outside(s);
+      detail::note_outside(s);
       if (block == nullptr) return;
       s.supply.line().give(block, served);
     }
@@ -126,9 +126,9 @@ template <class State>
 bool give_to_first([[maybe_unused]] State& s, [[maybe_unused]] void* block,
                    [[maybe_unused]] served_of<State>& served) noexcept {
   if constexpr (State::traits::waits) {
-    if (!is_awaited(s) || !s.supply.line().has_first()) return false;
+    if (!detail::is_awaited(s) || !s.supply.line().has_first()) return false;
     s.supply.line().give(block, served);
-    serve(s, served);  // a list that was mended may have some
+    detail::serve(s, served);  // a list that was mended may have some
     return true;
   } else {
     return false;
@@ -138,7 +138,7 @@ bool give_to_first([[maybe_unused]] State& s, [[maybe_unused]] void* block,
 template <class State>
 TARN_COLD std::size_t give_to_line(State& s, span<void* const> blocks, served_of<State>& served) noexcept {
   std::size_t n = 0;
-  while (n != blocks.size() && give_to_first(s, blocks[n], served)) ++n;
+  while (n != blocks.size() && detail::give_to_first(s, blocks[n], served)) ++n;
   return n;
 }
 
@@ -154,15 +154,15 @@ std::size_t wait_for(State& s, span<void*> out, std::uint64_t deadline, Grow gro
   waiting_thread me(out);
   {
     served_of<State> served;
-    [[maybe_unused]] const auto guard = hit_guard(s);
+    [[maybe_unused]] const auto guard = detail::hit_guard(s);
     if (line.is_closed()) return 0;
     line.join(me);
-    serve(s, served);
+    detail::serve(s, served);
   }
   if (!me.is_served()) grow_until([&me] { return me.is_served(); });
   if (me.wait_until(deadline)) return me.got();
   {
-    [[maybe_unused]] const auto guard = hit_guard(s);
+    [[maybe_unused]] const auto guard = detail::hit_guard(s);
     if (line.leave(me)) return me.got();
   }
   me.wait_until(UINT64_MAX);  // who served it is about to say so
