@@ -124,7 +124,10 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
         detail::be_asked(s);
         path::be_listed(s);
         const auto growing = detail::growth_guard(s);
-        if (!detail::is_held(growing)) break;
+        if (!detail::is_held(growing)) {
+          block = path::take_slow(s, seen);
+          break;
+        }
         detail::return_surplus_of_frees(s);
         do {
           detail::top_up(s);
@@ -134,7 +137,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     }
     path::tell(s, seen);
     path::tell_of_store(s);
-    s.supply.tell();
+    if (!detail::grows_here(s)) s.supply.tell();
     return block;
   }
   static bool grow_by(state& s, std::size_t blocks, attempt& one) noexcept {

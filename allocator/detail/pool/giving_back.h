@@ -94,11 +94,13 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
   do {
     n = [&] {
       [[maybe_unused]] const auto guard = s.locking.core_guard();
+      s.chunks.set_pages_go(true);
       return s.list.take_idle(s.chunks, runs, of, most);
     }();
     gone = n != 0 ? s.supply.discard(runs, n) : 0;
     for (std::size_t i = 0; i != gone; ++i) bytes += runs[i].bytes;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
+    s.chunks.set_pages_go(false);
     for (std::size_t i = gone; i != n; ++i) s.list.put_back(s.chunks, runs[i], *of[i]);
   } while (how == pages_go::all && n != 0 && gone == n);
   return bytes;
@@ -164,7 +166,7 @@ template <class State>
 bool come_back(State& s) noexcept {
   if constexpr (State::traits::returns_pages) {
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return s.list.come_back();
+    return !s.chunks.pages_go() && s.list.come_back();  // not while this thread, too, gives some back
   } else {
     return false;
   }
@@ -177,8 +179,7 @@ TARN_COLD void give_surplus_back(State& s) noexcept {
     if constexpr (State::traits::locking::traits.can_try) {
       if (const auto growing = try_growth_guard(s); growing && !is_filling(s)) return_surplus(s);
     } else if constexpr (need_not_wait<State>) {
-      [[maybe_unused]] const auto growing = growth_guard(s);
-      return_surplus(s);
+      if (const auto growing = growth_guard(s); is_held(growing)) return_surplus(s);
     }
   }
 }
@@ -193,7 +194,8 @@ template <class State>
 trimmed trim_if_idle(State& s) noexcept {
   if constexpr (State::is_confined) {
     s.locking.drain(s);
-    [[maybe_unused]] const auto growing = growth_guard(s);
+    const auto growing = growth_guard(s);
+    if (!is_held(growing)) return {};
     if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
     return {return_idle(s)};
   } else {

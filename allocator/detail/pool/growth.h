@@ -34,7 +34,7 @@ std::size_t most_capacity_of(const State& s) noexcept {
   if constexpr (State::traits::in_place) {
     return s.chunks.capacity();
   } else {
-    [[maybe_unused]] const auto growing = s.locking.growth_guard();
+    [[maybe_unused]] const look_at_store growing(s);
     const auto& g = s.chunks.geometry();
     const std::size_t blocks = capacity_of(s);
     return blocks != 0 ? blocks : State::traits::layout::blocks_in(s.supply.room(g), s.chunks.next(0, 0).at_most, g);
@@ -206,7 +206,7 @@ bool grow(State& s, attempt_at<State>& one) noexcept {
 template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   const auto growing = growth_guard(s);
-  if (!is_held(growing)) return one.is_hopeless = true, false;
+  if (!is_held(growing)) return one.is_hopeless = true, capacity_of(s) >= blocks;
   std::size_t more = 0;
   const std::size_t ahead = blocks_ahead(s);
   if (!get_chunks_of_either(s, more, one, [&](std::size_t fresh) { return capacity_of(s) + ahead + fresh >= blocks; }) ||
@@ -223,6 +223,7 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
 template <class State>
 TARN_COLD void feed(State& s) noexcept {
   if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try && !State::traits::grows_ahead) {
+    if (grows_here(s)) return;
     if (const auto growing = try_growth_guard(s)) top_up(s);
     s.supply.tell();
   }

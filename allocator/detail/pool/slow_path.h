@@ -93,7 +93,10 @@ struct slow_path {
         be_asked(s);
         path::be_listed(s);
         const auto growing = growth_guard(s);
-        if (!is_held(growing)) break;
+        if (!is_held(growing)) {
+          block = take_without_growth(s, seen);
+          break;
+        }
         return_surplus_of_frees(s);
         do {
           top_up(s);
@@ -107,7 +110,7 @@ struct slow_path {
     }
     path::tell(s, seen);
     path::tell_of_store(s);
-    if constexpr (Tells) s.supply.tell();
+    if (Tells && !grows_here(s)) s.supply.tell();
     return block;
   }
 
@@ -151,7 +154,7 @@ struct slow_path {
       }
     } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
     path::tell_of_store(s);
-    s.supply.tell();
+    if (!grows_here(s)) s.supply.tell();
     return done;
   }
 
@@ -182,7 +185,7 @@ struct slow_path {
     const maintained result = maintenance<state>::run(s, until);
     tell_of_leaving(s);
     path::tell_of_store(s);
-    s.supply.tell();
+    if (!grows_here(s)) s.supply.tell();
     return result;
   }
 
@@ -197,6 +200,7 @@ struct slow_path {
     return bytes;
   }
   static void release(state& s) noexcept {
+    if (grows_here(s)) return path::tell_of_own_store(s);
     if constexpr (Traits::samples) sampled_path<state>::drop(s);
     [[maybe_unused]] const auto calling = call_guard(s);
     [[maybe_unused]] const auto growing = growth_guard(s);
@@ -211,12 +215,25 @@ struct slow_path {
       if (path::admits_caller(s)) trim(s);  // so that every block in a front leaves it
     be_left_alone(s);
     tell_of_overrun(s);
-    return_all(s);
+    if constexpr (Traits::in_place) {
+      return_all(s);
+    } else {
+      [[maybe_unused]] const auto growing = growth_guard(s);  // a store that comes back gets no chunk that would be lost
+      return_all(s);
+    }
     s.supply.end();
     if constexpr (Traits::in_place) s.chunks.end();
   }
 
  private:
+  /// For an allocation that isn't given the growth guard: the last look, for a block that is free without growth.
+  static void* take_without_growth(state& s, typename path::notes& seen) noexcept {
+    void* block = path::take_slow(s, seen);
+    if (grows_here(s))
+      while (block == nullptr && come_back(s)) block = path::take_slow(s, seen);
+    if (block == nullptr) s.supply.give_up();
+    return block;
+  }
   /// Whether to try again. Called with nothing held.
   static bool retry(state& s, attempt& one) noexcept { return s.supply.retry(s.chunks.geometry().block_size(), one); }
 };
