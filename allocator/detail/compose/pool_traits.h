@@ -123,6 +123,9 @@ struct pool_traits {
       !Checking::traits.samples && !Checking::traits.checks_leaving && !Statistics::traits.counts && !Name::traits.is_listed;
   /// Whether a store may run code of the program, which may use the pool: all but tarn's array and buffer, unless derived.
   static constexpr bool store_comes_back = !in_place && !(calls_nobody<Store> && !Exhaustion::traits.has_second());
+  /// Whether the pool itself must know that it is at its store.
+  static constexpr bool marks_growth =
+      store_comes_back && again_of<typename Locking::template state<pool_traits>> == growth_again::nests;
   /// Whether the store's machinery is part of the pool.
   static constexpr bool has_source = !in_place;
   /// Whether an allocation that finds nothing fails at once.

@@ -237,9 +237,9 @@ class many_chunks : public suspicions<Traits> {
   }
 
   struct no_shuffler {};
-  static constexpr std::size_t growing_mark = 1;
-  static constexpr std::size_t pages_mark = 2;
-  static constexpr std::size_t marks = 4;
+  static constexpr std::size_t growing_mark = Traits::marks_growth;
+  static constexpr std::size_t pages_mark = Traits::returns_pages ? 1 + growing_mark : 0;
+  static constexpr std::size_t marks = 1 + growing_mark + pages_mark;
 
   carving_list<chunk> untouched_;
   chunk_map<Traits> map_;

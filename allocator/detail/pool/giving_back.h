@@ -161,12 +161,14 @@ std::size_t return_surplus(State& s) noexcept {
 /// Whether the growth guard can be had, or not, without waiting for another thread.
 template <class State>
 inline constexpr bool need_not_wait = State::is_confined || State::traits::locking::traits.can_try;
-/// Blocks whose pages have gone are free again, some at a time. Called under the growth guard. Returns whether there were some.
+/// Blocks whose pages have gone are free again, some at a time. Returns whether there were some. \param may_grow  whether the
+/// growth guard is held; if not, the caller may be at the store, and hold it further out.
 template <class State>
-bool come_back(State& s) noexcept {
+bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexcept {
   if constexpr (State::traits::returns_pages) {
+    if (!may_grow && !grows_here(s)) return false;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return !s.chunks.pages_go() && s.list.come_back();  // not while this thread, too, gives some back
+    return !s.chunks.pages_go() && s.list.come_back();
   } else {
     return false;
   }

@@ -93,15 +93,13 @@ struct slow_path {
         be_asked(s);
         path::be_listed(s);
         const auto growing = growth_guard(s);
-        if (!is_held(growing)) {
-          block = take_without_growth(s, seen);
-          break;
-        }
-        return_surplus_of_frees(s);
+        const bool may_grow = is_held(growing);
+        if (may_grow) return_surplus_of_frees(s);
+        else one.is_hopeless = true;
         do {
-          top_up(s);
+          if (may_grow) top_up(s);
           block = path::take_slow(s, seen);
-        } while (block == nullptr && (come_back(s) || grow(s, one)));
+        } while (block == nullptr && (come_back(s, may_grow) || (may_grow && grow(s, one))));
       } while (block == nullptr && retry(s, one));
     }
     if (block == nullptr) {
@@ -226,14 +224,6 @@ struct slow_path {
   }
 
  private:
-  /// For an allocation that isn't given the growth guard: the last look, for a block that is free without growth.
-  static void* take_without_growth(state& s, typename path::notes& seen) noexcept {
-    void* block = path::take_slow(s, seen);
-    if (grows_here(s))
-      while (block == nullptr && come_back(s)) block = path::take_slow(s, seen);
-    if (block == nullptr) s.supply.give_up();
-    return block;
-  }
   /// Whether to try again. Called with nothing held.
   static bool retry(state& s, attempt& one) noexcept { return s.supply.retry(s.chunks.geometry().block_size(), one); }
 };

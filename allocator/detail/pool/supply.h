@@ -136,10 +136,6 @@ class supply {
   {
     grower_.store(now, memory_order_relaxed);
   }
-  /// An allocation found nothing, and doesn't look again.
-  TARN_STEP void give_up() noexcept {
-    if constexpr (requires { exhaustion_.give_up(); }) exhaustion_.give_up();
-  }
   /// The pool ends: what its stores poisoned belongs to the program again.
   TARN_STEP void end() noexcept {
     if constexpr (Traits::store::traits.has_end && !Traits::in_place) source_.end();
@@ -152,7 +148,8 @@ class supply {
   }
   /// Whether to look again. Called with nothing held.
   TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
-    if (one.is_hopeless || (Traits::reclaims && !one.store_refused)) return false;
+    if (one.is_hopeless) return gives_up();
+    if (Traits::reclaims && !one.store_refused) return false;
     return looks_again(exhaustion_, bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
@@ -217,6 +214,11 @@ class supply {
       request.wanted = larger(request.wanted / 2, request.at_least);
     }
     return {};
+  }
+  /// Without looking again.
+  TARN_STEP bool gives_up() noexcept {
+    if constexpr (requires { exhaustion_.give_up(); }) exhaustion_.give_up();
+    return false;
   }
   /// Checked only if a policy asks. A misaligned region is left alone: it may belong to another pool.
   TARN_STEP bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
