@@ -124,17 +124,19 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
         detail::be_asked(s);
         path::be_listed(s);
         const auto growing = detail::growth_guard(s);
-        if (!detail::is_held(growing)) break;
-        detail::return_surplus_of_frees(s);
+        const bool may_grow = detail::is_held(growing);
+        if (may_grow) detail::return_surplus_of_frees(s);
+        else one.is_hopeless = true;
         do {
-          detail::top_up(s);
+          if (may_grow) detail::top_up(s);
           block = path::take_slow(s, seen);
-        } while (block == nullptr && (detail::come_back(s) || detail::adopt_ahead(s) || grow_by(s, missing, one)));
+        } while (block == nullptr && (detail::come_back(s, may_grow) ||
+                                      (may_grow && (detail::adopt_ahead(s) || grow_by(s, missing, one)))));
       } while (block == nullptr && retry(s, one));
     }
     path::tell(s, seen);
     path::tell_of_store(s);
-    s.supply.tell();
+    if (!detail::grows_here(s)) s.supply.tell();
     return block;
   }
   static bool grow_by(state& s, std::size_t blocks, attempt& one) noexcept {

@@ -1,5 +1,5 @@
-// Which pools have a call of the calling thread in progress. A reentrant call, by a signal handler that interrupted the pool or
-// by its own store, would deadlock or see inconsistent state.
+// Which pools have a call of the calling thread in progress. A reentrant call, by a signal handler that interrupted the pool,
+// would deadlock or see inconsistent state; one by its own store finds the pool as other threads do then.
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 
@@ -26,6 +26,13 @@ class call_frame {
   call_frame(const call_frame&) = delete;
   call_frame& operator=(const call_frame&) = delete;
 
+  /// The innermost frame of this thread in that pool; null: as below.
+  TARN_STEP static const call_frame* last_in(const void* pool) noexcept {
+    const call_frame* one = innermost().load(memory_order_relaxed);
+    while (one != nullptr && one->pool_ != pool) one = one->outer_;
+    return one;
+  }
+  bool is_at_store() const noexcept { return is_at_store_; }
   /// The outermost frame of this thread in that pool; null: no call of it is in progress.
   TARN_STEP static call_frame* in(const void* pool) noexcept {
     call_frame* found = nullptr;
@@ -48,6 +55,28 @@ class call_frame {
   const void* pool_;
   call_frame* outer_;
   bool told_ = false;
+  bool is_at_store_ = false;
+
+  friend class store_mark;
+};
+
+/// Held while a store is called: the innermost call of the thread is at it.
+class store_mark {
+ public:
+  store_mark() noexcept : frame_(call_frame::innermost().load(memory_order_relaxed)) { set(true); }
+  ~store_mark() { set(before_); }
+  store_mark(const store_mark&) = delete;
+  store_mark& operator=(const store_mark&) = delete;
+
+ private:
+  void set(bool now) noexcept {
+    signal_fence();
+    if (frame_ != nullptr) before_ = replace(frame_->is_at_store_, now);
+    signal_fence();
+  }
+
+  call_frame* const frame_;
+  bool before_ = false;
 };
 
 /// A guard, and a frame that exists from before the guard waits until after it is released.

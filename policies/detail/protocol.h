@@ -69,6 +69,18 @@ inline std::size_t without_nulls(void** blocks, std::size_t n) noexcept {
   return kept;
 }
 
+/// What a locking policy does if a thread asks for a growth guard that it holds: the store called code that uses the pool.
+enum class growth_again {
+  waits,  // for ever, or it doesn't say: the pool notes which thread is at its store
+  nests,  // the guard can be held twice, as only one thread, or one core, uses the pool
+  told,   // grows_here() says beforehand whether the calling thread holds it
+};
+template <class Guards>
+inline constexpr growth_again again_of = growth_again::waits;
+template <class Guards>
+  requires requires { Guards::again; }
+inline constexpr growth_again again_of<Guards> = Guards::again;
+
 /// A guard that guards nothing.
 struct no_guard {
   TARN_STEP ~no_guard() {}  // not trivial, so that a guard that is never named causes no warning

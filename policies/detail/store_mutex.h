@@ -88,10 +88,13 @@ class store_mutex {
     bool holds_ = true;
   };
 
+  /// Whether this thread holds it. Waits for nothing.
+  bool is_mine() const noexcept { return holder_.load(memory_order_relaxed) == this_thread_number(); }
+
   /// If its holder is this thread, it is locked again. If nobody is noted, a thread that waited, and so was at a store, may
   /// have locked it just before the fork.
   void renew_in_child() {
-    const bool is_mine = holder_.load(memory_order_relaxed) == this_thread_number();
+    const bool is_mine = this->is_mine();
     if (is_mine) mutex_.unlock();
     detail::renew(mutex_);
     if (is_mine) detail::act_on_leaf(mutex_, fork_step::lock);
@@ -172,6 +175,8 @@ class fork_store_mutex_as : Member {
     using store_mutex<tarn::mutex>::guard::operator bool;
   };
   using Member::leave;
+  /// Whether this thread holds it.
+  bool is_mine() const noexcept { return mutex_.is_mine(); }
 
  private:
   static void act(fork_member& m, fork_step step) noexcept {

@@ -31,6 +31,13 @@ TARN_ONE_IN_PROCESS inline constinit atomic_word<thread_number> group_owner = 0;
 template <class>
 inline constexpr bool counts_holds = platform::system::has_thread_locals || !platform::system::has_threads;
 
+/// A pool of a group that is at its store. There can be several at once: one's store may be another, and then has the same
+/// mutex.
+struct group_growth {
+  const void* pool;
+  const group_growth* outer;
+};
+
 /// The two mutexes of a group, how often the calling thread holds both through a group_guard, and whether any thread does.
 template <class Group, class Mutex>
 struct group_mutexes {
@@ -39,6 +46,7 @@ struct group_mutexes {
   static inline constinit TARN_THREAD_LOCAL unsigned held = 0;
   static inline bool is_guarded = false;  // changed inside the gate, and not at a store
   static inline constinit fork_member member;
+  static inline constinit const group_growth* innermost = nullptr;  // of the thread that holds `growth`
 
   TARN_STEP static bool admits() {
     static_cast<void>(&fork_handlers<Mutex>);  // instantiates it
@@ -50,6 +58,7 @@ struct group_mutexes {
     const bool is_mine = held != 0;
     if (!is_mine && !is_guarded) detail::act_on_leaf(hot, step);
     if (step != fork_step::renew) return;
+    if (!growth.is_mine()) innermost = nullptr;
     growth.renew_in_child();
     if (is_mine) detail::act_on_leaf(hot, step), hot.lock();
     else if (is_guarded) detail::renew(hot);
@@ -78,19 +87,50 @@ struct group_guards {
   static constexpr bool can_try = try_lockable<Mutex>;
   using mutexes = group_mutexes<Group, Mutex>;
   using hot_guard = typename mutexes::hot_guard;
-  using growth_guard = typename store_mutex<Mutex>::guard;
+  static constexpr growth_again again = growth_again::told;
+
+  /// That of the group, unless this thread holds it already, and a mark that the pool is at its store.
+  class growth_guard {
+   public:
+    explicit growth_guard(const void* pool) : guard_(mutexes::growth, is_held_here()) { mark(pool); }
+    growth_guard(const void* pool, only_try what) : guard_(mutexes::growth, what, is_held_here()) { mark(pool); }
+    ~growth_guard() {
+      if (guard_) mutexes::innermost = mark_.outer;
+    }
+    growth_guard(const growth_guard&) = delete;
+    growth_guard& operator=(const growth_guard&) = delete;
+    explicit operator bool() const noexcept { return static_cast<bool>(guard_); }
+
+   private:
+    void mark(const void* pool) noexcept {
+      if (!guard_) return;
+      mark_ = {pool, mutexes::innermost};
+      mutexes::innermost = &mark_;
+    }
+
+    typename store_mutex<Mutex>::guard guard_;
+    group_growth mark_{};
+  };
 
   TARN_STEP hot_guard hot() const { return hot_guard(mutexes::admits() ? mutexes::hot : mutex_of_forker<Mutex>); }
   growth_guard growth() const {
     mutexes::admits();
-    return growth_guard(mutexes::growth, mutexes::held != 0);
+    return growth_guard(this);
   }
   growth_guard try_growth() const
     requires try_lockable<Mutex>
   {
     mutexes::admits();
-    return growth_guard(mutexes::growth, only_try(), mutexes::held != 0);
+    return growth_guard(this, only_try());
   }
+  /// Whether this thread is at the store of this pool.
+  bool grows_here() const noexcept {
+    if (!is_held_here()) return false;
+    const group_growth* one = mutexes::innermost;
+    while (one != nullptr && one->pool != this) one = one->outer;
+    return one != nullptr;
+  }
+  static bool is_held_here() noexcept { return mutexes::held != 0 || mutexes::growth.is_mine(); }
   static void end() noexcept {}
 };
 

@@ -53,6 +53,7 @@ class mutex_pair : Member {
 
  public:
   static constexpr bool can_try = try_lockable<Mutex>;
+  static constexpr growth_again again = growth_again::told;
 
   TARN_STEP guard hot() const { return guard(self().admits(act) ? hot_ : mutex_of_forker<Mutex>); }
   typename store_mutex<Mutex>::guard growth() const {
@@ -66,6 +67,8 @@ class mutex_pair : Member {
     self().admits(act);
     return typename store_mutex<Mutex>::guard(growth_, only_try());
   }
+  /// Whether this thread holds growth().
+  bool grows_here() const noexcept { return growth_.is_mine(); }
   void end() noexcept { Member::leave(); }
 
  private:

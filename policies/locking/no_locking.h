@@ -22,6 +22,7 @@ struct no_locking {
 
   struct guards {
     static constexpr bool can_try = false;
+    static constexpr detail::growth_again again = detail::growth_again::nests;
     TARN_STEP detail::no_guard hot() const noexcept { return {}; }
     TARN_STEP detail::no_guard growth() const noexcept { return {}; }
     TARN_STEP static void end() noexcept {}

@@ -162,9 +162,10 @@ struct tells_errno {
       requires requires(base& b, Attempt&... one) { b.retry(std::size_t{}, one...); }
     bool retry(std::size_t bytes, Attempt&... one) noexcept {
       if (base::retry(bytes, one...)) return true;
-      errno = ENOMEM;
+      give_up();
       return false;
     }
+    void give_up() noexcept { errno = ENOMEM; }
   };
 
   Exhaustion own;

@@ -29,8 +29,8 @@ class no_mutex {
  public:
   class guard {
    public:
-    explicit guard(no_mutex& m) noexcept : mutex_(&m) { m.lock(); }
-    guard(no_mutex& m, only_try) noexcept : mutex_(m.try_lock() ? &m : nullptr) {}
+    explicit guard(no_mutex& m) noexcept : mutex_(m.try_lock() ? &m : nullptr) {}
+    guard(no_mutex& m, only_try) noexcept : guard(m) {}
     ~guard() {
       if (mutex_ != nullptr) mutex_->unlock();
     }
@@ -45,6 +45,7 @@ class no_mutex {
   constexpr void lock() noexcept { held_ = true; }
   constexpr bool try_lock() noexcept { return held_ ? false : (held_ = true); }
   constexpr void unlock() noexcept { held_ = false; }
+  constexpr bool is_mine() const noexcept { return held_; }
   constexpr void leave() noexcept {}
 
  private:
@@ -169,6 +170,7 @@ class owner_stores {
 
   // What second_of_owner calls.
   chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) noexcept {
+    if (mutex_.is_mine()) return {};
     const at_stores held(mutex_);
     if (!held) return {};
     return second_.next_chunk(last, total, stride);
@@ -205,6 +207,7 @@ class owner_stores {
 
   template <class Call>
   auto at_store(Call call) noexcept {
+    if (mutex_.is_mine()) return decltype(call())();  // a store came back: it isn't called within its own call
     const auto got = [&]() -> decltype(call()) {
       const at_stores held(mutex_);
       if (!held) return {};

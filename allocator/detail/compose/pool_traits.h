@@ -36,6 +36,13 @@ class checked_array;
 template <class Store, class Growth>
 concept grows_as_implied = std::is_same_v<typename Store::implies, Growth>;
 
+/// Whether a store has what it gives from the start, and so runs no code of the program. One that derives it may.
+template <class Store>
+inline constexpr bool calls_nobody = false;
+template <class Store>
+  requires requires { typename Store::calls_nobody; }
+inline constexpr bool calls_nobody<Store> = std::is_same_v<typename Store::calls_nobody, Store>;
+
 /// The growth policy that says how many blocks a chunk in a buffer has: the pool's, or that of the second store.
 template <class Exhaustion, class Growth, bool StoreIsABuffer>
 struct growth_in_a_buffer {
@@ -134,6 +141,11 @@ struct pool_traits {
       !Locking::traits.keeps_memory && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list &&
       !Retention::traits.returns_chunks && !Exhaustion::traits.reclaims && checks_in_place &&
       !Checking::traits.samples && !Checking::traits.checks_leaving && !Statistics::traits.counts && !Name::traits.is_listed;
+  /// Whether a store may run code of the program, which may use the pool: all but tarn's array and buffer, unless derived.
+  static constexpr bool store_comes_back = !in_place && !(calls_nobody<Store> && !Exhaustion::traits.has_second());
+  /// Whether the pool itself must know that it is at its store.
+  static constexpr bool marks_growth =
+      store_comes_back && again_of<typename Locking::template state<pool_traits>> == growth_again::nests;
   /// Whether the store's machinery is part of the pool.
   static constexpr bool has_source = !in_place;
   /// Whether an allocation that finds nothing fails at once.

@@ -113,8 +113,14 @@ class many_chunks : public suspicions<Traits> {
 
   /// What the growth policy wants next, with `more` blocks than now and `last` in the newest chunk (both 0: as things stand).
   TARN_STEP chunk_request next(std::size_t last, std::size_t more) const noexcept {
-    return growth_.next_chunk(last != 0 ? last : newest_, capacity_ + more, geometry_.stride());
+    return growth_.next_chunk(last != 0 ? last : newest_ / marks, capacity_ + more, geometry_.stride());
   }
+  /// Whether the pool is at its store, where the locking policy can't say that; and whether pages are going back. Changed under
+  /// the growth guard, the second under the core guard as well.
+  TARN_STEP bool is_growing() const noexcept { return (newest_ & growing_mark) != 0; }
+  TARN_STEP void set_growing(bool now) noexcept { newest_ = (newest_ & ~growing_mark) | (now ? growing_mark : 0); }
+  bool pages_go() const noexcept { return (newest_ & pages_mark) != 0; }
+  void set_pages_go(bool now) noexcept { newest_ = (newest_ & ~pages_mark) | (now ? pages_mark : 0); }
   /// Whether fewer blocks were never handed out than a policy that grows ahead wants. O(chunks that have some).
   bool is_below_watermark() const noexcept {
     return untouched_.has_fewer_than(growth_.watermark(capacity_), [&](const chunk& c) { return map_.believes(c); });
@@ -142,7 +148,7 @@ class many_chunks : public suspicions<Traits> {
   /// A fresh chunk becomes part of the pool.
   template <class List>
   TARN_STEP void adopt(chunk& c, List& list) noexcept {
-    newest_ = c.blocks;
+    newest_ = newest_ % marks + c.blocks * marks;
     insert(c);
     list.adopted(c);
   }
@@ -180,7 +186,7 @@ class many_chunks : public suspicions<Traits> {
   }
   /// Makes it as new, except for what the policies count. Forgets the map's table, too.
   TARN_STEP void forget() noexcept {
-    newest_ = 0;
+    newest_ %= marks;
     map_.forget();
   }
 
@@ -231,12 +237,15 @@ class many_chunks : public suspicions<Traits> {
   }
 
   struct no_shuffler {};
+  static constexpr std::size_t growing_mark = Traits::marks_growth;
+  static constexpr std::size_t pages_mark = Traits::returns_pages ? 1 + growing_mark : 0;
+  static constexpr std::size_t marks = 1 + growing_mark + pages_mark;
 
   carving_list<chunk> untouched_;
   chunk_map<Traits> map_;
   std::size_t capacity_ = 0;  // blocks in all chunks
   TARN_NO_UNIQUE_ADDRESS chunk_count<returns_chunks, Traits::is_listed> count_;
-  std::size_t newest_ = 0;  // blocks in the newest chunk
+  std::size_t newest_ = 0;  // blocks in the newest chunk, times `marks`; the marks
   TARN_NO_UNIQUE_ADDRESS geometry_type geometry_;
   TARN_NO_UNIQUE_ADDRESS typename Traits::growth growth_;
   TARN_NO_UNIQUE_ADDRESS typename Traits::retention::state retention_;

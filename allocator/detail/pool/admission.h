@@ -38,6 +38,12 @@ struct admission {
     detail::report(s, one);
   }
 
+  /// A call that needs the pool's store came from there.
+  static void tell_of_own_store([[maybe_unused]] State& s) noexcept {
+    if constexpr (traits::tells_reentry)
+      if (call_frame* const outer = call_frame::in(&s)) tell_of_reentry(s, *outer);
+  }
+
   /// Whether the calling thread may use the pool. If not, that was reported.
   TARN_STEP static bool admits_caller(State& s) noexcept {
     if (!is_outside(s)) [[unlikely]] return false;
@@ -142,11 +148,11 @@ struct admission {
   }
 
  private:
-  /// Whether this thread is outside every call of the pool, if reentry is tracked. If not, that was reported.
+  /// Whether this thread is outside every call of the pool, or at its store, if reentry is tracked. If not, that was reported.
   TARN_STEP static bool is_outside([[maybe_unused]] State& s) noexcept {
     if constexpr (traits::tells_reentry) {
-      if (call_frame* const outer = call_frame::in(detail::pointer_to(s))) [[unlikely]] {
-        tell_of_reentry(s, *outer);
+      if (const call_frame* const last = call_frame::last_in(detail::pointer_to(s)); last != nullptr && !last->is_at_store()) [[unlikely]] {
+        tell_of_reentry(s, *call_frame::in(detail::pointer_to(s)));
         return false;
       }
     }

@@ -95,11 +95,13 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
   do {
     n = [&] {
       [[maybe_unused]] const auto guard = s.locking.core_guard();
+      s.chunks.set_pages_go(true);
       return s.list.take_idle(s.chunks, runs, of, most);
     }();
     gone = n != 0 ? s.supply.discard(runs, n) : 0;
     for (std::size_t i = 0; i != gone; ++i) bytes += runs[i].bytes;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
+    s.chunks.set_pages_go(false);
     for (std::size_t i = gone; i != n; ++i) s.list.put_back(s.chunks, runs[i], *of[i]);
   } while (how == pages_go::all && n != 0 && gone == n);
   return bytes;
@@ -160,13 +162,15 @@ std::size_t return_surplus(State& s) noexcept {
 /// Whether the growth guard can be had, or not, without waiting for another thread.
 template <class State>
 inline constexpr bool need_not_wait = State::is_confined || State::traits::locking::traits.can_try;
-/// Blocks whose pages have gone are free again, some at a time. Called under the growth guard. Returns whether there were some.
+/// Blocks whose pages have gone are free again, some at a time. Returns whether there were some. \param may_grow  whether the
+/// growth guard is held; if not, the caller may be at the store, and hold it further out.
 template <class State>
-bool come_back(State& s) noexcept {
+bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexcept {
   if constexpr (State::traits::returns_pages) {
+    if (!may_grow && !detail::grows_here(s)) return false;
     [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    const bool some = s.list.come_back();
+    const bool some = !s.chunks.pages_go() && s.list.come_back();
     detail::serve(s, served);
     return some;
   } else {
@@ -182,8 +186,7 @@ TARN_COLD void give_surplus_back(State& s) noexcept {
       const auto growing = detail::try_growth_guard(s);
       if (detail::is_held(growing) && !detail::is_filling(s)) detail::return_surplus(s);
     } else if constexpr (need_not_wait<State>) {
-      [[maybe_unused]] const auto growing = detail::growth_guard(s);
-      detail::return_surplus(s);
+      if (const auto growing = detail::growth_guard(s); detail::is_held(growing)) detail::return_surplus(s);
     }
   }
 }
@@ -198,7 +201,8 @@ template <class State>
 trimmed trim_if_idle(State& s) noexcept {
   if constexpr (State::is_confined) {
     s.locking.drain(s);
-    [[maybe_unused]] const auto growing = detail::growth_guard(s);
+    const auto growing = detail::growth_guard(s);
+    if (!detail::is_held(growing)) return {};
     if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
     return {detail::return_idle(s)};
   } else {

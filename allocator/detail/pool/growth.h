@@ -35,7 +35,7 @@ std::size_t most_capacity_of(const State& s) noexcept {
   if constexpr (State::traits::in_place) {
     return s.chunks.capacity();
   } else {
-    [[maybe_unused]] const auto growing = s.locking.growth_guard();
+    [[maybe_unused]] const look_at_store growing(s);
     const auto& g = s.chunks.geometry();
     const std::size_t blocks = detail::capacity_of(s);
     return blocks != 0 ? blocks : State::traits::layout::blocks_in(s.supply.room(g), s.chunks.next(0, 0).at_most, g);
@@ -211,7 +211,7 @@ bool grow(State& s, attempt_at<State>& one) noexcept {
 template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   const auto growing = detail::growth_guard(s);
-  if (!detail::is_held(growing)) return one.is_hopeless = true, false;
+  if (!detail::is_held(growing)) return one.is_hopeless = true, detail::capacity_of(s) >= blocks;
   std::size_t more = 0;
   const std::size_t ahead = detail::blocks_ahead(s);
   const auto enough = [&](std::size_t fresh) { return detail::capacity_of(s) + ahead + fresh >= blocks; };
@@ -228,6 +228,7 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
 template <class State>
 TARN_COLD void feed(State& s) noexcept {
   if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try && !State::traits::grows_ahead) {
+    if (detail::grows_here(s)) return;
     if (const auto growing = detail::try_growth_guard(s)) detail::top_up(s);
     s.supply.tell();
   }

@@ -228,7 +228,7 @@ class pool_members : public reserving<pool_members<Traits>> {
   auto pages() const noexcept
     requires(Traits::reports_pages)
   {
-    const auto growing = state_.locking.growth_guard();
+    const look_at_store growing(state_);
     return detail::is_held(growing) ? state_.supply.pages() : decltype(state_.supply.pages())();
   }
 

@@ -32,6 +32,7 @@ struct plain_path {
   }
   static constexpr void tell(State&, notes) noexcept {}
   TARN_STEP static constexpr void tell_of_store(State& s) noexcept { detail::tell_of_noted(s); }
+  TARN_STEP static constexpr void tell_of_own_store(State&) noexcept {}
   TARN_STEP static constexpr void be_listed(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 

@@ -106,12 +106,13 @@ struct slow_path {
         detail::be_asked(s);
         path::be_listed(s);
         const auto growing = detail::growth_guard(s);
-        if (!detail::is_held(growing)) break;
-        detail::return_surplus_of_frees(s);
+        const bool may_grow = detail::is_held(growing);
+        if (may_grow) detail::return_surplus_of_frees(s);
+        else one.is_hopeless = true;
         do {
-          detail::top_up(s);
+          if (may_grow) detail::top_up(s);
           block = path::take_slow(s, seen);
-        } while (block == nullptr && (detail::come_back(s) || detail::grow(s, one)));
+        } while (block == nullptr && (detail::come_back(s, may_grow) || (may_grow && detail::grow(s, one))));
       } while (block == nullptr && retry(s, one));
     }
     if constexpr (waits_under<Traits, Limit>)
@@ -122,7 +123,7 @@ struct slow_path {
     }
     path::tell(s, seen);
     path::tell_of_store(s);
-    if constexpr (Tells) s.supply.tell();
+    if (Tells && !detail::grows_here(s)) s.supply.tell();
     return block;
   }
 
@@ -159,7 +160,7 @@ struct slow_path {
     }
     path::tell(s, seen);
     path::tell_of_store(s);
-    s.supply.tell();
+    if (!detail::grows_here(s)) s.supply.tell();
     return got;
   }
 
@@ -191,7 +192,7 @@ struct slow_path {
       }
     } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
     path::tell_of_store(s);
-    s.supply.tell();
+    if (!detail::grows_here(s)) s.supply.tell();
     return done;
   }
 
@@ -222,7 +223,7 @@ struct slow_path {
     const maintained result = maintenance<state>::run(s, until);
     detail::tell_of_leaving(s);
     path::tell_of_store(s);
-    s.supply.tell();
+    if (!detail::grows_here(s)) s.supply.tell();
     return result;
   }
 
@@ -237,6 +238,7 @@ struct slow_path {
     return bytes;
   }
   static void release(state& s) noexcept {
+    if (detail::grows_here(s)) return path::tell_of_own_store(s);
     if constexpr (Traits::samples) sampled_path<state>::drop(s);
     [[maybe_unused]] const auto calling = detail::call_guard(s);
     [[maybe_unused]] const auto growing = detail::growth_guard(s);
@@ -251,7 +253,12 @@ struct slow_path {
       if (path::admits_caller(s)) trim(s);  // so that every block in a front leaves it
     detail::be_left_alone(s);
     detail::tell_of_overrun(s);
-    detail::return_all(s);
+    if constexpr (Traits::in_place) {
+      detail::return_all(s);
+    } else {
+      [[maybe_unused]] const auto growing = detail::growth_guard(s);  // a store that comes back gets no chunk that would be lost
+      detail::return_all(s);
+    }
     s.supply.end();
     if constexpr (Traits::in_place) s.chunks.end();
   }
@@ -260,14 +267,16 @@ struct slow_path {
   /// Whether to try again. Called with nothing held.
   static bool retry(state& s, attempt& one) noexcept { return s.supply.retry(s.chunks.geometry().block_size(), one); }
 
-  /// Waits for blocks that somebody frees, or that a chunk has which can be had by now.
+  /// Waits for blocks that somebody frees, or that a chunk has which can be had by now. Not at the pool's own store: who is
+  /// waited for may wait for that.
   static std::size_t wait(state& s, span<void*> out, std::uint64_t deadline, attempt& one) noexcept {
+    if (detail::grows_here(s)) return 0;
     return detail::wait_for(s, out, deadline, [&s, &one](auto is_served) {
       if constexpr (!Traits::in_place) {
         const auto growing = detail::growth_guard(s);
-        if (!is_held(growing)) return;
+        if (!detail::is_held(growing)) return;
         detail::top_up(s);
-        while (!is_served() && (detail::come_back(s) || detail::grow(s, one))) {
+        while (!is_served() && (detail::come_back(s, true) || detail::grow(s, one))) {
         }
       }
     });

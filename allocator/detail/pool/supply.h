@@ -11,9 +11,12 @@
 #include "tarn/allocator/detail/pool/metadata_memory.h"
 #include "tarn/allocator/detail/pool/sources.h"
 #include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/call_frame.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/replace.h"
 #include "tarn/policies/detail/store_mutex.h"
+#include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -31,8 +34,13 @@ class supply {
   using layout = typename Traits::layout;
   using source = typename source_of<Traits>::type;
   using exhaustion = typename Traits::exhaustion::template state<Traits>;
-  using call_of_store = store_call_under<typename Traits::locking, Traits::reclaims>;
+  struct call_of_store {
+    TARN_NO_UNIQUE_ADDRESS store_call_under<typename Traits::locking, Traits::reclaims> gate;
+    TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::tells_reentry, store_mark, no_guard> mark;
+  };
   static constexpr bool looks = Traits::checking::traits.refuses;
+  static constexpr bool notes_grower =
+      Traits::store_comes_back && again_of<typename Traits::locking::template state<Traits>> == growth_again::waits;
 
  public:
   static constexpr bool has_second = Traits::exhaustion::traits.has_second();
@@ -122,6 +130,17 @@ class supply {
 
   // ---- what else the policies say ------------------------------------------------------------------------------------------
 
+  /// The thread that is at a store, where the locking policy can't say that; 0: none is.
+  thread_number grower() const noexcept
+    requires(notes_grower)
+  {
+    return grower_.load(memory_order_relaxed);
+  }
+  void set_grower(thread_number now) noexcept
+    requires(notes_grower)
+  {
+    grower_.store(now, memory_order_relaxed);
+  }
   /// The pool ends: what its stores poisoned belongs to the program again.
   TARN_STEP void end() noexcept {
     if constexpr (Traits::store::traits.has_end && !Traits::in_place) source_.end();
@@ -134,8 +153,9 @@ class supply {
   }
   /// Whether to look again. Called with nothing held.
   TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
-    if (one.is_hopeless || (Traits::reclaims && !one.store_refused)) return false;
-    return detail::looks_again(exhaustion_, bytes, one.own);
+    if (one.is_hopeless) return gives_up();
+    if (Traits::reclaims && !one.store_refused) return false;
+    return looks_again(exhaustion_, bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
   /// Those who wait for a block: under the pool's guard. And how long a call does that isn't told.
@@ -223,6 +243,11 @@ class supply {
     }
     return {};
   }
+  /// Without looking again.
+  TARN_STEP bool gives_up() noexcept {
+    if constexpr (requires { exhaustion_.give_up(); }) exhaustion_.give_up();
+    return false;
+  }
   /// Checked only if a policy asks. A misaligned region is left alone: it may belong to another pool.
   TARN_STEP bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
     if constexpr (looks) {
@@ -240,12 +265,14 @@ class supply {
   };
   struct no_counts {};
   struct none_is_looked_for {};
+  struct nobody {};
 
   TARN_NO_UNIQUE_ADDRESS source source_;
   TARN_NO_UNIQUE_ADDRESS exhaustion exhaustion_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<has_second, second_counts, no_counts> second_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::keeps_memory, metadata_memory, no_metadata_memory> own_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, broken_region, none_is_looked_for> broken_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<notes_grower, atomic_word<thread_number>, nobody> grower_{};
 };
 
 }  // namespace tarn::detail

@@ -10,7 +10,8 @@
 namespace tarn::detail {
 
 /// \tparam Guards  hot() and growth(), const: guards that the pool holds around a hit and around the store; if `can_try`,
-///                 try_growth(), which may be false; end(): the pool ends, or is as new
+///                 try_growth(), which may be false; end(): the pool ends, or is as new. Optional: `again`, a growth_again,
+///                 and grows_here() if it is `told`
 template <class Guards>
 class direct_calls {
  public:
@@ -21,6 +22,12 @@ class direct_calls {
     requires(Guards::can_try)
   {
     return guards_.try_growth();
+  }
+  static constexpr growth_again again = again_of<Guards>;
+  bool grows_here() const noexcept
+    requires(again == growth_again::told)
+  {
+    return guards_.grows_here();
   }
 
   template <class Pool>

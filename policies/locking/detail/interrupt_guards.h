@@ -2,6 +2,7 @@
 #ifndef TARN_POLICIES_LOCKING_DETAIL_INTERRUPT_GUARDS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_INTERRUPT_GUARDS_H_
 
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/interrupt_mask.h"
 
@@ -11,6 +12,7 @@ namespace tarn::detail {
 template <class Mask>
 struct interrupt_guards {
   static constexpr bool can_try = false;
+  static constexpr growth_again again = growth_again::nests;
   TARN_STEP static masked<Mask> hot() noexcept { return {}; }
   static masked<Mask> growth() noexcept { return {}; }
   static void end() noexcept {}

@@ -23,6 +23,12 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   TARN_STEP static no_guard hit_guard() noexcept { return {}; }
   auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
   auto try_growth_guard() const { return guards_.try_growth(); }
+  static constexpr growth_again again = again_of<Guards>;
+  bool grows_here() const noexcept
+    requires(again == growth_again::told)
+  {
+    return guards_.grows_here();
+  }
 
   // ---- the hot half --------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,12 @@ class stack_calls {
   static no_guard hit_guard() noexcept { return {}; }
   auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
   auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+  static constexpr growth_again again = again_of<Guards>;
+  bool grows_here() const noexcept
+    requires(again == growth_again::told)
+  {
+    return guards_.grows_here();
+  }
 
   template <class Pool>
   void* pop(Pool& pool) noexcept {

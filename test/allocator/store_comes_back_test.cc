@@ -1,0 +1,526 @@
+// A store that comes back: code of the program runs inside a pool's store call, as a new-handler does, and uses that pool. Every
+// product and every locking policy, and what that code may do: free, trim, ask for figures, allocate. Nothing waits (an alarm
+// ends what does), the store isn't called within its own call, and the pool is right afterwards.
+#include <boost/test/unit_test.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/memory_resource.h"
+#include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/pool.h"
+#include "tarn/allocator/recycling_pool.h"
+#include "tarn/allocator/registry.h"
+#include "tarn/allocator/size_class_pool.h"
+#include "tarn/allocator/static_pool.h"
+#include "tarn/allocator/stl_allocator.h"
+#include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/checking/checked.h"
+#include "tarn/policies/checking/hardened.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/checking/switchable_checking.h"
+#include "tarn/policies/locking/group_guard.h"
+#include "tarn/policies/locking/spin_mutex.h"
+#include "tarn/test/support/check.h"
+#include "tarn/test/support/observed_thread.h"
+
+namespace {
+
+/// The heap: what it calls, once, before it answers.
+thread_local void (*calls)() = nullptr;       // when it is asked for memory
+thread_local void (*calls_back)() = nullptr;  // when it gets some back
+thread_local bool refuses = false;
+thread_local bool answers = false;          // it is in a call
+thread_local std::size_t calls_within = 0;  // that came meanwhile
+
+/// Returns whether it called.
+bool call(void (*&what)()) {
+  if (answers) ++calls_within;
+  if (what == nullptr || answers) return false;
+  const auto once = std::exchange(what, nullptr);
+  answers = true;
+  once();
+  answers = false;
+  return true;
+}
+void* ask(std::size_t bytes, std::size_t alignment) {
+  if (call(calls) && refuses) return nullptr;
+  return std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+}
+void take_back(void* block) {
+  if (block != nullptr) call(calls_back);
+  std::free(block);
+}
+
+}  // namespace
+
+// NOLINTBEGIN(misc-new-delete-overloads)
+void* operator new(std::size_t bytes) {
+  void* const block = ask(bytes, 16);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return ask(bytes, 16); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  void* const block = ask(bytes, static_cast<std::size_t>(alignment));
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return ask(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* block) noexcept { take_back(block); }
+void operator delete(void* block, std::size_t) noexcept { take_back(block); }
+void operator delete(void* block, std::align_val_t) noexcept { take_back(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { take_back(block); }
+// NOLINTEND(misc-new-delete-overloads)
+
+namespace tarn::test {
+namespace {
+
+/// What a pool can be asked for. Null: it hasn't that.
+struct product {
+  void (*make)();
+  void (*end)();
+  void* (*take)();
+  void (*give)(void* block);
+  void (*trim)();
+  void (*ask)();
+  bool (*reserve)();  // many more blocks than there are. Returns whether it could
+};
+
+std::size_t misuses = 0;  // that were reported
+struct watched {
+  watched() {
+    alarm(300);  // a hang
+    misuses = 0;
+    set_misuse_handler([](const misuse& what) noexcept { misuses += what.kind != misuse_kind::leak; });
+  }
+  ~watched() {
+    BOOST_TEST(misuses == 0u);
+    set_misuse_handler(nullptr);
+    alarm(0);
+  }
+};
+
+const product* used = nullptr;
+void* spare = nullptr;           // in use
+std::vector<void*> taken;        // room for all of them: reserved before
+std::size_t nulls_with_free = 0;
+
+/// What the code does that the store runs.
+using act = void (*)();
+void frees() { used->give(std::exchange(spare, nullptr)); }
+void trims() {
+  used->trim();
+  used->trim();
+}
+void asks() { used->ask(); }
+void takes_the_free_one() {
+  used->give(spare);
+  spare = used->take();
+  nulls_with_free += spare == nullptr;
+}
+void takes_all() {
+  while (void* const block = used->take()) taken.push_back(block);
+}
+void frees_and_trims_and_takes() {
+  used->give(std::exchange(spare, nullptr));
+  used->trim();
+  takes_all();
+  used->trim();
+}
+void reserves() {
+  if (used->reserve != nullptr && used->reserve()) ++nulls_with_free;  // it can't have
+}
+
+constexpr struct {
+  const char* name;
+  act what;
+  bool asks_heap;  // by itself
+} acts[] = {{"frees", frees, false},
+            {"trims", trims, false},
+            {"asks", asks, true},
+            {"takes the free one", takes_the_free_one, false},
+            {"takes all", takes_all, false},
+            {"frees, trims, takes all", frees_and_trims_and_takes, false},
+            {"reserves", reserves, false}};
+
+void is_sound(std::size_t at_least) {
+  BOOST_TEST(taken.size() >= at_least);
+  std::vector<void*> sorted = taken;
+  std::sort(sorted.begin(), sorted.end());
+  BOOST_TEST((std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()));
+  for (std::size_t i = 0; i != taken.size(); ++i) std::memset(taken[i], static_cast<int>(i), 48);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i != taken.size(); ++i)
+    for (std::size_t b = 0; b != 48; ++b) wrong += static_cast<unsigned char*>(taken[i])[b] != static_cast<unsigned char>(i);
+  BOOST_TEST(wrong == 0u);
+}
+
+/// The same while a chunk goes back.
+void give_back(const product& its, act what, bool asks_heap) {
+  spare = std::exchange(taken.back(), its.take());
+  for (int i = 0; i != 6000; ++i) taken.push_back(its.take());  // several chunks of any product
+  calls_within = 0;
+  calls_back = what;
+  for (void* const block : taken) its.give(block);
+  taken.clear();
+  if (its.trim != nullptr) {
+    its.trim();
+    BOOST_TEST((calls_back == nullptr));
+  }
+  calls_back = nullptr;
+  BOOST_TEST(nulls_with_free == 0u);
+  if (!asks_heap) BOOST_TEST(calls_within == 0u);
+  is_sound(0);
+  for (void* const block : taken) its.give(block);
+  if (spare != nullptr) its.give(std::exchange(spare, nullptr));
+  taken.clear();
+  if (its.trim != nullptr) its.trim();
+}
+
+void try_act(const product& its, act what, bool asks_heap, bool then_refuses) {
+  const watched now;
+  its.make();
+  used = &its;
+  nulls_with_free = calls_within = 0;
+  spare = its.take();
+  BOOST_REQUIRE(spare != nullptr);
+  calls = what;
+  refuses = then_refuses;
+  bool refused = false;
+  const auto has_called = [] { return calls == nullptr; };
+  for (int i = 0; i != 5000 && !has_called(); ++i) {
+    void* const block = its.take();
+    if (block != nullptr) taken.push_back(block);
+    else refused = true;
+  }
+  BOOST_TEST(has_called());
+  BOOST_TEST(refused <= then_refuses);
+  BOOST_TEST(nulls_with_free == 0u);
+  if (!asks_heap) BOOST_TEST(calls_within == 0u);
+  calls = nullptr;
+  refuses = false;
+  for (int i = 0; i != 300; ++i) {  // it goes on as if nothing had been
+    void* const block = its.take();
+    if (block == nullptr) BOOST_FAIL("no block afterwards");
+    taken.push_back(block);
+  }
+  if (spare != nullptr) taken.push_back(std::exchange(spare, nullptr));
+  is_sound(300);
+  give_back(its, what, asks_heap);
+  its.end();
+}
+
+void all_acts(const char* name, const product& its, called_from = {}) {
+  taken.reserve(400000);
+  for (const auto& one : acts) {
+    if (its.trim == nullptr && (one.what == trims || one.what == frees_and_trims_and_takes)) continue;
+    for (const bool then_refuses : {false, true}) {
+      BOOST_TEST_CONTEXT(name << " " << one.name << (then_refuses ? ", then the store refuses" : "")) {
+        try_act(its, one.what, one.asks_heap, then_refuses);
+      }
+    }
+  }
+}
+
+// ---- products --------------------------------------------------------------------------------------------------------------
+
+template <class Pool>
+struct of_blocks {
+  static inline std::optional<Pool> pool;
+
+  static constexpr product all() {
+    product its{[] { pool.emplace(); },
+                [] { pool.reset(); },
+                [] { return pool->try_allocate(); },
+                [](void* block) { pool->deallocate(block); },
+                nullptr,
+                [] {
+                  BOOST_TEST(pool->capacity() != 0u);
+                  BOOST_TEST(pool->owns(spare));
+                  if constexpr (requires { pool->statistics(); }) BOOST_TEST(pool->statistics().in_use != 0u);
+                  if constexpr (requires { pool->verify(); }) BOOST_TEST(pool->verify() == 0u);
+                  static_cast<void>(snapshot());
+                  static_cast<void>(reclaim_all());
+                },
+                [] { return pool->try_reserve(1'000'000); }};
+    if constexpr (requires(Pool& p) { p.trim(); }) its.trim = [] { pool->trim(); };
+    return its;
+  }
+};
+
+template <class... Policies>
+void blocks(const char* name, called_from = {}) {
+  static constexpr product its = of_blocks<pool<static_size<64>, Policies...>>::all();
+  all_acts(name, its);
+}
+
+struct herd;
+
+struct counted_mask {
+  using state = int;
+  static int save_and_mask() noexcept { return depth++; }
+  static void restore(int before) noexcept { depth = before; }
+  static inline int depth = 0;
+};
+struct only_lockable {  // no try_lock()
+  void lock() { own.lock(); }
+  void unlock() { own.unlock(); }
+  std::mutex own;
+};
+/// A user's policy, which says nothing about a second growth guard.
+struct own_locking {
+  using axis = tarn::axis::locking;
+  static constexpr locking_traits traits{};
+  template <class T>
+  using cell = T;
+  template <class Traits>
+  using per_chunk = detail::no_column<axis>;
+  class guards {
+   public:
+    static constexpr bool can_try = false;
+    std::lock_guard<std::mutex> hot() const { return std::lock_guard<std::mutex>(hot_); }
+    std::lock_guard<std::mutex> growth() const { return std::lock_guard<std::mutex>(growth_); }
+    static void end() noexcept {}
+
+   private:
+    mutable std::mutex hot_, growth_;
+  };
+  template <class Traits>
+  using state = detail::direct_calls<guards>;
+};
+
+BOOST_AUTO_TEST_CASE(under_every_lock) {
+  blocks<fixed_growth<10>>("no_locking");
+  blocks<fixed_growth<10>, grouped_locking<herd>>("grouped");
+  blocks<fixed_growth<10>, interrupt_locking<counted_mask>>("interrupts");
+  blocks<fixed_growth<10>, mutex_locking<>>("mutex");
+  blocks<fixed_growth<10>, mutex_locking<std::recursive_mutex>>("recursive mutex");
+  blocks<fixed_growth<10>, mutex_locking<only_lockable>>("lockable");
+  blocks<fixed_growth<10>, mutex_locking<thread_aware_mutex>>("aware mutex");
+  blocks<fixed_growth<10>, grouped_locking<herd, std::mutex>>("grouped with a mutex");
+  blocks<fixed_growth<10>, thread_cached<>>("thread_cached");
+  blocks<fixed_growth<10>, lock_free>("lock_free");
+  blocks<fixed_growth<10>, own_locking>("a user's");
+  BOOST_TEST(counted_mask::depth == 0);
+}
+
+BOOST_AUTO_TEST_CASE(under_a_group_guard) {
+  const group_guard<herd> guard;
+  blocks<fixed_growth<10>, grouped_locking<herd, std::mutex>>("guarded");
+}
+
+struct never {
+  bool operator()(std::size_t) const { return false; }
+};
+struct hears {
+  static void on_event(const trace_event&) noexcept {}
+};
+
+BOOST_AUTO_TEST_CASE(under_other_policies) {
+  blocks<mutex_locking<>, checked>("checked");
+  blocks<thread_cached<>, checked, counting_statistics, named<"c">>("checked, cached");
+  blocks<no_locking, hardened, page_local_reuse<>, return_empty_chunks<>>("hardened, chunks go back");
+  blocks<mutex_locking<>, switchable_checking, named<"s">, geometric_growth<4, 64>>("switchable");
+  blocks<thread_cached<>, grow_ahead<20>, reclaim_and_retry<>>("ahead, reclaims");
+  blocks<no_locking, fall_back_to<heap_store>, no_growth<20>>("falls back");
+  blocks<lock_free, tracing_statistics<hears, counting_statistics>, retry_with<never>>("traced, retries");
+}
+
+/// While one thread is at the store, whose code uses the pool, another that finds no block waits, and is served.
+template <class... Policies>
+void another_waits(const char* name, called_from = {}) {
+  using Pool = pool<static_size<64>, fixed_growth<10>, Policies...>;
+  static Pool* all;
+  static std::optional<observed_thread> other;
+  static void* got;
+  static bool has_waited;
+  const watched now;
+  Pool pool;
+  all = &pool;
+  got = nullptr;
+  std::vector<void*> all_blocks;
+  calls = [] {
+    other.emplace([] { got = all->try_allocate(); });
+    has_waited = other->comes_to_wait();
+    BOOST_TEST(all->try_allocate() == nullptr);
+    if constexpr (requires(Pool& p) { p.trim(); }) BOOST_TEST(all->trim() == 0u);
+    BOOST_TEST(!all->try_reserve(1000));
+  };
+  while (calls != nullptr) all_blocks.push_back(pool.allocate());
+  other->join();
+  BOOST_TEST_CONTEXT(name) {
+    BOOST_TEST(has_waited);
+    BOOST_TEST(got != nullptr);
+  }
+  pool.deallocate(got);
+  for (void* const block : all_blocks) pool.deallocate(block);
+  other.reset();
+}
+BOOST_AUTO_TEST_CASE(another_thread_waits_for_the_store) {
+  another_waits<mutex_locking<>>("mutex");
+  another_waits<mutex_locking<only_lockable>>("lockable");
+  another_waits<grouped_locking<herd, std::mutex>>("grouped with a mutex");
+  another_waits<thread_cached<>>("thread_cached");
+  another_waits<lock_free>("lock_free");
+  another_waits<own_locking>("a user's");
+}
+
+// ---- other products --------------------------------------------------------------------------------------------------------
+
+struct item {
+  char bytes[64];
+  void reset() noexcept {}
+  DECLARE_MEMORY_POOL(item)
+};
+struct reset_item {
+  char bytes[64];
+  void reset() noexcept {}
+};
+struct tag;
+
+/// The registry's figures, and those of the product.
+template <class Ask>
+void ask_all(Ask ask) {
+  ask();
+  static_cast<void>(snapshot());
+  static_cast<void>(reclaim_all());
+  static_cast<void>(report_in_use());
+}
+
+template <class Objects>
+struct of_objects {
+  static inline std::optional<Objects> pool;
+  static constexpr product all() {
+    product its{[] { pool.emplace(); },
+                [] { pool.reset(); },
+                [] {
+                  if constexpr (requires { pool->acquire(); }) return static_cast<void*>(pool->acquire());
+                  else return static_cast<void*>(pool->try_construct());
+                },
+                [](void* object) {
+                  if constexpr (requires { pool->acquire(); }) pool->release(static_cast<reset_item*>(object));
+                  else pool->destroy(static_cast<reset_item*>(object));
+                },
+                nullptr, [] { ask_all([] {}); }, nullptr};
+    return its;
+  }
+};
+
+template <class Sizes>
+struct of_sizes {
+  static inline std::optional<Sizes> pool;
+  static constexpr product all() {
+    return {[] { pool.emplace(); },
+            [] { pool.reset(); },
+            [] { return pool->try_allocate(64); },
+            [](void* block) { pool->deallocate(block, 64); },
+            [] { pool->trim(); },
+            [] {
+              ask_all([] { static_cast<void>(pool->large()); });
+              // Another class, whose chunks come out of the same store, and a block with a region of its own: what there is.
+              if (void* const other = pool->try_allocate(200)) pool->deallocate(other, 200);
+              if (void* const large = pool->try_allocate(1 << 20)) pool->deallocate(large, 1 << 20);
+            },
+            nullptr};
+  }
+};
+
+template <class Functions>
+struct of_functions {
+  static constexpr product all() {
+    return {[] {},
+            [] {},
+            [] {
+              errno = 0;
+              void* const block = Functions::allocate(64);
+              if (block == nullptr) BOOST_TEST(errno == ENOMEM);
+              return block;
+            },
+            [](void* block) { Functions::deallocate(block); },
+            [] { Functions::trim(); },
+            [] {
+              ask_all([] {});
+              Functions::deallocate(Functions::allocate(200));
+              Functions::deallocate(Functions::allocate(1 << 20));
+            },
+            nullptr};
+  }
+};
+
+template <class Resource>
+struct of_resource {
+  static inline std::optional<Resource> pool;
+  static constexpr product all() {
+    return {[] { pool.emplace(); },
+            [] { pool.reset(); },
+            []() -> void* {
+              try {
+                return pool->allocate(64, 8);
+              } catch (const std::bad_alloc&) {
+                return nullptr;
+              }
+            },
+            [](void* block) { pool->deallocate(block, 64, 8); },
+            [] { pool->trim(); },
+            [] { ask_all([] {}); },
+            nullptr};
+  }
+};
+
+template <class Static>
+constexpr product of_static() {
+  return {[] {},
+          [] {},
+          [] { return Static::instance().try_allocate(); },
+          [](void* block) { Static::instance().deallocate(block); },
+          [] { Static::instance().trim(); },
+          [] { ask_all([] { BOOST_TEST(Static::instance().capacity() != 0u); }); },
+          [] { return Static::instance().try_reserve(1'000'000); }};
+}
+
+BOOST_AUTO_TEST_CASE(of_other_products) {
+  static constexpr product macro{[] {},
+                                 [] {},
+                                 []() -> void* { return new (std::nothrow) item; },
+                                 [](void* block) { delete static_cast<item*>(block); },
+                                 [] { item::memory_pool().trim(); },
+                                 [] { ask_all([] { BOOST_TEST(item::memory_pool().capacity() != 0u); }); },
+                                 nullptr};
+  all_acts("macro", macro);
+  static constexpr product shared = of_static<static_pool<tag, static_size<64>, mutex_locking<>, fixed_growth<10>>>();
+  all_acts("static_pool", shared);
+  static constexpr product objects = of_objects<object_pool<reset_item, mutex_locking<>, fixed_growth<10>>>::all();
+  all_acts("object_pool", objects);
+  static constexpr product recycled = of_objects<recycling_pool<reset_item, mutex_locking<>, fixed_growth<10>>>::all();
+  all_acts("recycling_pool", recycled);
+}
+BOOST_AUTO_TEST_CASE(of_many_sizes) {
+  static constexpr product sizes = of_sizes<size_class_pool<fixed_growth<10>>>::all();
+  all_acts("size_class_pool", sizes);
+  static constexpr product locked = of_sizes<size_class_pool<mutex_locking<>, checked>>::all();
+  all_acts("size_class_pool, locked", locked);
+  static constexpr product functions = of_functions<xmalloc_heap>::all();
+  all_acts("xmalloc", functions);
+  static constexpr product one_thread = of_functions<xallocator<tag, no_locking>>::all();
+  all_acts("xallocator", one_thread);
+  static constexpr product resource = of_resource<pmr::synchronized_pool_resource>::all();
+  all_acts("resource", resource);
+}
+
+}  // namespace
+}  // namespace tarn::test
