@@ -41,7 +41,7 @@ struct admission {
   /// A call that needs the pool's store came from there.
   static void tell_of_own_store([[maybe_unused]] State& s) noexcept {
     if constexpr (traits::tells_reentry)
-      if (call_frame* const outer = call_frame::in(&s)) tell_of_reentry(s, *outer);
+      if (call_frame* const outer = call_frame::in(detail::pointer_to(s))) tell_of_reentry(s, *outer);
   }
 
   /// Whether the calling thread may use the pool. If not, that was reported.

@@ -38,7 +38,7 @@ class growing_once {
   template <class Make>
   growing_once(State& s, Make make) : s_(s), is_nested_(detail::grows_here(s)) {
     if (is_nested_) return;
-    ::new (static_cast<void*>(&guard_)) Guard(make());
+    ::new (static_cast<void*>(detail::pointer_to(guard_))) Guard(make());
     if (detail::is_held(guard_)) mark(true);
   }
   ~growing_once() {
@@ -118,7 +118,7 @@ class look_at_store {
 
  public:
   explicit look_at_store(const State& s) : is_nested_(detail::grows_here(s)) {
-    if (!is_nested_) ::new (static_cast<void*>(&guard_)) guard(s.locking.growth_guard());
+    if (!is_nested_) ::new (static_cast<void*>(detail::pointer_to(guard_))) guard(s.locking.growth_guard());
   }
   ~look_at_store() {
     if (!is_nested_) guard_.~guard();

@@ -155,7 +155,7 @@ class supply {
   TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
     if (one.is_hopeless) return gives_up();
     if (Traits::reclaims && !one.store_refused) return false;
-    return looks_again(exhaustion_, bytes, one.own);
+    return detail::looks_again(exhaustion_, bytes, one.own);
   }
   void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
   /// Those who wait for a block: under the pool's guard. And how long a call does that isn't told.
