@@ -275,6 +275,14 @@ BOOST_AUTO_TEST_CASE(of_the_heap_a_pool_takes_an_eighth_more_than_its_blocks_at_
   BOOST_TEST(check_bytes<heap_store>(2 * page_bytes(), mapped) >= 200u);
 #endif
 }
+BOOST_AUTO_TEST_CASE(also_behind_another_store) {
+  if (!system_takes_them()) return;
+  pool<static_size<64>, static_array_store<10>, fall_back_to<heap_store>> pool;
+  std::vector<std::byte*> blocks(500'000);
+  for (std::byte*& b : blocks) b = static_cast<std::byte*>(pool.allocate());
+  BOOST_TEST(requested * 100 <= pool.capacity() * 64 * 113);
+  for (std::size_t i = 17 * MiB / 64; i < blocks.size(); i += 10'000) BOOST_TEST(asked_in(blocks[i], 64) != 0u);
+}
 BOOST_AUTO_TEST_CASE(of_pages_too_but_for_one_in_each_chunk) {
   BOOST_TEST(check_bytes<page_store<>>(page_bytes(), [] { return out.now.load(); }) >= 200u);
 }
