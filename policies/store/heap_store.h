@@ -1,6 +1,7 @@
 // decides    chunks come from the global operator new and go back to operator delete. Behind the pool's first 16 MiB, the
 //            system is asked for huge pages there
-// costs      operator new, once for each chunk; a word in the pool; behind the first 16 MiB up to 2 MiB that no block needs yet
+// costs      operator new, once for each chunk (a few times for some of 2 MiB and more); a word in the pool; behind the first 16
+//            MiB up to 2 MiB in memory that no block needs yet
 // conflicts  none
 // use when   there is a heap and no reason not to use it (the default)
 #ifndef TARN_POLICIES_STORE_HEAP_STORE_H_

@@ -28,7 +28,8 @@ namespace tarn {
 
 /// Option of page_store: chunks of whole huge pages (2 MiB), which are requested from the system and may not be granted; the
 /// pool works anyway, and its pages() reports what became of the request. First fill of a million 64-byte blocks: 18 to 8 ns a
-/// block. A chunk takes one small page more, for the store's record of it.
+/// block. A chunk takes one small page more, for the store's record of it. Where the growth policy wants a number of blocks of
+/// which a last huge page would waste more than an eighth, the end of the chunk lies in small pages.
 struct huge_pages {};
 
 /// Option of page_store: an inaccessible page before each chunk and one behind it, so that code that runs past an end faults at

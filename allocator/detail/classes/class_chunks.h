@@ -107,6 +107,7 @@ class tagged_chunks {
  public:
   static constexpr bool tagged = true;
   static constexpr bool tells_later = stores::can_tell || granules_tell;
+  static constexpr bool has_best_size = false;  // each chunk is a granule
   static constexpr bool serves_large = !bounded || has_endless_second<Exhaustion>;
   static constexpr std::size_t large_prefix = colours * sizeof(tag);
   static constexpr std::size_t large_alignment = Granule;  // of every region for a large block, at least

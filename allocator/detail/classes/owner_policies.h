@@ -44,7 +44,12 @@ template <class Owner>
 class store_of_owner {
  public:
   using axis = tarn::axis::store;
-  static constexpr store_traits traits{.own_apart = true, .tells_later = Owner::tells_later};
+  static constexpr store_traits traits{
+      .own_apart = true, .has_best_size = Owner::has_best_size, .tells_later = Owner::tells_later};
+
+  static constexpr std::size_t best_size(std::size_t bytes, std::size_t alignment) noexcept {
+    return Owner::best_size(bytes, alignment);
+  }
 
   constexpr store_of_owner() noexcept : owner_(nullptr), whose_(nullptr) {}
   constexpr store_of_owner(Owner* owner, void* whose) noexcept : owner_(owner), whose_(whose) {}

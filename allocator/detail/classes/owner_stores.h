@@ -134,6 +134,11 @@ class owner_stores {
   static constexpr bool has_second = Exhaustion::traits.has_second();
   static constexpr bool can_tell = Store::traits.tells_later || (has_second && Exhaustion::traits.tells_later);
   static constexpr bool tells_later = false;  // whoever gets a granule holds the guard of a class, which tells later
+  static constexpr bool has_best_size = Store::traits.has_best_size;
+
+  static constexpr std::size_t best_size(std::size_t bytes, std::size_t alignment) noexcept {
+    return Store::best_size(bytes, alignment);
+  }
 
   template <class Values>
   constexpr explicit owner_stores(const Values& values) noexcept

@@ -18,6 +18,7 @@
 #include "tarn/policies/detail/this_thread_number.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/store/traits.h"
 
 namespace tarn::detail {
 
@@ -26,6 +27,20 @@ struct supplied {
   memory region;
   std::size_t blocks = 0;
   TARN_STEP explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
+};
+
+/// The store that an exhaustion policy adds, if it names one.
+struct no_named_store {
+  static constexpr store_traits traits{};
+};
+template <class Exhaustion>
+struct second_store_named {
+  using type = no_named_store;
+};
+template <class Exhaustion>
+  requires requires { typename Exhaustion::second_store; }
+struct second_store_named<Exhaustion> {
+  using type = typename Exhaustion::second_store;
 };
 
 template <class Traits>
@@ -66,14 +81,15 @@ class supply {
 
   /// Null: growth or the store refused, and nothing has changed.
   supplied fetch(chunk_request request, const geometry_type& g) noexcept {
-    return fetch_from<Traits::store_is_bounded, Traits::store::traits.has_best_size>(source_, request, g);
+    return fetch_from<Traits::store_is_bounded, typename Traits::store>(source_, request, g);
   }
   /// From the second store, whose chunks grow independently.
   supplied fetch_second(const geometry_type& g) noexcept
     requires(has_second)
   {
     const chunk_request request = exhaustion_.next_chunk(second_.newest, second_.blocks, g.stride());
-    return fetch_from<Traits::second_store_is_bounded, false>(exhaustion_, request, g);
+    using store = typename second_store_named<typename Traits::exhaustion>::type;
+    return fetch_from<Traits::second_store_is_bounded, store>(exhaustion_, request, g);
   }
   /// A region of the second store became a chunk of that many blocks.
   void count_second(std::size_t blocks) noexcept
@@ -207,12 +223,12 @@ class supply {
   };
   /// What is requested for a chunk: the store's best size, where growth leaves the number of blocks open and they fill that, up
   /// to an eighth of what they take.
-  template <bool HasBestSize>
+  template <class Store>
   static sized size_of_chunk(chunk_request request, const geometry_type& g) noexcept {
     const std::size_t bytes = layout::bytes(request.wanted, g);
-    if constexpr (HasBestSize) {
+    if constexpr (Store::traits.has_best_size) {
       if (request.at_most > request.wanted && bytes <= size_limit) {
-        const std::size_t best = Traits::store::best_size(bytes, Traits::chunk_alignment(g));
+        const std::size_t best = Store::best_size(bytes, Traits::chunk_alignment(g));
         const std::size_t blocks = best == bytes ? request.wanted : layout::blocks_in(best, request.at_most, g);
         if (blocks != 0 && blocks >= smaller(request.wanted, request.at_least) && best - layout::bytes(blocks, g) <= best / 9)
           return {best, blocks};
@@ -221,11 +237,11 @@ class supply {
     return {bytes, request.wanted};
   }
 
-  template <bool Bounded, bool HasBestSize, class Source>
+  template <bool Bounded, class Store, class Source>
   supplied fetch_from(Source& from, chunk_request request, const geometry_type& g) noexcept {
     if (Bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
     while (request.wanted != 0) {
-      const sized size = size_of_chunk<HasBestSize>(request, g);
+      const sized size = size_of_chunk<Store>(request, g);
       if (size.bytes <= size_limit) {
         memory region;
         {

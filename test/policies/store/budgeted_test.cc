@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(each_store_is_charged_with_what_it_gives) {
   check_over(100'000, static_array_store<100>{});
   check_over(100'000, buffer_store{buffer});
   check_over(1'000'000, resource_store{std::pmr::new_delete_resource()});
-  check_over(30'000'001, heap_store{});  // whole huge pages behind 16 MiB
+  check_over(30'000'001, heap_store{});  // whole huge pages
 }
 
 BOOST_AUTO_TEST_CASE(a_region_that_would_be_too_large_is_not_requested) {
@@ -146,16 +146,17 @@ BOOST_AUTO_TEST_CASE(nor_one_that_would_be_made_of_huge_pages) {
   using huge = detail::huge_pages_of_system;
   if (!huge::exist) return;
   memory_budget budget(unlimited);
-  using store = budgeted<exact<heap_store>>;
-  pool<static_size<4096>, store, fixed_growth<1300>> one{store{budget}};
-  one.reserve(4 * 1300);  // more than 16 MiB, in small pages
+  using store = budgeted<exact<page_store<huge_pages>>>;
+  pool<static_size<4096>, store, fixed_growth<1400>> one{store{budget}};
+  one.reserve(1400);
   const std::size_t used = budget.used(), calls = out.calls;
-  const std::size_t next = detail::round_up(used / 4, huge::bytes);
+  const std::size_t next = 3 * huge::bytes;  // less than an eighth of it is wasted
+  CHECK(used == next);
   budget.set_limit(used + next - 1);
-  CHECK(!one.try_reserve(5 * 1300));
+  CHECK(!one.try_reserve(2 * 1400));
   CHECK(out.calls == calls);
   budget.set_limit(used + next);
-  CHECK(one.try_reserve(5 * 1300));
+  CHECK(one.try_reserve(2 * 1400));
   CHECK(budget.used() == used + next);
 }
 
