@@ -73,6 +73,7 @@ struct batch_reuse {
       return block;
     }
     TARN_NOINLINE void* pop_slow(chunks_type& chunks) noexcept {
+      rest_ = nullptr;
       if (!front_.has_block()) {
         if (front_.closed()) front_.open();
         void** const out = front_.fill(batch);
@@ -86,6 +87,7 @@ struct batch_reuse {
     }
     /// Gives the front (larger) storage, or moves the older half of it to the back end, batch by batch.
     TARN_NOINLINE detail::status make_room(chunks_type& chunks) noexcept {
+      rest_ = nullptr;
       if (front_.closed()) front_.open();
       else if (larger_ != nullptr && front_.capacity() != Front) front_.move_to(larger_, Front + 1);
       else pack(chunks);
@@ -94,6 +96,7 @@ struct batch_reuse {
 
     // Not inlined: the compiler would compare the unpacking of 64 addresses with the caller's array, of perhaps five, and warn.
     TARN_NOINLINE std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
+      rest_ = nullptr;
       std::size_t got = front_.take(out, n);
       while (n - got >= batch && batches_.take(out + got, words(chunks))) got += detail::without_nulls(out + got, batch);
       if (n != got && batches_.empty()) got += chunks.carve(out + got, n - got);
@@ -118,14 +121,32 @@ struct batch_reuse {
       if (larger_ == nullptr) larger_ = static_cast<per_chunk&>(chunk).front;
     }
 
-    /// Leaves the list as it was when new: the chunk whose column holds the front may go.
+    /// The chunk whose column holds the front may go: gone().
     template <class Take>
     void drain(chunks_type& chunks, Take take) noexcept {
       void* some[batch];
       while (const std::size_t got = front_.take(some, batch)) detail::each_of(some, got, take);
       while (batches_.take(some, words(chunks))) detail::each_of(some, detail::without_nulls(some, batch), take);
+      void** const larger = larger_;
       forget();
+      larger_ = larger;
     }
+    /// A chunk goes, while the list is drained. Returns whether another may have what the list needs.
+    bool gone(typename Traits::chunk& chunk) noexcept {
+      if (larger_ == nullptr || static_cast<per_chunk&>(chunk).front != larger_) return false;
+      larger_ = nullptr;
+      return true;
+    }
+    /// From now on is_at_rest() tells whether the free blocks are those that there are now. A null on top of the front leads
+    /// whoever takes one of them to the slow half.
+    void rest(chunks_type& chunks) noexcept {
+      if (front_.size() != 0) {
+        if (front_.room() == 1) make_room(chunks);
+        if (!front_.push(nullptr)) make_room(chunks);
+      }
+      rest_ = front_.entries();
+    }
+    bool is_at_rest() noexcept { return rest_ != nullptr && rest_ == front_.entries(); }
     void restore(chunks_type& chunks, void* block) noexcept {
       if (push(chunks, block) == detail::status::crowded) make_room(chunks);
     }
@@ -139,6 +160,7 @@ struct batch_reuse {
       front_.close();
       batches_ = {};
       larger_ = nullptr;
+      rest_ = nullptr;
     }
 
    private:
@@ -163,6 +185,7 @@ struct batch_reuse {
     detail::array_front<own_front, Traits::holds_array> front_;
     batches batches_;
     void** larger_ = nullptr;  // the column of the first chunk that has one
+    void** rest_ = nullptr;    // the top of the front when rest() was called, until a block was taken that was there
   };
 };
 

@@ -7,6 +7,7 @@
 #define TARN_POLICIES_REUSE_LIFO_REUSE_H_
 
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/free_words.h"
@@ -35,6 +36,7 @@ struct lifo_reuse {
   class list {
     using chunks_type = typename Traits::chunks;
     using words = detail::free_words<chunks_type>;
+    static constexpr bool can_rest = !Traits::one_chunk && Traits::may_return_chunks;
 
    public:
     TARN_STEP void* pop(chunks_type& chunks) noexcept {
@@ -46,6 +48,7 @@ struct lifo_reuse {
       return block;
     }
     void* pop_slow(chunks_type& chunks) noexcept {
+      if (head_ == nullptr) wake();
       void* const block = pop(chunks);
       return block != nullptr ? block : carve(chunks);
     }
@@ -59,7 +62,9 @@ struct lifo_reuse {
 
     std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
       std::size_t got = 0;
-      while (got != n && head_ != nullptr) out[got++] = pop(chunks);
+      do {
+        while (got != n && head_ != nullptr) out[got++] = pop(chunks);
+      } while (got != n && wake());
       return got + chunks.carve(out + got, n - got);
     }
     detail::status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
@@ -70,14 +75,31 @@ struct lifo_reuse {
     void adopted(typename Traits::chunk&) noexcept {}
     template <class Take>
     void drain(chunks_type& chunks, Take take) noexcept {
-      for (void* block = detail::replace(head_, nullptr); block != nullptr;) {
-        void* const below = next(chunks, block);  // take() may write to the block
-        take(block);
-        block = below;
-      }
+      do {
+        for (void* block = detail::replace(head_, nullptr); block != nullptr;) {
+          void* const below = next(chunks, block);  // take() may write to the block
+          take(block);
+          block = below;
+        }
+      } while (wake());
+    }
+    static constexpr bool gone(typename Traits::chunk&) noexcept { return false; }
+    /// From now on is_at_rest() tells whether the free blocks are those that there are now: they wait apart, until one is taken.
+    void rest(chunks_type&) noexcept
+      requires(can_rest)
+    {
+      resting_ = {detail::replace(head_, nullptr), true};
+    }
+    bool is_at_rest() const noexcept
+      requires(can_rest)
+    {
+      return resting_.is && head_ == nullptr;
     }
     void restore(chunks_type& chunks, void* block) noexcept { push(chunks, block); }
-    void forget() noexcept { head_ = nullptr; }
+    void forget() noexcept {
+      head_ = nullptr;
+      resting_ = {};
+    }
     static std::size_t outside(const chunks_type& chunks) noexcept
       requires(Traits::is_listed)
     {
@@ -87,13 +109,23 @@ struct lifo_reuse {
     std::size_t in_front(const chunks_type& chunks) const noexcept
       requires(Traits::is_listed)
     {
-      std::size_t n = 0;
-      for (void* block = head_; block != nullptr && n != chunks.carved(); ++n)
-        block = next(const_cast<chunks_type&>(chunks), block);
+      std::size_t n = count(chunks, head_, 0);
+      if constexpr (can_rest) n = count(chunks, resting_.blocks, n);
       return n;
     }
 
    private:
+    static std::size_t count(const chunks_type& chunks, void* first, std::size_t n) noexcept {
+      for (void* block = first; block != nullptr && n != chunks.carved(); ++n)
+        block = next(const_cast<chunks_type&>(chunks), block);
+      return n;
+    }
+    /// The blocks that rest may be taken again. Returns whether there are some. Precondition: there are no others.
+    TARN_STEP bool wake() noexcept {
+      if constexpr (can_rest) head_ = detail::replace(resting_, {}).blocks;
+      return can_rest && head_ != nullptr;
+    }
+
     TARN_STEP static void* next(chunks_type& chunks, void* block) noexcept {
       void* const below = words(chunks).read(block, 0);
       return below == nullptr || words(chunks).trusts(below) ? below : nullptr;
@@ -111,7 +143,14 @@ struct lifo_reuse {
       return run[0];
     }
 
+    struct at_rest {
+      void* blocks = nullptr;
+      bool is = false;
+    };
+    struct never_at_rest {};
+
     void* head_ = nullptr;
+    TARN_NO_UNIQUE_ADDRESS std::conditional_t<can_rest, at_rest, never_at_rest> resting_;
   };
 };
 

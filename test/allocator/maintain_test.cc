@@ -47,6 +47,28 @@ constexpr step_clock::time_point long_ago{0};
 template <class... Policies>
 using pool_over = pool<static_size<64>, resource_store, Policies...>;
 
+/// Calls of the store for a chunk and magazines, in bursts of as many blocks as nobody's first magazine holds.
+template <class... Policies>
+std::size_t calls_in_bursts(bool maintains) {
+  upstream memory;
+  pool_over<thread_cached<>, Policies...> p{resource_store{&memory}};
+  if constexpr (requires { p.maintain(); })
+    if (maintains) CHECK(p.maintain() == maintained::done);
+  const std::size_t before = memory.calls();
+  std::vector<void*> blocks(20'000);
+  for (int round = 0; round != 20; ++round) {
+    for (void*& block : blocks) CHECK((block = p.try_allocate()) != nullptr);
+    for (void* const block : blocks) p.deallocate(block);
+  }
+  return memory.calls() - before;
+}
+BOOST_AUTO_TEST_CASE(magazines_get_memory_where_nobody_calls_maintain) {
+  const std::size_t usual = calls_in_bursts<fixed_growth<100'000>>(false);
+  CHECK(usual >= 3u);
+  CHECK(calls_in_bursts<grow_ahead<1000, fixed_growth<100'000>>>(false) == usual);
+  CHECK(calls_in_bursts<grow_ahead<1000, fixed_growth<100'000>>>(true) == 0u);
+}
+
 struct crew;
 template <class Locking>
 void no_allocation_meets_the_store(test::called_from = {}) {

@@ -60,11 +60,13 @@ WATCHED_CHUNKS = [
     (1, "std::uint32_t base = 0;", "test::watched<std::uint32_t> base = 0;"),
 ]
 
-# A larger table for the fourth chunk instead of the sixteenth, and another segment for the fourth instead of the seventeenth.
-SMALL_TABLES = [(1, "first_runs = 16", "first_runs = 3"), (1, "fewest_places = 32", "fewest_places = 4")]
+# Tables that are copied for the third chunk instead of the seventeenth.
+SMALL_TABLES = [(1, "fewest_runs = 16", "fewest_runs = 2")]
+# And that are begun before the old ones are full, however small those are.
+TABLES_AHEAD = SMALL_TABLES + [(1, "few = 256", "few = 1")]
 # Who finds nothing looks for ever, as the scheduler notices: here all granules are of one size.
-LOOKING = [(1, "const auto size = static_cast<unsigned>(std::bit_width(sizes)) - 1;", "const unsigned size = 0;"),
-           (1, "sizes ^= 1u << size;", "static_cast<void>(sizes);")]
+LOOKING = [(1, "const std::uint32_t below = ", "[[maybe_unused]] const std::uint32_t below = "),
+           (1, "return shift_of(static_cast<unsigned>(std::bit_width(below)) - 1);", "return shift;")]
 
 LOCK = "[[maybe_unused]] const auto lock = core_guard();\n"
 READ_NEXT = "const number next = link_of(number_of(seen)).load(memory_order_relaxed);"
@@ -312,17 +314,17 @@ TABLES = {
             "pop_relaxed": SMALL_TABLES + [LOADED_RELAXED, relaxed(EXCHANGED)],
             "loaded_relaxed": SMALL_TABLES + [LOADED_RELAXED],
             "loaded_again_relaxed": SMALL_TABLES + [LOADED_AGAIN_RELAXED],
+            "ahead": TABLES_AHEAD,
             "table_published_relaxed": SMALL_TABLES + LOOKING + [
                 relaxed("table_.store(next_, memory_order_release)", "release")],
             "table_loaded_relaxed": SMALL_TABLES + LOOKING + [
-                relaxed("const table& t = *table_.load(memory_order_acquire)")],
+                relaxed("const table& t = *table_.load(memory_order_acquire)"),
+                relaxed("*table_.load(memory_order_acquire)->runs")],
             "entered_relaxed": SMALL_TABLES + [
                 relaxed("places[i].store(detail::pointer_to(c), memory_order_release)", "release"),
-                relaxed("sizes.store(known | 1u << its.size, memory_order_release)", "release"),
                 relaxed("entry(nullptr))->store(detail::pointer_to(c), memory_order_release)", "release"),
-                relaxed("static_cast<entry*>(more.start), memory_order_release)", "release"),
-                relaxed("t.places[i].load(memory_order_acquire)"),
-                relaxed("*segments_[at.segment].load(memory_order_acquire)[at.index].load(memory_order_acquire)")],
+                relaxed("const Chunk* const c = places[i].load(memory_order_acquire)"),
+                relaxed("runs[(n - 1) / run].load(memory_order_acquire)")],
             "batch_off_by_one": SMALL_TABLES + [
                 (1, "for (std::size_t i = 1; i != n; ++i)", "for (std::size_t i = 1; i < n - 1; ++i)")],
             "last_of_batch_linked_first": SMALL_TABLES + [
@@ -339,11 +341,13 @@ TABLES = {
                 (1, "push_batch(pool, run + 1, got - 1);", "push_batch(pool, run, got);")],
             "table_published_before_filled": SMALL_TABLES + LOOKING + [
                 (1, "    while (moved_ != runs_) {",
-                 "    table_.store(next_, memory_order_release);\n    while (moved_ != runs_) {")],
-            "places_not_copied": SMALL_TABLES + LOOKING + [(1, "next_->enter(c, g);", "if (moved_ != 0) next_->enter(c, g);")],
-            "published_without_those_meanwhile": SMALL_TABLES + LOOKING + [
-                (1, "while (moved_ != runs_) {", "while (moved_ + 1 < runs_) {")],
-            "segment_of_others": SMALL_TABLES + [(1, "(first_runs << segment))", "(first_runs << segment) + segment)")],
+                 "    table* const old = table_.load(memory_order_relaxed);\n"
+                 "    table_.store(next_, memory_order_release);\n    while (moved_ != runs_) {"),
+                (1, "const Chunk& c = *table_.load(memory_order_relaxed)->runs", "const Chunk& c = *old->runs")],
+            "runs_not_copied": SMALL_TABLES + [
+                (1, "next_->number_run(moved_++, c);", "::new (static_cast<void*>(next_->runs + moved_++)) entry(nullptr);")],
+            "places_not_copied": SMALL_TABLES + LOOKING + [
+                (1, "if (c.base == moved_ * run) next_->enter(c, g);", "if (moved_ != 0) next_->enter(c, g);")],
             "carved_before_numbered": SMALL_TABLES + [
                 (1, "    numbers_.add(fresh, pool.chunks.geometry());\n    pool.chunks.adopt(fresh, pool.list);",
                  "    pool.chunks.adopt(fresh, pool.list);\n    guards_.let_others_in();\n"

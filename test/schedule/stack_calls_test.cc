@@ -15,6 +15,7 @@ using namespace tarn::test;
 namespace variants = tarn::detail::variants;
 
 using small = stack_world<variants::small::types>;
+using ahead = stack_world<variants::ahead::types>;
 using as_it_is = stack_world<variants::as_it_is::types>;
 using one_chunk = stack_world<variants::as_it_is::types, true>;
 using narrow = stack_world<variants::small::types, false, std::uint32_t>;
@@ -35,10 +36,10 @@ const scenario scenarios[] = {
 };
 const scenario growing[] = {
     {"two make room", 2, 3, 180'000, {{"aaa", "aaa"}, 3, 2, 2, 0}},
-    {"blocks given back while a table grows", 2, 4, 29'000, {{"oo", "+"}, 4, 2, 2, 3, "aaa"}},
-    {"blocks given back and taken while a table grows", 2, 4, 120'000, {{"coa", "+"}, 4, 2, 2, 3, "aaa"}},
-    {"given back, taken, and a table that grows", 3, 3, 240'000, {{"oa", "ao", "+a"}, 4, 2, 2, 3, "aaa"}},
-    {"a table that is made for two chunks", 2, 3, 29'000, {{"oaoa", "++"}, 8, 2, 2, 6, "aaa"}},
+    {"blocks given back while a table grows", 2, 4, 29'000, {{"oo", "+"}, 3, 2, 2, 2, "aaa"}},
+    {"blocks given back and taken while a table grows", 2, 4, 120'000, {{"coa", "+"}, 3, 2, 2, 2, "aaa"}},
+    {"given back, taken, and a table that grows", 3, 3, 240'000, {{"oa", "ao", "+a"}, 3, 2, 2, 2, "aaa"}},
+    {"a table that grows twice", 2, 3, 29'000, {{"oaoa", "+++"}, 6, 2, 2, 2, "aaa"}},
 };
 
 BOOST_AUTO_TEST_CASE(blocks_are_carved_once) {
@@ -53,6 +54,11 @@ BOOST_AUTO_TEST_CASE(blocks_are_found_while_tables_grow) {
     expect_right<small>(s.name, s.threads, {s.preemptions + (nightly() ? 1 : 0)}, s.at_least, s.script);
 }
 
+/// The seventh chunk begins a table, the eighth completes it.
+BOOST_AUTO_TEST_CASE(blocks_are_found_while_a_table_is_made_for_later) {
+  expect_right<ahead>("a table that is made for two chunks", 2, {2}, 1'000, stack_script{{"oa", "++"}, 8, 2, 2, 6, "aaa"});
+}
+
 BOOST_AUTO_TEST_CASE(a_narrow_stack_is_as_good) {
   const auto expect = [](const scenario& s) {
     if (s.threads == 2) expect_right<narrow>(std::string(s.name) + ", narrow", 2, {s.preemptions}, s.at_least, s.script);
@@ -64,15 +70,15 @@ BOOST_AUTO_TEST_CASE(a_narrow_stack_is_as_good) {
 }
 
 BOOST_AUTO_TEST_CASE(the_header_as_it_is) {
-  const stack_script script{{"oa", "++"}, 17, 2, 2, 15, "aaa"};
-  expect_right<as_it_is>("tables for 15 chunks grow", 2, {3}, 70'000, script);
+  const stack_script script{{"oa", "+a"}, 17, 2, 2, 16, "aaa"};
+  expect_right<as_it_is>("tables for 16 chunks grow", 2, {3}, 70'000, script);
 }
 
 BOOST_AUTO_TEST_CASE(loads_may_be_stale) {
   const bounds one_stale{2, 0, 1};
   expect_right<small>("two carve, stale loads", 2, one_stale, 1'300, stack_script{{"aa", "aa"}, 1, 4, 2, 1});
   expect_right<small>("a chain, stale loads", 2, one_stale, 2'500, stack_script{{"aac", "aa"}, 1, 4, 3, 1});
-  expect_right<small>("a table grows, stale loads", 2, one_stale, 1'400, stack_script{{"coa", "+"}, 4, 2, 2, 3, "aaa"});
+  expect_right<small>("a table grows, stale loads", 2, one_stale, 1'400, stack_script{{"coa", "+"}, 3, 2, 2, 2, "aaa"});
   expect_right<small>("two make room, stale loads", 2, one_stale, 2'500, stack_script{{"aa", "aa"}, 3, 1, 1, 0});
 }
 
@@ -83,7 +89,7 @@ void expect_found(const char* name, unsigned threads, const stack_script& script
 
 const stack_script carving{{"aaoc", "aaca"}, 1, 4, 3, 1};
 const stack_script making_room{{"aa", "aa"}, 3, 1, 1, 0};
-const stack_script table_grows{{"coa", "+"}, 4, 2, 2, 3, "aaa"};
+const stack_script table_grows{{"coa", "+"}, 3, 2, 2, 2, "aaa"};
 
 BOOST_AUTO_TEST_CASE(orders_that_are_too_weak_are_found) {
   expect_found<variants::push_relaxed::types>("push relaxed", 2, carving);
@@ -111,10 +117,8 @@ BOOST_AUTO_TEST_CASE(mistakes_are_found) {
   expect_found<variants::chain_published_before_linked::types>("a chain on the stack before it is linked", 2, carving);
   expect_found<variants::first_pushed_too::types>("the block returned is on the stack too", 2, carving);
   expect_found<variants::table_published_before_filled::types>("a table seen before it is filled", 2, table_grows);
+  expect_found<variants::runs_not_copied::types>("a larger table without chunks", 2, table_grows);
   expect_found<variants::places_not_copied::types>("a larger table without addresses", 2, table_grows);
-  expect_found<variants::published_without_those_meanwhile::types>("a larger table without the newest", 2,
-                                                                   {{"aaoo", "+"}, 4, 2, 2, 3, "aaaaa"});
-  expect_found<variants::segment_of_others::types>("a number of another chunk", 2, {{"aaoo", "+"}, 4, 2, 2, 3, "aaaaa"});
   expect_found<variants::carved_before_numbered::types>("carved before it is numbered", 2, {{"aa", "+"}, 3, 2, 2, 2, "aaaa"});
 }
 

@@ -246,7 +246,10 @@ class Pool:
             return self._batches(chain.need("batches_"))
         if chain.member("shelves_") is not None:
             return self._bitmaps()
-        return self._linked(number(chain.need("head_")))
+        resting = chain.member("resting_")
+        apart = resting.member("blocks") if resting is not None else None
+        found = self._linked(number(chain.need("head_")))
+        return found if apart is None else found | self._linked(number(apart))
 
     def _linked(self, block):
         found = set()

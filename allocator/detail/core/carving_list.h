@@ -1,4 +1,5 @@
-// The chunks with blocks that were never handed out; blocks are carved from the first. Every operation that changes it is O(1).
+// The chunks with blocks that were never handed out; blocks are carved from the first, until it has none. One that was never
+// used comes behind one that was: so only the first may have been used. Every operation that changes it is O(1).
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CARVING_LIST_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CARVING_LIST_H_
 
@@ -15,11 +16,15 @@ class carving_list {
  public:
   Chunk* first() const noexcept { return first_; }
   void push(Chunk& c) noexcept {
-    Chunk* const second = first_;
-    c.next = second;
-    if (second != nullptr) second->link_to_it = &c.next;
-    first_ = detail::pointer_to(c);
-    c.link_to_it = &first_;
+    Link& before = first_ != nullptr && first_->carved != 0 && c.carved == 0 ? first_->next : first_;
+    Chunk* const after = before;
+    c.next = after;
+    if (after != nullptr) after->link_to_it = &c.next;
+    before = detail::pointer_to(c);
+    c.link_to_it = &before;
+  }
+  bool has_untouched() const noexcept {
+    return first_ != nullptr && (first_->carved == 0 || first_->next != nullptr);
   }
   /// Precondition: the chunk is in the list.
   void remove(Chunk& c) noexcept {

@@ -32,7 +32,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   std::size_t walked = 0;        // blocks that a walk visits: those carved before it began
   chunk* left = nullptr;         // in the map
   chunk* right = nullptr;
-  chunk* next = nullptr;         // in a list of chunks: those to carve, or those to give back
+  chunk* next = nullptr;         // in a list of chunks: those to carve, to give back or, while trim() runs, with free blocks
   chunk** link_to_it = nullptr;  // in the list of those to carve: the pointer that points to it
   bool from_second = false;      // it belongs to the exhaustion policy's store
 

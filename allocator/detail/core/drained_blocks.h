@@ -8,6 +8,7 @@
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/memory_tools.h"
 
 namespace tarn::detail {
@@ -27,7 +28,8 @@ struct block_linker {
   free_link*& first;
 };
 
-/// Links and counts the blocks of each chunk.
+/// Links and counts the blocks of each chunk, and links the chunks that have some, if all of their blocks were handed out: the
+/// others are in the list of those to carve.
 template <class Chunks>
 struct block_counter {
   void operator()(void* block) noexcept {
@@ -36,9 +38,10 @@ struct block_counter {
       if (last == nullptr) [[unlikely]] return;
     }
     block_linker<Chunks>{owner, last->free}(block);
-    ++last->idle;
+    if (last->idle++ == 0 && last->carved == last->blocks) last->next = replace(with_blocks, last);
   }
   Chunks& owner;
+  typename Chunks::chunk*& with_blocks;
   typename Chunks::chunk* last = nullptr;
 };
 

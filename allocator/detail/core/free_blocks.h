@@ -38,25 +38,48 @@ typename State::chunk* unlink_idle(State& s, std::size_t most) noexcept {
   return leaving;
 }
 
+/// Tells a drained list which chunks stay, or if it wants to know only that: which leave.
+template <class State>
+void readopt(State& s, typename State::chunk* leaving) noexcept {
+  if constexpr (requires { s.list.gone(*leaving); }) {
+    bool lost = false;
+    for (; leaving != nullptr; leaving = leaving->next) lost |= s.list.gone(*leaving);
+    if (!lost) return;
+  }
+  if constexpr (State::traits::reuse::traits.needs_chunks) s.chunks.each([&s](typename State::chunk& c) { s.list.adopted(c); });
+}
+
 /// As unlink_empty(), if the list doesn't see empty chunks: the free blocks of every chunk are counted. Each block is visited
 /// once, and linked to the others of its chunk: a second walk through all of them would cost as many cache misses again. The
-/// blocks of chunks that leave are forgotten. O(free blocks × log chunks).
+/// blocks of chunks that leave are forgotten. O(free blocks × log chunks), whatever chunks are full; O(1) if no block was
+/// allocated or freed since the last time, and the list can say so.
 template <class State>
 typename State::chunk* unlink_counted(State& s) noexcept {
   using chunk = typename State::chunk;
-  s.list.drain(s.chunks, block_counter<decltype(s.chunks)>{s.chunks});
+  if constexpr (requires { s.list.is_at_rest(); })
+    if (s.list.is_at_rest() && !s.chunks.has_untouched()) return nullptr;
+  chunk* with_blocks = nullptr;
   chunk* leaving = nullptr;
-  for (chunk *c = s.chunks.take_all(), *next; c != nullptr; c = next) {
+  chunk* staying = nullptr;
+  s.list.drain(s.chunks, block_counter<decltype(s.chunks)>{s.chunks, with_blocks});
+  const auto is_empty = [](const chunk& c) { return c.idle == c.carved; };
+  for (chunk *c = with_blocks, *next; c != nullptr; c = next) {
     next = c->next;
-    free_link* const blocks = detail::replace(c->free, nullptr);
-    if (detail::replace(c->idle, 0) == c->carved) {
-      c->next = detail::replace(leaving, c);
-    } else {
-      s.chunks.insert(*c);
-      s.list.adopted(*c);
-      detail::restore(s, blocks);
-    }
+    if (is_empty(*c)) s.chunks.unlink(*c, leaving);
+    else c->next = detail::replace(staying, c);
   }
+  s.chunks.each_begun([&](chunk& c) {
+    if (is_empty(c)) s.chunks.unlink(c, leaving);
+  });
+  s.chunks.unlink_untouched(leaving);
+  detail::readopt(s, leaving);
+  const auto put_back = [&s](chunk& c) {
+    c.idle = 0;
+    detail::restore(s, replace(c.free, nullptr));
+  };
+  for (; staying != nullptr; staying = staying->next) put_back(*staying);
+  s.chunks.each_begun(put_back);
+  if constexpr (requires { s.list.rest(s.chunks); }) s.list.rest(s.chunks);
   return leaving;
 }
 

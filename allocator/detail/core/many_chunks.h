@@ -170,7 +170,16 @@ class many_chunks : public suspicions<Traits> {
     count_.leave(c.carved);
     c.next = detail::replace(leaving, detail::pointer_to(c));
   }
-  /// Takes out the chunks that were never used.
+  bool has_untouched() const noexcept { return untouched_.has_untouched(); }
+  /// Calls visit(chunk) for each that has blocks which were handed out, and others.
+  template <class Visit>
+  void each_begun(Visit visit) noexcept {
+    for (chunk *c = untouched_.first(), *next; c != nullptr && c->carved != 0; c = next) {
+      next = c->next;
+      visit(*c);
+    }
+  }
+  /// Takes out the chunks that were never used. O(1) for each, and the map's O(log chunks).
   void unlink_untouched(chunk*& leaving) noexcept {
     for (chunk *c = untouched_.first(), *next; c != nullptr; c = next) {
       next = c->next;

@@ -81,6 +81,9 @@ class chunk_ahead {
     if (fillers_.fetch_sub(1, memory_order_release) == (awaited | 1)) wake_all(fillers_.address());
   }
   bool is_being_filled() const noexcept { return fillers_.load(memory_order_acquire) != 0; }
+  /// Somebody calls maintain(). The only change that needs no growth guard.
+  void be_maintained() noexcept { maintained_.store(true, memory_order_relaxed); }
+  bool is_maintained() const noexcept { return maintained_.load(memory_order_relaxed); }
   /// Whether the system refused memory for it.
   bool was_refused() const noexcept { return refused_.load(memory_order_relaxed); }
 
@@ -99,6 +102,7 @@ class chunk_ahead {
   std::size_t taken_ = 0;  // bytes, from the start of the chunk's first page on
   atomic_word<unsigned> fillers_ = 0;
   atomic_word<bool> refused_ = false;
+  atomic_word<bool> maintained_ = false;
 };
 
 /// For a pool that doesn't grow ahead.

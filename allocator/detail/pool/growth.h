@@ -223,11 +223,13 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
   return true;
 }
 
-/// Tops up what the locking policy keeps for itself, with nothing held; never waits. Where maintain() does, no allocation calls
-/// the store for it.
+/// Tops up what the locking policy keeps for itself, with nothing held; never waits. Once somebody has called maintain(), which
+/// does so, no allocation calls the store for it.
 template <class State>
 TARN_COLD void feed(State& s) noexcept {
-  if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try && !State::traits::grows_ahead) {
+  if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try) {
+    if constexpr (State::traits::grows_ahead)
+      if (s.ahead.is_maintained()) return;
     if (detail::grows_here(s)) return;
     if (const auto growing = detail::try_growth_guard(s)) detail::top_up(s);
     s.supply.tell();

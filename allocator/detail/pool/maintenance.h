@@ -52,6 +52,7 @@ struct maintenance {
 
   static maintained run(State& s, deadline until) noexcept {
     so_far seen;
+    if constexpr (traits::grows_ahead) s.ahead.be_maintained();
     do {
       switch (step(s, seen)) {
         case next::step: break;

@@ -169,6 +169,93 @@ BOOST_AUTO_TEST_CASE(trim_works_without_looking_at_free_blocks) {
   BOOST_TEST(pool.capacity() == 0u);
 }
 
+/// A reuse policy that counts the blocks and the chunks which a trim hands to its list.
+template <class Reuse>
+struct stepping : Reuse {
+  static inline std::size_t steps = 0;
+  template <class Traits>
+  struct list : Reuse::template list<Traits> {
+    using base = typename Reuse::template list<Traits>;
+    template <class Take>
+    void drain(typename Traits::chunks& chunks, Take take) noexcept {
+      base::drain(chunks, [&take](void* block) noexcept { ++steps, take(block); });
+    }
+    void restore(typename Traits::chunks& chunks, void* block) noexcept { ++steps, base::restore(chunks, block); }
+    void adopted(typename Traits::chunk& c) noexcept { ++steps, base::adopted(c); }
+  };
+};
+template <class Reuse>
+struct trimming {
+  using reuse = stepping<Reuse>;
+  pool<static_size<64>, fixed_growth<16>, reuse> its;
+  std::vector<void*> blocks = fill(its, 0);
+
+  explicit trimming(std::size_t chunks) : blocks(fill(its, 16 * chunks)) {}
+  ~trimming() {
+    for (void* const block : blocks) its.deallocate(block);
+  }
+  std::size_t steps() {
+    reuse::steps = 0;
+    BOOST_TEST(its.trim() == 0u);
+    return reuse::steps;
+  }
+};
+using lists = std::tuple<batch_reuse<>, batch_reuse<prefetch::none, 128>, lifo_reuse<>>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_trim_takes_no_step_if_nothing_was_freed_or_allocated, reuse, lists) {
+  for (const std::size_t chunks : {200u, 400u})
+    for (const std::size_t free : {0u, 1u, 40u, 100u, 1500u}) {
+      trimming<reuse> one(chunks);
+      arrange(one.blocks, order::random);
+      for (std::size_t i = 0; i != free; ++i) {
+        one.its.deallocate(one.blocks.back());
+        one.blocks.pop_back();
+      }
+      one.its.trim();
+      BOOST_TEST(one.steps() == 0u);
+      std::vector<void*> few;
+      for (int i = 0; i != 30; ++i) few.push_back(one.its.allocate());
+      one.its.trim();
+      BOOST_TEST(one.steps() == 0u);
+      for (void* const block : few) one.its.deallocate(block);
+      one.its.trim();
+      BOOST_TEST(one.steps() == 0u);
+      one.its.deallocate(one.its.allocate());
+      one.its.reserve(16 * (chunks + 4));
+      BOOST_TEST(one.its.trim() != 0u);  // chunks that nobody used
+      for (void* const block : one.blocks) one.its.deallocate(block);
+      one.blocks.clear();
+      BOOST_TEST(one.its.trim() != 0u);
+      BOOST_TEST(one.its.capacity() == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_trim_takes_steps_for_free_blocks_and_not_for_full_chunks, reuse, lists) {
+  for (const std::size_t chunks : {200u, 400u}) {
+    trimming<reuse> one(chunks);
+    one.its.trim();
+    for (int i = 0; i != 5; ++i) one.blocks.push_back(one.its.allocate());  // of a chunk that comes for it
+    BOOST_TEST(one.steps() <= 150u);
+    one.its.deallocate(one.blocks.front());
+    one.blocks.front() = one.its.allocate();
+    BOOST_TEST(one.steps() <= 150u);
+  }
+}
+
+/// The last block of a chunk is freed in the place of one that was taken: what is free is as much as before.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_chunk_that_became_empty_goes_whatever_was_taken, reuse, lists) {
+  pool<static_size<64>, fixed_growth<16>, reuse> its;
+  std::vector<void*> blocks = fill(its, 64);
+  std::sort(blocks.begin(), blocks.end());
+  for (std::size_t i = 0; i != 64; ++i)
+    if (i % 16 != 0) its.deallocate(blocks[i]);
+  BOOST_TEST(its.trim() == 0u);
+  void* const taken = its.allocate();
+  its.deallocate(blocks[taken < blocks[16] ? 16 : 0]);
+  BOOST_TEST(its.trim() != 0u);
+  BOOST_TEST(its.capacity() == 48u);
+}
+
 struct counted {
   explicit counted(std::size_t& n) : alive(n) { ++alive; }
   ~counted() { --alive; }

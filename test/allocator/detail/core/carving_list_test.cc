@@ -27,6 +27,7 @@ struct counted_link {
 struct chunk {
   counted_link next;
   counted_link* link_to_it = nullptr;
+  std::size_t carved = 0;
 };
 using list = tarn::detail::carving_list<chunk, counted_link>;
 
@@ -52,6 +53,25 @@ BOOST_AUTO_TEST_CASE(the_newest_is_first_and_any_can_go) {
   BOOST_TEST(content(l) == (std::vector{c + 2, c + 1}), boost::test_tools::per_element());
   l.forget();
   BOOST_TEST(l.first() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_was_used_stays_first) {
+  std::vector<chunk> chunks(4);
+  list l;
+  BOOST_TEST(!l.has_untouched());
+  for (std::size_t i = 0; i != 3; ++i) {
+    l.push(chunks[i]);
+    chunks[i].carved = i == 0 ? 1 : 0;
+    BOOST_TEST(l.has_untouched() == (i != 0));
+  }
+  const chunk* const c = chunks.data();
+  BOOST_TEST(content(l) == (std::vector{c, c + 2, c + 1}), boost::test_tools::per_element());
+  chunks[3].carved = 1;  // one that comes back
+  l.push(chunks[3]);
+  BOOST_TEST(content(l) == (std::vector{c + 3, c, c + 2, c + 1}), boost::test_tools::per_element());
+  for (const std::size_t i : {3u, 2u, 1u}) l.remove(chunks[i]);
+  BOOST_TEST(content(l) == std::vector{c}, boost::test_tools::per_element());
+  BOOST_TEST(!l.has_untouched());
 }
 
 BOOST_AUTO_TEST_CASE(neighbours_go_one_after_the_other) {
