@@ -38,7 +38,7 @@ struct block_counter {
       if (last == nullptr) [[unlikely]] return;
     }
     block_linker<Chunks>{owner, last->free}(block);
-    if (last->idle++ == 0 && last->carved == last->blocks) last->next = replace(with_blocks, last);
+    if (last->idle++ == 0 && last->carved == last->blocks) last->next = detail::replace(with_blocks, last);
   }
   Chunks& owner;
   typename Chunks::chunk*& with_blocks;

@@ -75,7 +75,7 @@ typename State::chunk* unlink_counted(State& s) noexcept {
   detail::readopt(s, leaving);
   const auto put_back = [&s](chunk& c) {
     c.idle = 0;
-    detail::restore(s, replace(c.free, nullptr));
+    detail::restore(s, detail::replace(c.free, nullptr));
   };
   for (; staying != nullptr; staying = staying->next) put_back(*staying);
   s.chunks.each_begun(put_back);
