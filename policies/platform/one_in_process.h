@@ -114,13 +114,12 @@ TARN_COLD inline void keep_in_process(std::uint32_t kind, void* mine, atomic_wor
     return;
   }
 }
-template <class Found>
 struct keeper_of_process {
-  keeper_of_process() noexcept { Found::keep(); }
+  explicit keeper_of_process(void (*keep)() noexcept) noexcept { keep(); }
 };
 /// A template, so that only libraries with such an object have it.
 template <class Found>
-TARN_FIRST_AT_LOAD static const keeper_of_process<Found> keeper_at_load;
+TARN_FIRST_AT_LOAD static const keeper_of_process keeper_at_load{Found::keep};
 #endif
 
 #if defined(TARN_HAS_NAMED_MEMORY)

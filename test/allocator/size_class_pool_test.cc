@@ -445,6 +445,36 @@ BOOST_AUTO_TEST_CASE(defect_8_a_store_that_fails_leaves_nothing_behind) {
   BOOST_TEST(points >= 200u);
 }
 
+// ---- chunks before they are needed --------------------------------------------------------------------------------------------
+
+template <class... Policies>
+void reserved_blocks_ask_no_store(called_from = {}) {
+  test::upstream upstream;
+  size_class_pool<resource_store, Policies...> pool{resource_store{&upstream}};
+  for (const std::size_t bytes : {std::size_t{48}, std::size_t{1000}, std::size_t{48}}) {
+    pool.reserve(500, bytes);
+    upstream.fail(1, failing::for_ever);
+    std::vector<void*> all;
+    for (int i = 0; i != 500; ++i) all.push_back(pool.try_allocate(bytes));
+    CHECK(std::count(all.begin(), all.end(), nullptr) == 0);
+    CHECK(!pool.try_reserve(1'000'000, bytes));
+    CHECK(throws_bad_alloc([&] { pool.reserve(1'000'000, bytes); }));
+    upstream.fail(1, failing::never);
+    for (void* const b : all) pool.deallocate(b, bytes);
+  }
+  CHECK(pool.try_reserve(0, 5000) && !pool.try_reserve(1, 5000));  // of no class
+  pool.trim();
+  pool.release();
+  CHECK(upstream.bytes() == 0u);
+}
+BOOST_AUTO_TEST_CASE(so_many_blocks_of_a_size_can_be_had_before_they_are_needed) {
+  reserved_blocks_ask_no_store<>();
+  reserved_blocks_ask_no_store<lifo_reuse<>, fixed_growth<10>>();
+  reserved_blocks_ask_no_store<thread_cached<>>();
+  size_class_pool<static_array_store<4>, mutex_locking<>> array;
+  BOOST_TEST((array.try_reserve(400, 100) && !array.try_reserve(1000, 100)));
+}
+
 // ---- bounded stores ---------------------------------------------------------------------------------------------------------
 
 constexpr std::size_t granule = 16 * 1024;
