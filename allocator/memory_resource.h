@@ -119,6 +119,11 @@ class pool_resource : public std::pmr::memory_resource {
   {
     return blocks_.trim();
   }
+  /// Gets chunks from upstream until as many blocks of such a size are at hand or in use, for the nodes of a container, say.
+  /// Throws: std::bad_alloc if upstream gives less, or such blocks come from upstream one by one; what came stays.
+  void reserve(std::size_t blocks, std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
+    blocks_.reserve(blocks, bytes, alignment);
+  }
   /// Returns the pools: each_pool(visit), large(), class_size(bytes, alignment).
   auto& blocks() noexcept { return blocks_; }
 

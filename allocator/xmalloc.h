@@ -138,6 +138,11 @@ class xallocator {
     return all;
   }
 
+  /// Gets granules until the size class of such blocks has at least `blocks` of them, in use or free. Returns whether it could;
+  /// what came stays.
+  static bool try_reserve(std::size_t blocks, std::size_t bytes) noexcept {
+    return pools::instance().try_reserve(blocks, bytes, 16);
+  }
   /// Gives the wholly free granules back to the store. Returns their bytes.
   static std::size_t trim() noexcept
     requires(pools::may_return_chunks)

@@ -87,20 +87,39 @@ inline int find_note(const loaded_library* library, std::size_t, void* search) n
   }
   return 0;
 }
-/// Whether the library is there, and now stays.
+/// Whether the library is there, and now stays. Allocates.
 inline bool keep_loaded(const char* path) noexcept {
   constexpr int lazy_noload_nodelete = 1 | 4 | 0x1000;
   return *path == 0 || &tarn_open_library == nullptr || tarn_open_library(path, lazy_noload_nodelete) != nullptr;
 }
+inline note_search first_note(std::uint32_t kind, void* mine) noexcept {
+  note_search s{{.kind = kind}};
+  tarn_each_library(find_note, &s);
+  if (s.object == nullptr) s.object = mine;
+  return s;
+}
+/// Called in an allocation, too, perhaps that of malloc: so it allocates nothing.
 TARN_COLD inline void* find_in_process(std::uint32_t kind, void* mine, atomic_word<void*>& found) noexcept {
+  void* const object = first_note(kind, mine).object;
+  found.store(object, memory_order_release);
+  return object;
+}
+/// Called when this library is loaded: whichever has the object stays. A library that is a malloc used it before; but that is
+/// one of those that the program starts with, and so are all before it.
+TARN_COLD inline void keep_in_process(std::uint32_t kind, void* mine, atomic_word<void*>& found) noexcept {
   for (int tries = 0;; ++tries) {
-    note_search s{{.kind = kind}};
-    tarn_each_library(find_note, &s);
-    if (s.object == nullptr) s.object = mine;
-    found.store(s.object, memory_order_release);  // what follows may allocate, and come here again
-    if (keep_loaded(s.path) || tries == 9) return s.object;  // otherwise it was unloaded meanwhile
+    const note_search s = first_note(kind, mine);
+    if (!keep_loaded(s.path) && tries != 9) continue;  // it was unloaded meanwhile
+    if (found.load(memory_order_acquire) == nullptr) found.store(s.object, memory_order_release);
+    return;
   }
 }
+struct keeper_of_process {
+  explicit keeper_of_process(void (*keep)() noexcept) noexcept { keep(); }
+};
+/// A template, so that only libraries with such an object have it.
+template <class Found>
+TARN_FIRST_AT_LOAD static const keeper_of_process keeper_at_load{Found::keep};
 #endif
 
 #if defined(TARN_HAS_NAMED_MEMORY)
@@ -130,10 +149,17 @@ class TARN_ONE_IN_LIBRARY one_in_process {
 #endif
   }
 
+#if defined(TARN_HAS_NOTES)
+  static void keep() noexcept {
+    if (!kept_.exchange(true, memory_order_relaxed)) keep_in_process(Kind, &Mine, found_);
+  }
+#endif
+
 #if defined(TARN_IS_FOUND)
  private:
   TARN_COLD static void* find() noexcept {
 #if defined(TARN_HAS_NOTES)
+    static_cast<void>(&keeper_at_load<one_in_process>);  // instantiates it
     asm volatile(
         ".pushsection .note.tarn, \"aGR\", %%note, tarn_note_%c1, comdat\n"
         ".balign 4\n.long 5, 8, %c1\n.asciz \"tarn\"\n.balign 4\n.quad %c0 - .\n.popsection"
@@ -143,6 +169,9 @@ class TARN_ONE_IN_LIBRARY one_in_process {
     return detail::find_in_process(Kind, &Mine, found_);
   }
   static inline constinit atomic_word<void*> found_ = nullptr;
+#if defined(TARN_HAS_NOTES)
+  static inline constinit atomic_word<bool> kept_ = false;
+#endif
 #endif
 };
 

@@ -42,20 +42,29 @@ struct static_array_store {
     static constexpr std::size_t aligned_to =
         in_front == 0 ? detail::larger(Traits::chunk_alignment(geometry), alignof(std::uint64_t)) : geometry.chunk_alignment();
     static constexpr std::size_t gap = detail::round_up(in_front, aligned_to) - in_front;
+    // Aligned to more than a page, the object would be padded up to three times. So where a chunk is asked for, it is put to its
+    // place when the program runs.
+    static constexpr bool floats = in_front == 0 && aligned_to > 4096 && !Traits::in_place;
+    static constexpr std::size_t slack = floats ? aligned_to - alignof(std::uint64_t) : 0;
 
    public:
     static constexpr std::size_t size = wanted <= detail::size_limit ? wanted : 1;  // bytes; rule R7 refuses such an array
 
-    std::byte* start() noexcept { return storage_.bytes + gap; }
-    const std::byte* start() const noexcept { return storage_.bytes + gap; }
+    std::byte* start() noexcept { return storage_.bytes + skip(); }
+    const std::byte* start() const noexcept { return storage_.bytes + skip(); }
     void end() noexcept { detail::memory_tools::unpoison(start(), size); }
 
    private:
+    std::size_t skip() const noexcept {
+      if constexpr (floats) return (aligned_to - detail::address_of(storage_.bytes) % aligned_to) % aligned_to;
+      else return gap;
+    }
+
     // Starts as `none`: a constant that takes no space in the executable. What aligns it behind the pool's own words is part of
     // it: were it aligned as a whole, they would be padded twice.
     union storage {
       std::byte none;
-      alignas(in_front == 0 ? aligned_to : alignof(void*)) std::byte bytes[gap + size];
+      alignas(floats ? alignof(std::uint64_t) : in_front == 0 ? aligned_to : alignof(void*)) std::byte bytes[gap + size + slack];
     };
     storage storage_{.none = {}};
   };

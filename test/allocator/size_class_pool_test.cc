@@ -445,9 +445,40 @@ BOOST_AUTO_TEST_CASE(defect_8_a_store_that_fails_leaves_nothing_behind) {
   BOOST_TEST(points >= 200u);
 }
 
+// ---- chunks before they are needed --------------------------------------------------------------------------------------------
+
+template <class... Policies>
+void reserved_blocks_ask_no_store(called_from = {}) {
+  test::upstream upstream;
+  size_class_pool<resource_store, Policies...> pool{resource_store{&upstream}};
+  for (const std::size_t bytes : {std::size_t{48}, std::size_t{1000}, std::size_t{48}}) {
+    pool.reserve(500, bytes);
+    upstream.fail(1, failing::for_ever);
+    std::vector<void*> all;
+    for (int i = 0; i != 500; ++i) all.push_back(pool.try_allocate(bytes));
+    CHECK(std::count(all.begin(), all.end(), nullptr) == 0);
+    CHECK(!pool.try_reserve(1'000'000, bytes));
+    CHECK(throws_bad_alloc([&] { pool.reserve(1'000'000, bytes); }));
+    upstream.fail(1, failing::never);
+    for (void* const b : all) pool.deallocate(b, bytes);
+  }
+  CHECK(pool.try_reserve(0, 5000) && !pool.try_reserve(1, 5000));  // of no class
+  pool.trim();
+  pool.release();
+  CHECK(upstream.bytes() == 0u);
+}
+BOOST_AUTO_TEST_CASE(so_many_blocks_of_a_size_can_be_had_before_they_are_needed) {
+  reserved_blocks_ask_no_store<>();
+  reserved_blocks_ask_no_store<lifo_reuse<>, fixed_growth<10>>();
+  reserved_blocks_ask_no_store<thread_cached<>>();
+  size_class_pool<static_array_store<4>, mutex_locking<>> array;
+  BOOST_TEST((array.try_reserve(400, 100) && !array.try_reserve(1000, 100)));
+}
+
 // ---- bounded stores ---------------------------------------------------------------------------------------------------------
 
 constexpr std::size_t granule = 16 * 1024;
+constexpr std::size_t cache_line_bytes = 64;
 
 template <class Pool, class... Given>
 void use_granules(std::size_t granules, called_from = {}, const Given&... given) {
@@ -496,6 +527,37 @@ BOOST_AUTO_TEST_CASE(all_classes_share_a_buffer) {
       5, {}, buffer_store{std::span(bytes).subspan(
                  0, 5 * granule + (granule - reinterpret_cast<std::uintptr_t>(bytes.data()) % granule) % granule)});
 }
+// Granules that lie beside others' are aligned to their size: for that an object has at most 32 KiB more for each array, and is
+// itself aligned to no more than its members.
+template <class Pool, std::size_t Arrays, class Least>
+constexpr bool is_small = sizeof(Pool) <= sizeof(Least) + Arrays * 32 * 1024 && alignof(Pool) <= cache_line_bytes;
+static_assert(is_small<size_class_pool<static_array_store<1>, fall_back_to<heap_store>>, 1, size_class_pool<static_array_store<1>>>);
+static_assert(is_small<size_class_pool<static_array_store<9>, fall_back_to<heap_store>>, 1, size_class_pool<static_array_store<9>>>);
+static_assert(is_small<size_class_pool<static_array_store<2>, fall_back_to<static_array_store<3>>>, 2,
+                       size_class_pool<static_array_store<5>>>);
+BOOST_AUTO_TEST_CASE(an_array_serves_wherever_it_lies) {
+  using pool_type = size_class_pool<static_array_store<2>, fall_back_to<heap_store>>;
+  std::vector<std::byte> room(sizeof(pool_type) + 3 * granule);
+  for (std::size_t offset = 0; offset < 2 * granule; offset += 5000 / alignof(pool_type) * alignof(pool_type)) {
+    auto* const pool = ::new (room.data() + offset) pool_type;
+    std::vector<void*> all;
+    std::size_t inside = 0;
+    for (int i = 0; i != 40; ++i) {
+      auto* const block = static_cast<std::byte*>(pool->allocate(1000));
+      std::memset(block, i, 1000);
+      inside += block >= reinterpret_cast<std::byte*>(pool) && block < reinterpret_cast<std::byte*>(pool + 1) ? 1 : 0;
+      all.push_back(block);
+    }
+    BOOST_TEST(inside >= 2 * 14u);
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      REQUIRE(*static_cast<std::byte*>(all[i]) == static_cast<std::byte>(i));
+      REQUIRE(pool->usable_size(all[i]) == 1024u);
+      pool->deallocate(all[i]);
+    }
+    pool->~pool_type();
+  }
+}
+
 /// All that one class can get, which are freed then; null is the first of none.
 template <class Blocks>
 std::size_t all_of(Blocks& blocks, std::size_t bytes) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real programs compute the same with tarn's xallocator in the place of malloc as with the C library's.
 
-A case is a program. One, `calls`, calls malloc's functions itself, in threads and forks: they do what their manual says. It
+A case is a program, with tarn's default policies or with a checking policy. One, `calls`, calls malloc's functions itself, in threads and forks: they do what their manual says. It
 must find mistakes in them; each is a case, too.
 """
 
@@ -108,6 +108,26 @@ def compared(folder, program, malloc, wanted=None):
         return f"{error}\n{getattr(error, 'output', None) or ''}"
 
 
+# Each checking policy, of which one that reports calls within calls would find those of the system's that allocate.
+CHECKS = {
+    "checked": "checked",
+    "hardened": "hardened",
+    "switchable_checking": "switchable_checking, tarn::named<\"malloc\">",
+}
+SHORT = ("python", "python, PYTHONMALLOC=malloc", "git", "redis")
+
+
+def checking(folder, include, number, policies):
+    """The path of a malloc with these policies."""
+    with open(os.path.join(FOLDER, "preload.cc"), encoding="utf-8") as file:
+        source = file.read()
+    more = "".join(f'#include "tarn/policies/{name}.h"\n' for name in ("checking/switchable_checking", "name/named"))
+    text = source.replace("tarn::no_statistics>", f"tarn::no_statistics, tarn::{policies}>")
+    if text == source:
+        raise RuntimeError("preload.cc names no policies any more")
+    return programs.build_malloc(folder, include, f"_{number}", more + text)
+
+
 def found(folder, include, number, text, wrong):
     with open(os.path.join(FOLDER, "preload.cc"), encoding="utf-8") as file:
         source = file.read()
@@ -145,8 +165,12 @@ def main():
         cases = [("calls", functools.partial(compared, folder, calls, shim, "well True\n"))]
         cases += [(f"self-test: {wrong}", functools.partial(found, folder, include, number, *places))
                   for number, (wrong, places) in enumerate(MISTAKES.items())]
-        cases += [(name, functools.partial(compared, folder, program, shim))
-                  for name, program in programs.programs(folder, include, history(folder, include), True).items()]
+        real = programs.programs(folder, include, history(folder, include), True)
+        cases += [(name, functools.partial(compared, folder, program, shim)) for name, program in real.items()]
+        for number, (name, policies) in enumerate(CHECKS.items()):
+            malloc = checking(folder, include, number, policies)
+            cases.append((f"calls, {name}", functools.partial(compared, folder, calls, malloc, "well True\n")))
+            cases += [(f"{program}, {name}", functools.partial(compared, folder, real[program], malloc)) for program in SHORT]
         return compilers.report(cases)
 
 

@@ -23,9 +23,9 @@ SCHEDULED = [
     (1, "static thread_ids<atomic_word>& ids()", "static thread_numbers& ids()"),
     (1, "return this_thread;", "return test::record_of_thread<thread_record>();"),
     (1, "TARN_ONE_IN_PROCESS inline constinit ids_at_fork process_ids_at_fork;", ""),  # forks_test has forks
-    (1, "process_ids_at_fork.admits(ids_at_fork::act);", ""),
+    (1, "    process_ids_at_fork.admits(ids_at_fork::act);\n", ""),
     (1, "process_ids_at_fork.is_apart()", "false"),
-    (1, "ends_of_threads.tell(resign_at_end, &me)", "test::thread_key::tell(resign_at_end, &me)"),
+    (2, "ends_of_threads.tell(resign_at_end, &me)", "test::thread_key::tell(resign_at_end, &me)"),
     (1, "TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;", ""),
     (1, "return enrol_by_key(me, ends_of_threads);", "return false;"),
     (1, "  ends_of_threads.close();\n", ""),

@@ -153,6 +153,7 @@ template <class Exhaustion>
 struct tells_errno {
   using axis = tarn::axis::exhaustion;
   static constexpr exhaustion_traits traits = Exhaustion::traits;
+  static constexpr bool is_malloc = true;  // perhaps the program's
 
   template <class Traits>
   struct state : Exhaustion::template state<Traits> {

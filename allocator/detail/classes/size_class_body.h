@@ -143,6 +143,25 @@ class size_class_body {
     return its == nullptr ? large_.usable_size(block) : its->pool.block_size();
   }
 
+  // ---- chunks before they are needed ---------------------------------------------------------------------------------------
+
+#if TARN_EXCEPTIONS
+  /// Gets chunks until the class of such requests has at least `blocks` blocks, in use or free: then so many allocations ask no
+  /// store, as those of a container's nodes. O(blocks).
+  /// Throws: std::bad_alloc if the store gives less, or such requests have no class; what came stays.
+  void reserve(std::size_t blocks, std::size_t bytes, std::size_t alignment = default_alignment) {
+    if (!try_reserve(blocks, bytes, alignment)) throw std::bad_alloc();
+  }
+#endif
+  /// Like reserve(), but returns whether it succeeded.
+  bool try_reserve(std::size_t blocks, std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
+    const std::size_t i = lookup::find(bytes, alignment);
+    member* const m = i == none ? nullptr : made(i);
+    const bool done = m != nullptr && m->pool.try_reserve(blocks);
+    if constexpr (Chunks::tells_later) chunks_.tell();
+    return done || blocks == 0;
+  }
+
   // ---- all of it -----------------------------------------------------------------------------------------------------------
 
   /// Gives everything back to the store, including blocks in use. Precondition: no other thread uses the pool.
@@ -231,6 +250,13 @@ class size_class_body {
     return i == none ? nullptr : members_.find(i);
   }
 
+  /// The pool of a class; null: there is no memory for it.
+  member* made(std::size_t i) noexcept {
+    member* m = members_.find(i);
+    if (m == nullptr) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
+    if (m == nullptr && give_idle_back()) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
+    return m;
+  }
   template <class Limit>
   void* allocate_for(std::size_t bytes, std::size_t alignment, Limit limit) noexcept {
     if (member* const m = ready(bytes, alignment)) [[likely]]
@@ -241,9 +267,7 @@ class size_class_body {
   TARN_NOINLINE void* allocate_slow(std::size_t bytes, std::size_t alignment, Limit limit) noexcept {
     const std::size_t i = lookup::find(bytes, alignment);
     if (i == none) return try_allocate_large(bytes, alignment);
-    member* m = members_.find(i);
-    if (m == nullptr) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
-    if (m == nullptr && give_idle_back()) m = members_.make(i, chunks_, kept_, class_pools{this, trim_idle});
+    member* const m = made(i);
     void* const block = m == nullptr ? nullptr : inspector::allocate_or_null(m->pool, limit);
     if constexpr (Chunks::tells_later) chunks_.tell();  // of the memory in which the class' pool lies
     return block;

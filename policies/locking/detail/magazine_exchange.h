@@ -49,6 +49,7 @@ class magazine_exchange {
   template <class Pool>
   slot* mine(Pool& pool, call what) noexcept {
     if (magazine::sizes_for(pool.chunks.geometry().stride(), Largest) == 0) return nullptr;
+    if (what == call::allocates && requires { requires Pool::traits::exhaustion::is_malloc; }) what = call::is_malloc;
     const thread_record& me = Process::self();
     if (me.is != thread_record::state::enrolled && !Process::enrol(what)) return nullptr;
     const void* owner = domain_.load(memory_order_relaxed);

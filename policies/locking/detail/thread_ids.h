@@ -203,7 +203,8 @@ struct told_number {
   }
 };
 
-enum class call { allocates, frees };
+/// is_malloc: an allocation of malloc itself, to which whatever allocates comes back.
+enum class call { allocates, frees, is_malloc };
 
 /// What thread_cached uses of the process; a test passes other threads.
 struct process_threads {
@@ -218,11 +219,13 @@ struct process_threads {
   TARN_COLD static bool enrol(call what) noexcept {
     static_cast<void>(&note_end_of_library<Unused>);  // instantiates it
     thread_record& me = self();
-    if (me.is >= thread_record::state::enrolling || (what == call::frees && me.domain != nullptr)) return me.domain != nullptr;
+    if (me.is >= thread_record::state::enrolling || (what != call::allocates && me.domain != nullptr)) return me.domain != nullptr;
     if (library_ends.load(memory_order_relaxed)) return me.domain != nullptr;  // who tells of the thread's end would be gone
     if (me.waits != 0 && --me.waits != 0) return false;
     if constexpr (platform::system::keys_run_last) return enrol_by_key(me, ends_of_threads);
-    else return what == call::frees ? enrol_in_free(me) : enrol_in_allocation(me);
+    if (what == call::frees) return enrol_in_free(me);
+    process_ids_at_fork.admits(ids_at_fork::act);
+    return what == call::is_malloc && platform::system::knows_threads ? enrol_in_malloc(me) : enrol_in_allocation(me);
   }
   /// Numbers of threads that are gone are free again: of those looked at, a few or all.
   static void free_numbers(bool all) noexcept { holders_of_numbers.look(ids(), all ? ids().count : 2); }
@@ -251,8 +254,14 @@ struct process_threads {
     me.is = thread_record::state::by_key;
     return true;
   }
+  /// Without a key it is found out that the thread is gone.
+  static bool enrol_in_malloc(thread_record& me) noexcept {
+    ends_of_threads.tell(resign_at_end, &me);
+    if (!take_number(me)) return false;
+    me.is = thread_record::state::by_key;
+    return true;
+  }
   static bool enrol_in_allocation(thread_record& me) noexcept {
-    process_ids_at_fork.admits(ids_at_fork::act);
     if (me.domain == nullptr && !take_number(me)) return false;
     me.is = thread_record::state::enrolling;  // a call that comes here again has the number
     thread_local janitor at_exit(me);

@@ -1,4 +1,5 @@
 // A thread whose first call of all is a free: it asks for no memory, whatever the locking policy, and is enrolled all the same.
+// And one whose first call is malloc's: it asks nobody who could call malloc.
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mman.h>
@@ -13,11 +14,15 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/locking/group_guard.h"
+#include "tarn/policies/name/named.h"
 
 namespace {
 constinit thread_local bool is_freeing = false;
 constinit thread_local std::size_t requests = 0;  // while it is
+constinit thread_local std::size_t pages = 0;     // those of them that are for pages
 
 bool noted() noexcept {
   requests += is_freeing ? 1 : 0;
@@ -37,7 +42,7 @@ void* realloc(void* p, std::size_t n) { return noted() ? __libc_realloc(p, n) : 
 void* memalign(std::size_t a, std::size_t n) { return noted() ? __libc_memalign(a, n) : nullptr; }
 void* aligned_alloc(std::size_t a, std::size_t n) { return noted() ? __libc_memalign(a, n) : nullptr; }
 void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
-  noted();
+  if (noted()) pages += is_freeing ? 1 : 0;
   return reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
 }
 }
@@ -81,6 +86,30 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_first_call_that_frees_needs_no_memory, With, loc
   for (void*& b : blocks) b = pool.allocate();
   std::size_t asked = 0;
   std::thread([&] { asked = requests_of_frees(pool, blocks); }).join();
+  BOOST_TEST(asked == 0u);
+}
+
+// Where they are the program's malloc, what the system allocates meanwhile would come here again.
+template <class... Policies>
+struct of_malloc {
+  using heap = xallocator<of_malloc<Policies...>, page_store<>, no_statistics, Policies...>;
+};
+using mallocs = std::tuple<of_malloc<>, of_malloc<checked>, of_malloc<hardened>, of_malloc<mutex_locking<>, checked>,
+                           of_malloc<switchable_checking, named<"of_malloc">>>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_allocation_of_malloc_s_functions_asks_for_pages_alone, With, mallocs) {
+  std::size_t asked = 0;
+  std::thread([&] {
+    requests = pages = 0;
+    is_freeing = true;
+    for (const std::size_t bytes : {16u, 32u, 100u, 5000u}) {
+      void* blocks[40];
+      for (void*& b : blocks) b = With::heap::allocate(bytes);
+      for (void* const b : blocks) With::heap::deallocate(b);
+    }
+    is_freeing = false;
+    asked = requests - pages;
+    BOOST_TEST(pages != 0u);
+  }).join();
   BOOST_TEST(asked == 0u);
 }
 
