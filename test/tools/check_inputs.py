@@ -378,15 +378,15 @@ def check_outputs(results, folder):
         name = " ".join(os.path.basename(word) for word in program[2:4]) + (", each word at once" if unbuffered else "")
         said = []
         for where in ("a closed pipe", "a full disk"):
-            server = answering(lambda connection: connection.sendall(answer)) if "--once" in program else contextlib.nullcontext()
-            with server as path:
+            is_asking = "--once" in program
+            with answering(lambda one: one.sendall(answer)) if is_asking else contextlib.nullcontext() as path:
                 if where == "a closed pipe":
                     read, out = os.pipe()
                     os.close(read)
                 else:
                     out = os.open("/dev/full", os.O_WRONLY)
-                said.append(subprocess.run([*program, *([path] if path else [])], stdout=out, stderr=subprocess.PIPE, timeout=SECONDS,
-                                           check=False, env={**os.environ, "PYTHONUNBUFFERED": unbuffered}))
+                said.append(subprocess.run([*program, *([path] if path else [])], stdout=out, stderr=subprocess.PIPE,
+                                           timeout=SECONDS, check=False, env={**os.environ, "PYTHONUNBUFFERED": unbuffered}))
                 os.close(out)
         results.check(f"{name}: a closed pipe, a full disk", said[0].returncode != 0 and said[0].stderr == b"" and
                       ends_in_a_line(said[1], "No space left on device"), str(said))
