@@ -50,8 +50,8 @@ inline const char* end_of_check(const char* at) noexcept {
   const char* comma = nullptr;
   int angles = 0, rounds = 0;
   for (; *at != 0; ++at) {
-    if (*at == '<') ++angles;
-    if (*at == '>' && angles != 0) --angles;
+    if (*at == '<' && rounds == 0) ++angles;
+    if (*at == '>' && rounds == 0 && angles != 0) --angles;
     if (*at == '(') ++rounds;
     if (*at == ')' && rounds != 0) --rounds;
     if (*at != ',') continue;
