@@ -22,9 +22,13 @@
 
 #include "tarn/allocator/detail/observed_clients.h"
 #include "tarn/allocator/registry.h"
+#include "tarn/policies/detail/forks.h"
 #include "tarn/policies/detail/replace.h"
+#include "tarn/policies/detail/store_mutex.h"
+#include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/name/text_writer.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/same_errno.h"
 
 namespace tarn {
@@ -120,13 +124,50 @@ inline observed_answer answer_request(const char* text, std::size_t bytes) noexc
   return refusal("'", said, "' is no request; 'help' lists them");
 }
 
-/// What an observer owns. It stays where it is.
-struct observed_place {
-  platform::local_socket socket;
-  observed_clients clients;
-  long process = platform::local_socket::process();
+/// What an observer owns. It stays where it is. A fork holds its mutex, so that the child can close what it inherits: it would
+/// keep the socket's path in use after the parent's end.
+class observed_place : fork_member {
+ public:
+  observed_place() noexcept { const held<observed_place> lock(*this); }  // from now on forks know it
+  ~observed_place() {
+    const bool is_owner = this->is_owner();
+    if (is_owner) clients.close();
+    else clients.close_copies();
+    socket.close(is_owner);
+    close_bell();
+    leave();
+  }
+  observed_place(const observed_place&) = delete;
+  observed_place& operator=(const observed_place&) = delete;
 
-  bool is_owner() const noexcept { return process == platform::local_socket::process(); }
+  void lock() noexcept { (admits(act) ? mutex_ : mutex_of_forker<mutex>).lock(); }
+  void unlock() noexcept { (process_forks().holds_all() ? mutex_of_forker<mutex> : mutex_).unlock(); }
+  bool is_owner() const noexcept { return process_ == platform::local_socket::process(); }
+  /// Returns the error, or 0.
+  int make_bell() noexcept {
+    const held<observed_place> lock(*this);
+    return platform::local_socket::make_pair(bell);
+  }
+
+  platform::local_socket socket;
+  observed_clients<observed_place> clients{socket, *this};
+  int bell[2] = {-1, -1};  // rings when a thread that serves shall end
+
+ private:
+  void close_bell() noexcept {
+    for (int& end : bell) platform::local_socket::close(end);
+  }
+  static void act(fork_member& m, fork_step step) noexcept {
+    auto& its = static_cast<observed_place&>(m);
+    act_on_leaf(its.mutex_, step);
+    if (step != fork_step::renew) return;
+    its.clients.close_copies();
+    its.socket.close(false);
+    its.close_bell();
+  }
+
+  mutex mutex_;
+  const long process_ = platform::local_socket::process();
 };
 
 [[noreturn]] TARN_COLD inline void throw_observe_error([[maybe_unused]] int error, [[maybe_unused]] std::string_view path) {
@@ -147,7 +188,7 @@ struct observed_place {
 }  // namespace detail
 
 /// Answers at a socket as long as it lives. Belongs to one thread at a time; it can be moved. In the child of a fork it answers
-/// nobody, and its end leaves the parent's alone.
+/// nobody: its descriptors are closed there, and its end leaves the parent's alone.
 class observer {
  public:
   /// Takes the other's socket; the other answers nobody then. The assignment returns *this.
@@ -161,19 +202,17 @@ class observer {
   ~observer() {
     if (its_ == nullptr) return;
     const platform::same_errno same;
-    const bool is_owner = its_->is_owner();
-    its_->clients.close(is_owner);
-    its_->socket.close(is_owner);
     delete its_;
   }
 
-  /// Returns a descriptor for poll(), select() or epoll: it is readable when serve() has something to do. Nothing else may be
-  /// done with it. Where the system has no epoll, that is so for new clients only: call serve() in between, too. -1: it was
-  /// moved from.
+  /// Returns a descriptor for poll(), select() or epoll: it is readable when serve() has something to do, and no longer when
+  /// that is done. Nothing else may be done with it. Where the system has no epoll, it is readable while there are new clients
+  /// only: call serve() in between, too. -1: it was moved from, or this is the child of a fork.
   int descriptor() const noexcept { return its_ != nullptr ? its_->clients.descriptor() : -1; }
 
-  /// Answers what was asked so far, and waits for no client. One that does nothing for ten seconds is sent away, or for half a
-  /// second while there are 32. Returns how many requests it answered. O(pools) for each, as snapshot().
+  /// Answers what was asked so far, and waits for no client. One that hasn't asked and read the answer ten seconds after it
+  /// came is sent away, or after half a second while there are 32. Returns how many requests it answered. O(pools) for each, as
+  /// snapshot().
   std::size_t serve() noexcept {
     if (its_ == nullptr || !its_->is_owner()) return 0;
     const platform::same_errno same;
@@ -189,16 +228,14 @@ class observer {
 };
 
 /// Answers at a socket with this path, which only the process's user can use (mode 0600). A socket that a process left there
-/// when it crashed is replaced; one at which somebody answers isn't, nor is any other file. Returns what answers: it stops when
-/// that ends. A relative path is looked for again at its end: the folder of the process must then be the same.
+/// when it crashed is replaced, also if a child of it is alive; one whose process is there isn't, nor is any other file.
+/// Returns what answers: it stops when that ends. A relative path is looked for again at its end: the folder of the process
+/// must then be the same. It needs four descriptors.
 /// Throws: std::system_error, whose text names the path; std::bad_alloc. A build without exceptions aborts.
 [[nodiscard("tarn: it answers as long as this lives")]] inline observer observe(std::string_view path) {
   auto* const its = new detail::observed_place;
   int error = its->socket.listen(path.data(), path.size());
-  if (error == 0) {
-    error = its->clients.open(its->socket);
-    if (error != 0) its->clients.close(true), its->socket.close(true);
-  }
+  if (error == 0) error = its->clients.open();
   if (error == 0) return observer(its);
   delete its;
   detail::throw_observe_error(error, path);

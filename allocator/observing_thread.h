@@ -31,10 +31,8 @@ class observing_thread {
   /// Serves an observer. Precondition: it wasn't moved from.
   /// Throws: std::system_error, if the system gives no thread.
   explicit observing_thread(observer watched) : watched_(static_cast<observer&&>(watched)) {
-    if (const int error = socket::make_pair(bell_); error != 0) detail::throw_observe_error(error, "a thread");
-    both_ends guard(*this);
+    if (const int error = watched_.its_->make_bell(); error != 0) detail::throw_observe_error(error, "a thread");
     ::new (static_cast<void*>(&thread_)) std::thread([this]() noexcept { run(); });
-    guard.its = nullptr;
   }
   observing_thread(const observing_thread&) = delete;
   observing_thread& operator=(const observing_thread&) = delete;
@@ -42,40 +40,28 @@ class observing_thread {
   ~observing_thread() {
     if (watched_.its_->is_owner()) {
       stops_.store(true, detail::memory_order_relaxed);
-      socket::shut(bell_[1]);
+      socket::shut(watched_.its_->bell[1]);
       thread_.join();
       thread_.~thread();
     }
-    close_bell();
   }
 
  private:
   using socket = platform::local_socket;
-  struct both_ends {  // closed if there is no thread
-    explicit both_ends(observing_thread& thread) noexcept : its(&thread) {}
-    ~both_ends() {
-      if (its != nullptr) its->close_bell();
-    }
-    both_ends(const both_ends&) = delete;
-    both_ends& operator=(const both_ends&) = delete;
-
-    observing_thread* its;
-  };
 
   void run() noexcept {
+    // Without a set of descriptors, clients are looked at now and then.
+    constexpr int period = platform::watched_set::is_whole ? -1 : 20;
+    const auto& clients = watched_.its_->clients;
     while (!stops_.load(detail::memory_order_relaxed)) {
       watched_.serve();
-      // Clients that do nothing are looked at now and then; without a set of descriptors, the others are, too.
-      const int period = platform::watched_set::is_whole ? 1000 : 20;
-      socket::wait(watched_.descriptor(), bell_[0], watched_.its_->clients.size() != 0 ? period : -1);
+      const bool accepts = platform::watched_set::is_whole || clients.is_accepting();
+      socket::wait(accepts ? watched_.descriptor() : -1, watched_.its_->bell[0],
+                   clients.size() != 0 || !accepts ? period : -1);
     }
-  }
-  void close_bell() noexcept {
-    for (const int end : bell_) socket::close(end);
   }
 
   observer watched_;
-  int bell_[2];  // rings when the thread shall end
   detail::atomic_word<bool> stops_ = false;
   union {
     std::thread thread_;  // not ended in the child of a fork, where nobody can join it

@@ -44,8 +44,8 @@ struct static_complaint {
   static_assert(
       Verdict != static_fitness::needs_value,
       "tarn: [C8] a static pool was given a policy whose object it would have to be given before the program starts "
-      "(dynamic_size, buffer_store, resource_store, budgeted without the budget's name, retry_with a function); use another, "
-      "or a pool that is an object");
+      "(dynamic_size, buffer_store, resource_store, budgeted without the budget's name, retry_with a function, "
+      "run_time_name); use another, or a pool that is an object");
   static_assert(
       Verdict != static_fitness::has_destructor,
       "tarn: [C7] a static pool was given a policy whose destructor would run at exit, while others still allocate; use "

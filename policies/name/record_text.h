@@ -4,6 +4,7 @@
 #define TARN_POLICIES_NAME_RECORD_TEXT_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/span.h"
@@ -127,6 +128,14 @@ inline std::size_t write_prometheus(span<const pool_record> records, span<char> 
 
 // ---- slabinfo --------------------------------------------------------------------------------------------------------------
 
+/// Whether a character of several bytes is a space or a control character of Unicode: some scripts divide lines there.
+inline bool is_wide_space(const char* text, std::size_t n) noexcept {
+  std::uint32_t code = static_cast<unsigned char>(text[0]) & (0x7Fu >> n);
+  for (std::size_t i = 1; i != n; ++i) code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3F);
+  return code <= 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200F) || (code >= 0x2028 && code <= 0x202F) ||
+         (code >= 0x205F && code <= 0x206F) || code == 0x3000 || code == 0xFEFF;
+}
+
 /// The columns of Linux' /proc/slabinfo, version 2.1. A chunk is a slab; of chunks of several sizes, the average.
 inline std::size_t write_slabinfo(span<const pool_record> records, span<char> out) noexcept {
   constexpr std::size_t page = 4096;
@@ -136,7 +145,18 @@ inline std::size_t write_slabinfo(span<const pool_record> records, span<char> ou
       "# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables <limit> <batchcount> "
       "<sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n");
   for (const pool_record& r : records) {
-    to.put_text(r.name, [&](char c) { to.put(static_cast<unsigned char>(c) <= ' ' ? '_' : c); });
+    if (*r.name == 0) to.put('-');
+    const auto is_first = [&to, at = to.written()] { return to.written() == at; };
+    to.put_text(
+        r.name,
+        [&](char c) {
+          const bool is_comment = c == '#' && is_first();
+          to.put(static_cast<unsigned char>(c) <= ' ' || c == 0x7F || is_comment ? '_' : c);
+        },
+        [&](const char* wide, std::size_t n) {
+          if (is_wide_space(wide, n)) return to.put('_');
+          for (std::size_t i = 0; i != n; ++i) to.put(wide[i]);
+        });
     const std::size_t slabs = larger(r.chunks, 1);
     const std::size_t columns[] = {r.in_use, r.capacity, r.stride, r.capacity / slabs,
                                    (r.bytes_held / slabs + page - 1) / page};

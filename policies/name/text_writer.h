@@ -37,6 +37,13 @@ class text_writer {
   /// Escapes as `escape(c)` says, which writes a character of ASCII, and replaces what isn't UTF-8: a name may be cut anywhere.
   template <class Escape>
   void put_text(const char* text, Escape escape) noexcept {
+    put_text(text, escape, [this](const char* wide, std::size_t n) {
+      for (std::size_t i = 0; i != n; ++i) put(wide[i]);
+    });
+  }
+  /// \param escape_wide  of (character, bytes), writes one that isn't in ASCII
+  template <class Escape, class EscapeWide>
+  void put_text(const char* text, Escape escape, EscapeWide escape_wide) noexcept {
     while (*text != 0) {
       const std::size_t n = character(text);
       if (n == 0) {
@@ -45,7 +52,8 @@ class text_writer {
       } else if (n == 1) {
         escape(*text++);
       } else {
-        for (std::size_t i = 0; i != n; ++i) put(*text++);
+        escape_wide(text, n);
+        text += n;
       }
     }
   }

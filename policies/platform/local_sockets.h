@@ -4,11 +4,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include <cerrno>
 #include <cstddef>
@@ -38,12 +42,13 @@ class local_socket {
     if (descriptor_ < 0) return errno;
     const folder_lock lock(address_.sun_path);
     const int error = bind_and_listen();
-    if (error != 0) ::close(descriptor_);
+    if (error != 0) close(descriptor_);
     return error;
   }
   /// Ends it and takes the path away, if it is still this socket's. \param is_owner  false in the child of a fork: the
   /// parent goes on
   void close(bool is_owner) noexcept {
+    if (descriptor_ < 0) return;
     if (is_owner) {
       {
         const folder_lock lock(address_.sun_path);
@@ -52,23 +57,25 @@ class local_socket {
       ::shutdown(descriptor_, SHUT_RDWR);  // for copies of the descriptor in children
       for (int next = accept_next(); next >= 0; next = accept_next()) end(next);
     }
-    ::close(descriptor_);
+    close(descriptor_);
   }
 
   enum class outcome : unsigned char { done, nothing, failed };
 
-  /// The next client. -1: there is none. Where the process has no more descriptors, the client is sent away.
-  /// \param reserve  a descriptor that is kept for that
-  int accept(int& reserve) const noexcept {
-    int client = accept_next();
-    if (client < 0 && (errno == EMFILE || errno == ENFILE) && reserve >= 0) {
-      ::close(reserve);
-      client = accept_next();
-      if (client >= 0) ::close(client);
-      reserve = spare();
-      return -1;
-    }
-    return client;
+  /// The next client. outcome::nothing: there is none. Where the process has no more descriptors, a client is sent away;
+  /// outcome::failed: that can't be done now.
+  /// \param reserve  a descriptor that is kept for that; -1: another thread took it, and it has to be made again
+  outcome accept(int& client, int& reserve) const noexcept {
+    client = accept_next();
+    if (client >= 0) return outcome::done;
+    if (would_wait() || errno == ECONNABORTED) return outcome::nothing;
+    if ((errno != EMFILE && errno != ENFILE) || reserve < 0) return outcome::failed;
+    close(reserve);
+    const int sent_away = accept_next();
+    const bool was_nobody = sent_away < 0 && would_wait();
+    if (sent_away >= 0) ::close(sent_away);
+    reserve = spare();
+    return sent_away >= 0 || was_nobody ? outcome::nothing : outcome::failed;
   }
   int spare() const noexcept { return ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0); }
 
@@ -85,14 +92,18 @@ class local_socket {
   }
   /// Ends a connection, whatever copies of it there are. What the client sent and nobody read is dropped first: with it, the
   /// client would see an error in place of the end.
-  static void end(int client) noexcept {
+  static void end(int& client) noexcept {
     char rest[1024];
     std::size_t bytes = sizeof rest;
     for (int i = 0; i != 64 && read(client, rest, bytes) == outcome::done && bytes != 0; ++i) bytes = sizeof rest;
     ::shutdown(client, SHUT_RDWR);
-    ::close(client);
+    close(client);
   }
-  static void close(int descriptor) noexcept { ::close(descriptor); }
+  /// Closes it, if there is one, and notes that there is none.
+  static void close(int& descriptor) noexcept {
+    if (descriptor >= 0) ::close(descriptor);
+    descriptor = -1;
+  }
 
   /// Two descriptors; when one is shut down, the other becomes readable.
   static int make_pair(int* both) noexcept {
@@ -101,7 +112,7 @@ class local_socket {
     return 0;
   }
   static void shut(int descriptor) noexcept { ::shutdown(descriptor, SHUT_RDWR); }
-  /// Waits until one of two is readable, or for so many milliseconds; -1: any time.
+  /// Waits until one of two is readable, or for so many milliseconds; -1: any time. A descriptor that is -1 is passed over.
   static void wait(int one, int other, int milliseconds) noexcept {
     ::pollfd both[] = {{one, POLLIN, 0}, {other, POLLIN, 0}};
     ::poll(both, 2, milliseconds);
@@ -132,7 +143,9 @@ class local_socket {
         else break;
     }
     ~folder_lock() {
-      if (descriptor_ >= 0) ::close(descriptor_);
+      if (descriptor_ < 0) return;
+      ::flock(descriptor_, LOCK_UN);  // closing would not do: the child of a fork may hold it, too
+      ::close(descriptor_);
     }
     folder_lock(const folder_lock&) = delete;
     folder_lock& operator=(const folder_lock&) = delete;
@@ -195,13 +208,62 @@ class local_socket {
     struct ::stat there;
     if (::lstat(address_.sun_path, &there) != 0) return errno == ENOENT ? 0 : errno;
     if (!S_ISSOCK(there.st_mode)) return EEXIST;
-    const int client = make();
-    if (client < 0) return errno;
-    const bool is_stale = ::connect(client, address(), sizeof address_) != 0 && errno == ECONNREFUSED;
-    ::close(client);
+    bool is_stale = false;
+    if (const int error = look_for_listener(is_stale); error != 0) return error;
     if (!is_stale) return EADDRINUSE;
     return ::unlink(address_.sun_path) == 0 || errno == ENOENT ? 0 : errno;
   }
+  /// Who listens may be gone, and a child of it, made without the handlers of fork(), may hold the socket: connections wait
+  /// there for ever. In other programs a child may answer, so it is asked for a second; twice, as a child that has just begun
+  /// ends connections when it closes the socket.
+  int look_for_listener(bool& is_stale) const noexcept {
+    for (int turn = 0; turn != 2; ++turn) {
+      int client = make();
+      if (client < 0) return errno;
+      const bool is_connected = ::connect(client, address(), sizeof address_) == 0;
+      const bool is_refused = !is_connected && errno == ECONNREFUSED;
+      const bool is_left = is_connected && is_of_gone_process(client);
+      if (is_left) ::send(client, "help\n", 5, MSG_DONTWAIT | no_signal);
+      const bool is_answered = is_left && becomes_readable(client, 1000);
+      close(client);
+      is_stale = is_refused || (is_left && !is_answered);
+      if (!is_answered) break;
+    }
+    return 0;
+  }
+  /// Whether the process that listens is gone, as far as the system says.
+  static bool is_of_gone_process([[maybe_unused]] int client) noexcept {
+#if defined(__linux__) && defined(SO_PEERCRED)
+    struct {
+      ::pid_t process;  // which called listen()
+      ::uid_t user;
+      ::gid_t group;
+    } its{};
+    ::socklen_t bytes = sizeof its;
+    return ::getsockopt(client, SOL_SOCKET, SO_PEERCRED, &its, &bytes) == 0 && its.process > 0 && is_gone(its.process);
+#else
+    return false;
+#endif
+  }
+  static bool becomes_readable(int descriptor, int milliseconds) noexcept {
+    ::pollfd one{descriptor, POLLIN, 0};
+    return retried([&] { return ::poll(&one, 1, milliseconds); }) == 1;
+  }
+#if defined(__linux__) && defined(SO_PEERCRED)
+  /// A process that has ended and that its parent hasn't waited for is gone, too.
+  static bool is_gone(::pid_t process) noexcept {
+    if (::kill(process, 0) != 0) return errno == ESRCH;
+#if defined(SYS_pidfd_open)
+    const auto its = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
+    if (its < 0) return errno == ESRCH;
+    const bool has_ended = becomes_readable(its, 0);
+    ::close(its);
+    return has_ended;
+#else
+    return false;
+#endif
+  }
+#endif
   bool is_at_path() const noexcept {
     struct ::stat there;
     return ::lstat(address_.sun_path, &there) == 0 && there.st_ino == file_ && there.st_dev == device_;

@@ -28,6 +28,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -123,9 +124,31 @@ class client {
 std::string asked(observer& by, const std::string& path, std::string_view request) {
   return client(path).say(request).answer(by);
 }
-bool is_readable(int descriptor) {
+bool is_readable(int descriptor, int milliseconds = 0) {
   ::pollfd one{descriptor, POLLIN, 0};
-  return ::poll(&one, 1, 0) == 1;
+  return ::poll(&one, 1, milliseconds) == 1;
+}
+/// The process has no more descriptors as long as this lives.
+struct no_descriptors {
+  no_descriptors() {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    ::rlimit few = before;
+    few.rlim_cur = 3;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  }
+  ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before); }
+  no_descriptors(const no_descriptors&) = delete;
+  no_descriptors& operator=(const no_descriptors&) = delete;
+
+  ::rlimit before;
+};
+/// The descriptors that the process has, but for the one that looks.
+std::set<std::string> open_descriptors() {
+  std::set<std::string> found;
+  for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd"))
+    if (const std::string name = one.path().filename().string(); ::fcntl(std::stoi(name), F_GETFD) >= 0) found.insert(name);
+  std::erase_if(found, [](const std::string& name) { return ::fcntl(std::stoi(name), F_GETFD) < 0; });
+  return found;
 }
 /// Runs in a child. Returns whether it returned true.
 template <class F>
@@ -240,51 +263,112 @@ BOOST_AUTO_TEST_CASE(many_clients_at_once_are_all_answered) {
 }
 
 /// A socket with clients whose clock the test turns.
+struct no_mutex {
+  void lock() {}
+  void unlock() {}
+};
+using clients_alone = detail::observed_clients<no_mutex>;
 struct turned {
   explicit turned(const std::string& path) {
     REQUIRE(socket.listen(path.data(), path.size()) == 0);
-    REQUIRE(clients->open(socket) == 0);
+    REQUIRE(clients->open() == 0);
   }
   ~turned() {
-    clients->close(true);
+    clients->close();
     socket.close(true);
   }
   std::size_t serve() { return clients->serve(now, detail::answer_request); }
 
   platform::local_socket socket;
-  std::unique_ptr<detail::observed_clients> clients = std::make_unique<detail::observed_clients>();
+  no_mutex mutex;
+  std::unique_ptr<clients_alone> clients = std::make_unique<clients_alone>(socket, mutex);
   std::uint64_t now = 1'000'000'000'000;
 };
-constexpr std::uint64_t patience = detail::observed_clients::patience, crowded = detail::observed_clients::crowded;
+constexpr std::uint64_t patience = clients_alone::patience, crowded = clients_alone::crowded;
+constexpr std::size_t places = clients_alone::places;
+constexpr std::uint64_t hour = 3'600'000'000'000;
+constexpr int hang = 120'000;  // milliseconds
 
-BOOST_AUTO_TEST_CASE(who_says_nothing_is_sent_away_after_a_while) {
+BOOST_AUTO_TEST_CASE(whatever_a_client_does_its_time_begins_when_it_comes) {
   const folder its;
   turned by(its.socket);
-  client silent(its.socket), slow(its.socket);
+  client silent(its.socket), drips(its.socket), asks(its.socket);
   CHECK(by.serve() == 0u);
   by.now += patience;
-  slow.say("he");
-  CHECK(by.serve() == 0u);
-  CHECK(!silent.there().has_value());
-  by.now += 1;
-  CHECK(by.serve() == 0u);
-  CHECK(silent.is_ended());
-  by.now += patience - 1;
-  slow.say("lp\n");
+  drips.say("he");
+  asks.say("help\n");
+  client late(its.socket);
   CHECK(by.serve() == 1u);
-  CHECK(slow.there()->starts_with("json"));
+  CHECK(asks.there()->starts_with("json"));
+  CHECK(!silent.there().has_value() && !drips.there().has_value());
+  by.now += 1;
+  drips.say("l");
+  CHECK(by.serve() == 0u);
+  CHECK(silent.is_ended() && drips.is_ended());
+  CHECK(!late.there().has_value());
+  by.now += patience - 1;
+  late.say("help\n");
+  CHECK(by.serve() == 1u);
   CHECK(by.clients->size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(clients_that_drip_keep_no_place_that_others_need) {
+  const folder its;
+  turned by(its.socket);
+  std::vector<client> dripping;
+  for (std::size_t i = 0; i != places; ++i) dripping.emplace_back(its.socket);
+  client asks(its.socket);
+  asks.say("help\n");
+  CHECK(by.serve() == 0u);
+  for (int i = 0; i != 5; ++i) {
+    by.now += crowded / 5;
+    for (client& one : dripping) one.say("x");
+    CHECK(by.serve() == 0u);
+  }
+  by.now += 1;
+  CHECK(by.serve() == 1u);
+  CHECK(asks.there()->starts_with("json"));
+  for (client& one : dripping) CHECK(one.is_ended());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_for_whom_there_is_no_place_is_nothing_to_do) {
+  const folder its;
+  turned by(its.socket);
+  by.now += hour;
+  std::vector<client> silent;
+  for (std::size_t i = 0; i != places; ++i) silent.emplace_back(its.socket);
+  client next(its.socket);
+  CHECK(by.serve() == 0u);
+  by.now -= hour;  // so that the test isn't slower than the deadline, which is an hour away now
+  for (int i = 0; i != 10; ++i) {
+    CHECK(by.serve() == 0u);
+    CHECK(!is_readable(by.clients->descriptor()));
+  }
+  silent.front().say("help\n");
+  CHECK(is_readable(by.clients->descriptor()));
+  CHECK(by.serve() == 1u);
+  CHECK(by.clients->size() == places);  // the next has its place
+  CHECK(!is_readable(by.clients->descriptor()));
+  client another(its.socket);
+  CHECK(!is_readable(by.clients->descriptor()));
+  by.now += hour + crowded;
+  CHECK(by.serve() == 0u);
+  CHECK(is_readable(by.clients->descriptor(), hang));  // a nanosecond to the deadline
+  by.now += 1;
+  another.say("help\n");
+  CHECK(by.serve() == 1u);
+  CHECK(another.there()->starts_with("json"));
 }
 
 BOOST_AUTO_TEST_CASE(who_says_nothing_keeps_no_place_that_others_need) {
   const folder its;
   turned by(its.socket);
   std::vector<client> silent;
-  for (std::size_t i = 0; i != detail::observed_clients::places; ++i) silent.emplace_back(its.socket);
+  for (std::size_t i = 0; i != places; ++i) silent.emplace_back(its.socket);
   client asks(its.socket);
   asks.say("help\n");
   CHECK(by.serve() == 0u);
-  CHECK(by.clients->size() == detail::observed_clients::places);
+  CHECK(by.clients->size() == places);
   by.now += crowded;
   CHECK(by.serve() == 0u);
   by.now += 1;
@@ -358,6 +442,56 @@ BOOST_AUTO_TEST_CASE(without_descriptors_clients_are_sent_away_and_may_come_back
   CHECK(asked(watched, its.socket, "help\n").starts_with("json"));
 }
 
+BOOST_AUTO_TEST_CASE(a_reserve_that_another_thread_took_is_made_again) {
+  const folder its;
+  observer watched = observe(its.socket);
+  client waits(its.socket);
+  const auto start = std::chrono::steady_clock::now();
+  std::chrono::nanoseconds readable(0);
+  {
+    const no_descriptors none;
+    for (int i = 0; i != 1000; ++i) {
+      watched.serve();
+      if (is_readable(watched.descriptor())) readable += std::chrono::nanoseconds(clients_alone::pause);
+    }
+    CHECK(!waits.there().has_value());
+  }
+  CHECK(readable <= std::chrono::steady_clock::now() - start);  // once a pause at most
+  CHECK(is_readable(watched.descriptor(), hang));
+  waits.say("help\n");
+  CHECK(watched.serve() == 1u);
+  CHECK(waits.answer(watched).starts_with("json"));
+  client one(its.socket);
+  {
+    std::vector<int> taken;
+    for (int next = ::dup(0); next >= 0; next = ::dup(0)) taken.push_back(next);
+    watched.serve();
+    for (const int descriptor : taken) ::close(descriptor);
+  }
+  CHECK(one.is_ended());
+}
+
+BOOST_AUTO_TEST_CASE(without_descriptors_it_does_not_begin) {
+  const folder its;
+  const std::set<std::string> before = open_descriptors();
+  std::vector<int> taken;
+  for (int next = ::dup(0); next >= 0; next = ::dup(0)) taken.push_back(next);
+  for (int free = 0; free != 5; ++free) {
+    std::error_code error;
+    try {
+      const observer watched = observe(its.socket);
+    } catch (const std::system_error& said) {
+      error = said.code();
+    }
+    CHECK(error == (free < 4 ? std::make_error_code(std::errc::too_many_files_open) : std::error_code()));
+    CHECK(!exists(its.socket));
+    ::close(taken.back());
+    taken.pop_back();
+  }
+  for (const int descriptor : taken) ::close(descriptor);
+  CHECK(open_descriptors() == before);
+}
+
 // ---- paths ---------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(only_the_owner_can_connect) {
@@ -421,6 +555,89 @@ BOOST_AUTO_TEST_CASE(what_a_crashed_process_left_is_replaced_and_what_answers_is
     CHECK(asked(watched, its.socket, "help\n").starts_with("json"));
   }
   CHECK(!exists(its.socket));
+}
+
+/// A process that listens at a path and ends, and its child, which goes on with the socket: it does so until this ends.
+struct left_by_process {
+  template <class Child>
+  left_by_process(const std::string& path, Child child) {
+    int both[2];
+    REQUIRE(::pipe(both) == 0);
+    server_ = ::fork();
+    if (server_ == 0) {
+      const int socket = bare_socket(path, false);
+      ::listen(socket, 8);
+      if (::fork() == 0) {
+        ::alarm(120);  // whatever fails, it ends
+        ::close(both[1]);
+        child(socket);
+        char byte;
+        ::_exit(::read(both[0], &byte, 1) == 0 ? 0 : 1);
+      }
+      ::_exit(0);
+    }
+    ::close(both[0]);
+    end_ = both[1];
+    ::siginfo_t info;
+    REQUIRE(::waitid(P_PID, static_cast<::id_t>(server_), &info, WEXITED | WNOWAIT) == 0);  // ended, and not waited for
+  }
+  ~left_by_process() {
+    ::close(end_);
+    wait();
+  }
+  left_by_process(const left_by_process&) = delete;
+  left_by_process& operator=(const left_by_process&) = delete;
+  void wait() {
+    if (server_ > 0) ::waitpid(std::exchange(server_, 0), nullptr, 0);
+  }
+
+ private:
+  ::pid_t server_;
+  int end_;
+};
+
+BOOST_AUTO_TEST_CASE(what_a_crashed_process_left_to_a_child_is_replaced_unless_the_child_answers) {
+  const folder its;
+  for (const bool is_waited_for : {false, true}) {
+    left_by_process left(its.socket, [](int) {});
+    if (is_waited_for) left.wait();
+    // The folder is locked meanwhile, and no longer after that, whatever children come.
+    const int folder_of_it = ::open(its.at.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    std::optional<observer> watched;
+    std::atomic<bool> is_there = false;
+    std::thread observes([&] {
+      watched.emplace(observe(its.socket));
+      is_there = true;
+    });
+    while (::flock(folder_of_it, LOCK_EX | LOCK_NB) == 0 && !is_there) {
+      ::flock(folder_of_it, LOCK_UN);
+      std::this_thread::yield();
+    }
+    int both[2];
+    REQUIRE(::pipe(both) == 0);
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(120);
+      char byte;
+      ::close(both[1]);
+      ::_exit(::read(both[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    observes.join();
+    CHECK(::flock(folder_of_it, LOCK_EX | LOCK_NB) == 0);
+    ::close(folder_of_it);
+    ::close(both[1]);
+    ::close(both[0]);
+    ::waitpid(child, nullptr, 0);
+    CHECK(asked(*watched, its.socket, "help\n").starts_with("json"));
+  }
+  const left_by_process answers(its.socket, [](int socket) {
+    for (int i = 0; i != 2; ++i) {
+      const int one = ::accept(socket, nullptr, nullptr);
+      static_cast<void>(::send(one, "?", 1, MSG_NOSIGNAL));
+      ::close(one);
+    }
+  });
+  CHECK(refused(its.socket, {"another program answers"}) == std::errc::address_in_use);
 }
 
 BOOST_AUTO_TEST_CASE(of_several_that_take_a_path_at_once_one_has_it) {
@@ -496,6 +713,31 @@ BOOST_AUTO_TEST_CASE(a_child_answers_nobody_and_ends_nothing) {
   REQUIRE(exists(its.socket));
   CHECK(early.answer(*watched).starts_with("json"));
   CHECK(asked(*watched, its.socket, "help\n").starts_with("json"));
+}
+
+BOOST_AUTO_TEST_CASE(a_child_closes_what_it_inherited) {
+  const folder its;
+  const std::set<std::string> before = open_descriptors();
+  std::vector<client> clients;
+  observer watched = observe(its.socket), other = observe(its.socket + "2");
+  const std::size_t own = open_descriptors().size();
+  CHECK(own > before.size());
+  CHECK(child_can([&] { return open_descriptors() == before && watched.descriptor() == -1; }));
+  for (int i = 0; i != 3; ++i) clients.emplace_back(its.socket);
+  watched.serve();
+  CHECK(open_descriptors().size() == own + 6);  // both ends
+  CHECK(child_can([&] { return open_descriptors().size() == before.size() + 3; }));
+  {
+    const observing_thread thread(its.socket + "3");
+    CHECK(child_can([&] {
+      return open_descriptors().size() == before.size() + 3 &&
+             child_can([&] { return open_descriptors().size() == before.size() + 3; });
+    }));
+  }
+  CHECK(child_can([&] {  // the path is the parent's, and in use as long as that lives
+    return refused(its.socket, {"another program answers"}) == std::errc::address_in_use;
+  }));
+  CHECK(asked(watched, its.socket, "help\n").starts_with("json"));
 }
 
 BOOST_AUTO_TEST_CASE(a_child_that_holds_copies_keeps_no_client_waiting) {

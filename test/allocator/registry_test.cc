@@ -285,6 +285,24 @@ BOOST_AUTO_TEST_CASE(as_slabinfo) {
                             "slabdata 2 2 0\n"));
 }
 
+BOOST_AUTO_TEST_CASE(slabinfo_has_its_columns_whatever_the_name) {
+  struct named_oddly {
+    const char *name, *column;
+  };
+  for (const auto& [name, column] : {named_oddly{"", "-"}, named_oddly{" ", "_"}, named_oddly{"a b\tc\r\n\v\f", "a_b_c____"},
+                                     named_oddly{"\x1b[1m\x7f", "_[1m_"}, named_oddly{"#a#", "_a#"}, named_oddly{"-", "-"},
+                                     named_oddly{"a\xC2\xA0\xC2\x85\xC2\x9B" "b", "a___b"},  // U+A0, U+85, U+9B
+                                     named_oddly{"\xE2\x80\xA8\xE3\x80\x80\xE1\x9A\x80\xE2\x80\x83", "____"},
+                                     named_oddly{"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "\u00E9\u20AC\U0001F600"}}) {
+    pool_record its = written();
+    std::snprintf(its.name, sizeof its.name, "%s", name);
+    const pool_record r[] = {its};
+    const std::string text = to_slabinfo(r);
+    const std::string line = text.substr(text.rfind('\n', text.size() - 2) + 1);
+    BOOST_TEST(line == column + std::string(" 1 100 80 50 1 : tunables 0 0 0 : slabdata 2 2 0\n"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_buffer_gets_what_it_has_room_for) {
   const pool_record r[] = {written(), written()};
   const std::string whole = to_json(r);

@@ -17,6 +17,7 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
+#include "tarn/policies/name/run_time_name.h"
 #include "tarn/policies/store/resource_store.h"
 
 // expect: tarn: [C1] no policy was given for the axis size
@@ -271,6 +272,15 @@ tarn::pool<tarn::dynamic_size, tarn::resource_store> wrong{tarn::dynamic_size{48
 #endif
 }  // namespace c5_no_resource
 
+// expect: budgeted without the budget's name, retry_with a function, run_time_name); pass an object of it to the constructor
+namespace c5_no_name {
+#ifdef TARN_TWIN
+tarn::pool<tarn::static_size<64>, tarn::run_time_name> right{tarn::run_time_name{"orders"}};
+#else
+tarn::pool<tarn::static_size<64>, tarn::run_time_name> wrong;
+#endif
+}  // namespace c5_no_name
+
 // expect: tarn: [C5] a policy of this pool has no default value (dynamic_size
 namespace c5_no_size_value {
 #ifdef TARN_TWIN
@@ -336,6 +346,15 @@ struct Node {
 
 void use() { delete new Node; }
 }  // namespace c8_class_pool_over_buffer
+
+// expect: budgeted without the budget's name, retry_with a function, run_time_name); use another, or a pool that is an object
+namespace c8_static_pool_with_a_run_time_name {
+#ifdef TARN_TWIN
+void* right() { return tarn::static_pool<struct named, tarn::static_size<64>>::instance().allocate(); }
+#else
+void* wrong() { return tarn::static_pool<struct named, tarn::static_size<64>, tarn::run_time_name>::instance().allocate(); }
+#endif
+}  // namespace c8_static_pool_with_a_run_time_name
 
 // expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_static_pool_of_dynamic_size {

@@ -43,7 +43,7 @@ const char* words_of(misuse_kind what) {
     misuse m;
     m.kind = what;
     found = text_of(m);
-    found.resize(found.find(": pool \""));
+    found.resize(found.rfind(": pool"));
   }
   return found.c_str();
 }

@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(golden_lines) {
     for (const std::string& line : lines) std::printf("%s\n", line.c_str());
   // Every kind has one.
   std::set<std::string> kinds;
-  for (const std::string& line : lines) kinds.insert(line.substr(6, line.find(": pool \"") - 6));
+  for (const std::string& line : lines) kinds.insert(line.substr(6, line.find(": pool", 6) - 6));
   constexpr std::size_t all = static_cast<std::size_t>(misuse_kind::corrupt_chunk) + 1;
   BOOST_TEST(kinds.size() >= all);
 }
@@ -278,6 +278,20 @@ BOOST_AUTO_TEST_CASE(a_report_is_one_write) {
   BOOST_TEST(read(ends[0], packet, sizeof packet) == -1);
   close(ends[0]);
   close(ends[1]);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_without_a_name_is_its_address_and_a_line_is_one_line) {
+  misuse what;
+  what.kind = misuse_kind::other_pool;
+  what.block_size = 64;
+  what.pool = reinterpret_cast<const void*>(std::uintptr_t{0x10});
+  what.address = reinterpret_cast<const void*>(std::uintptr_t{0x20});
+  what.other_pool = reinterpret_cast<const void*>(std::uintptr_t{0x30});
+  BOOST_TEST(text_of(what) == "tarn: block of another pool: pool <64 bytes>@0x10 block 0x20 of pool@0x30");
+  what.pool_name = "a\nb\x1b[31m";
+  what.other_name = "c\r\x7f";
+  BOOST_TEST(text_of(what) ==
+             "tarn: block of another pool: pool \"a?b?[31m\" <64 bytes>@0x10 block 0x20 of pool \"c??\"@0x30");
 }
 
 BOOST_AUTO_TEST_CASE(text_is_cut) {

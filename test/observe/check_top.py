@@ -1,5 +1,6 @@
 """tools/tarn-top: its table for scripts, and its screen, driven in tmux."""
 
+import io
 import os
 import re
 import shlex
@@ -171,12 +172,32 @@ def without_rich_case(root, path):
     return None
 
 
+def narrow_case():
+    """A terminal of any width shows a number whole or not at all."""
+    from rich.console import Console  # pylint: disable=import-outside-toplevel
+    from tarn_watch import screen  # pylint: disable=import-outside-toplevel
+    small = {"name": "orders", "address": "0x10", "in_use": 3, "peak": 5, "capacity": 100, "bytes_held": 6400, "refused": 0,
+             "is_exact": True}
+    large = {**small, "in_use": 123456789, "capacity": 987654321, "peak": 555555555, "refused": 77777777,
+             "name": "a long name " * 4}
+    numbers = {"123456789", "987654321", "555555555", "77777777", "3", "100", "5", "0", "12%", "3%", "6.2K"}
+    for width in range(20, 130):
+        out = io.StringIO()
+        Console(file=out, width=width, color_system=None).print(screen.drawn_table([large, small], {}, "in-use", False, width))
+        text = out.getvalue()
+        cut = {word for line in text.splitlines()[1:] for word in re.findall(r"[\d.]+[%KMG]?", line)} - numbers
+        if cut or text.count("\n") != 3 or any(len(line) > width for line in text.splitlines()) or "123456789" not in text:
+            return f"{width} columns: {cut}\n{text}"
+    return None
+
+
 def cases(root, program, path, folder):
     def one(name, check, *words):
         return running.case("tarn-top " + name, lambda: check(*words))
 
     return [one("in a terminal: names, numbers, bars, keys, history", screen_case, root, program, folder),
             one("goes on when the program ends, and when it is back", gone_case, root, program, folder),
+            one("in a narrow terminal", narrow_case),
             one("--once", once_case, root, path),
             one("says what is wrong with its words", words_case, root, folder),
             one("without rich", without_rich_case, root, path)]

@@ -98,6 +98,32 @@ def site_cases():
     ]
 
 
+# ---- the search
+
+# Names as a reader types them, and what the first page that is found must have.
+SEARCHED = {word: word for word in """
+    shared_ptr hive monotonic_buffer_resource unordered_map allocate_shared thread_cached mutex_locking lock_free static_size
+    static_array_store page_store geometric_growth try_allocate memory_resource object_pool named TARN_CHECK xmalloc
+    descriptor observing_thread""".split()}
+SEARCHED |= {"plf::hive": "hive", "std::pmr::vector": "vector", "tarn::object_pool": "object_pool", "named<": "named",
+             "operator new": "operator"}
+NOWHERE = "zzqqzz"
+
+
+def searched():
+    """{words: None, or where it was found first and which words of that are marked}, by the theme's own script."""
+    command = ["node", os.path.join(TREE, "test/site/search.js"), HTML, *SEARCHED, NOWHERE]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def search_cases():
+    found = searched()
+    wrong = {words: found[words] for words, marked in SEARCHED.items()
+             if not found[words] or marked.lower() not in found[words][1]}
+    return [(f"search finds {len(SEARCHED)} names", lambda: str(wrong) if wrong else None),
+            compilers.same("search finds nothing where there is nothing", found[NOWHERE], None)]
+
+
 # ---- the chooser
 
 def compositions():
@@ -176,7 +202,7 @@ def chooser_cases():
 
 def main():
     os.chdir(TREE)
-    return compilers.report(site_cases() + chooser_cases())
+    return compilers.report(site_cases() + search_cases() + chooser_cases())
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import struct
 
 MOST_CHUNKS = 1_000_000
 MOST_POOLS = 1_000_000
+MOST_BLOCKS = 1 << 30  # of a chunk
+LONGEST_TEXT = 256
 BATCH = 64
 FIRST_SLOT = 1  # slot 0 is no thread's
 WORDS = {"n": "never used", "F": "free, at the front of the list", "t": "free, in a magazine of ", "f": "free", "u": "in use"}
@@ -26,6 +28,17 @@ class Unknown(Exception):
 
 class Corrupted(Exception):
     """The pool's own data can't be right."""
+
+
+def text_at(debugger, address):
+    """The text that a pointer points to, without what would move the cursor; cut after some letters."""
+    found = b""
+    while address and len(found) < LONGEST_TEXT:
+        letter = debugger.memory(address + len(found), 1)
+        if letter == b"\0":
+            break
+        found += letter
+    return "".join(c if c.isprintable() else "?" for c in found.decode(errors="replace"))
 
 
 def number(value):
@@ -69,6 +82,8 @@ class Chunk:
         self.first = number(value.need("first"))
         self.blocks = number(value.need("blocks"))
         self.carved = number(value.need("carved"))
+        if not 0 <= self.carved <= self.blocks <= MOST_BLOCKS:
+            raise Corrupted("a chunk has an impossible number of blocks")
 
 
 class Place:
@@ -89,7 +104,9 @@ class Pool:
         shape = listed.need("shape_")
         self.block_size, self.stride, self.offset, self.words, self.run = (
             number(shape.need(name)) for name in ("block_size", "stride", "offset", "words", "run"))
-        self.name = debugger.text(number(its.need("name")))
+        if self.stride <= 0 or self.block_size < 0 or self.run < 0:
+            raise Corrupted("the registry has a pool of impossible blocks")
+        self.name = text_at(debugger, number(its.need("name")))
         if number(its.need("has_size")):
             self.name += f"/{self.block_size}"
         for name in ("capacity", "chunks", "bytes", "growths", "refused", "peak"):
@@ -378,7 +395,7 @@ class Pool:
         words = f"allocated seq {number(record.need('allocated'))} thread {number(record.need('allocated_by'))}"
         site = record.member("site")
         if site is not None and number(site.need("file")) != 0:
-            words += f" at {self.debugger.text(number(site.need('file')))}:{number(site.need('line'))}"
+            words += f" at {text_at(self.debugger, number(site.need('file')))}:{number(site.need('line'))}"
         if number(record.need("freed")) != 0 and not self.is_used(record):
             words += f"; freed seq {number(record.need('freed'))} thread {number(record.need('freed_by'))}"
         return words
@@ -486,8 +503,11 @@ def write_map(debugger, words):
         raise Unknown("which file?")
     before = 0
     if os.path.exists(words[0]):
-        with open(words[0], encoding="utf-8") as file:
-            before = sum(1 for _ in file)
+        try:
+            with open(words[0], "rb") as file:
+                before = sum(1 for _ in file)
+        except OSError as error:
+            raise Unknown(f"{words[0]}: {error.strerror}") from error
     text = map_text(debugger, words[1:], str(before + 1))
     try:
         with open(words[0], "a", encoding="utf-8") as file:

@@ -103,9 +103,6 @@ class Debugger:
         order = "<" if "little" in gdb.execute("show endian", to_string=True) else ">"
         return tarn_pools.words_of(self.memory(address, n * size), size, order) if n else []
 
-    def text(self, address):
-        return gdb.Value(address).cast(gdb.lookup_type("char").pointer()).string(errors="replace") if address else ""
-
 
 def show(lines):
     try:

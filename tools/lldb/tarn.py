@@ -112,16 +112,13 @@ class Debugger:
                 return Value(self.target.CreateValueFromAddress("pool", lldb.SBAddress(address, self.target), kind))
         raise tarn_pools.Unknown("no debug information for the pool's type: compile with -g")
 
+    def memory(self, address, size):
+        return memory(self.target, address, size)
+
     def words(self, address, n):
         size = self.target.GetAddressByteSize()
         order = ">" if self.target.GetByteOrder() == lldb.eByteOrderBig else "<"
         return tarn_pools.words_of(memory(self.target, address, n * size), size, order) if n else []
-
-    def text(self, address):
-        text = b""
-        while address and b"\0" not in text and len(text) < 256:
-            text += memory(self.target, address + len(text), 1)
-        return text.split(b"\0")[0].decode(errors="replace")
 
 
 def show(debugger, lines, result):

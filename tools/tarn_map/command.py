@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 
+from tarn_output import one_line, shown
 from . import maps, picture
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -44,7 +45,7 @@ def looked_at(arguments, file):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", check=False).stdout
         if f"map {number + 1}, of" not in said:
-            raise Failed("gdb couldn't look at the pools:\n" + "\n".join(said.strip().splitlines()[-4:]))
+            raise Failed("gdb couldn't look at the pools: " + "; ".join(said.strip().splitlines()[-4:]))
 
 
 def page(found):
@@ -63,8 +64,8 @@ def write(path, text):
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    except OSError as error:
-        raise Failed(f"{path}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise Failed(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     print(f"{path} written")
 
 
@@ -85,10 +86,8 @@ def work(arguments):
     else:
         try:
             found = maps.read(arguments.file)
-        except OSError as error:
-            raise Failed(f"{arguments.file}: {error.strerror}") from error
-        except (maps.Malformed, UnicodeDecodeError) as error:
-            raise Failed(f"{arguments.file}: {error}") from error
+        except (maps.Malformed, OSError, ValueError) as error:
+            raise Failed(f"{arguments.file}: {getattr(error, 'strerror', None) or error}") from error
     chosen(found, arguments.pool)
     if arguments.html:
         write(arguments.html, page(found))
@@ -100,7 +99,7 @@ def work(arguments):
         for one in found:
             for pool in one.pools:
                 counts = ", ".join(f"{maps.STATES[letter][0]} {n}" for letter, n in pool.counts().items() if n)
-                print(f"map {one.label}: {pool.name}: {counts}")
+                print(f"map {shown(one.label)}: {shown(pool.name)}: {counts}")
 
 
 def main():
@@ -126,6 +125,6 @@ def main():
     try:
         work(arguments)
     except (Failed, maps.Malformed) as error:
-        print(f"tarn-map: {error}", file=sys.stderr)
+        print(f"tarn-map: {one_line(str(error))}", file=sys.stderr)
         return 2
     return 0

@@ -2,6 +2,7 @@
 
 import html
 
+from tarn_output import shown
 from . import maps
 
 MOST_CELLS = 40_000
@@ -70,7 +71,7 @@ def svg(pool, label):
         legend.append(f'<rect x="{x}" y="42" width="12" height="12" {paint}/><rect x="{x}" y="42" width="12" height="12" '
                       f'class="edge"/><text x="{x + 18}" y="53">{words}: {n}</text>')
         x += 40 + 6 * len(f"{words}: {n}")
-    title = f"{pool.name}: {pool.blocks()} blocks of {pool.block_size} bytes in {len(pool.chunks)} chunks"
+    title = f"{shown(pool.name)}: {pool.blocks()} blocks of {pool.block_size} bytes in {len(pool.chunks)} chunks"
     if each != 1:
         title += f"; a cell is {each} blocks, in the state that most of them have"
     across, down = WIDTH + 32, y + 16
@@ -78,5 +79,5 @@ def svg(pool, label):
             f'viewBox="0 0 {across} {down}" width="{across}" height="{down}">'
             f"<title>{html.escape(title)}</title><style>{STYLE}</style>"
             '<rect class="page" width="100%" height="100%"/>'
-            f'<text x="16" y="26">{html.escape(title)}{", " + html.escape(label) if label else ""}</text>'
+            f'<text x="16" y="26">{html.escape(title)}{", " + html.escape(shown(label)) if label else ""}</text>'
             + "".join(legend) + "".join(parts) + "</svg>\n")

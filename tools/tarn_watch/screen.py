@@ -8,6 +8,7 @@ import termios
 import threading
 import tty
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.panel import Panel
@@ -15,6 +16,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from tarn_output import shown
 from . import asking, table
 
 BAR, BAR_EMPTY = "█", "░"
@@ -32,29 +34,44 @@ def bar(pool, width=BAR_WIDTH):
     return Text.assemble((BAR * filled, colour), (BAR_EMPTY * (width - filled), "bright_black"))
 
 
-def drawn_table(pools, histories, order, reverse):
-    """\\param histories {identity: [blocks in use]}"""
+# What a narrow terminal goes without, the first first: a number is shown whole or not at all.
+LEFT_OUT = ("in use, lately", "", "held", "peak", "full", "refused", "capacity")
+WIDEST_NAME, LEAST_NAME = 32, 8
+
+
+def cells(pool, history):
+    """{title: cell}"""
+    return {"pool": Text(shown(pool["name"])), "in use": Text(str(pool["in_use"]) + ("" if pool["is_exact"] else "~")),
+            "capacity": Text(str(pool["capacity"])), "full": Text(f"{table.share(pool):.0%}"), "": bar(pool),
+            "peak": Text(str(pool["peak"])), "held": Text(table.in_bytes(pool["bytes_held"])),
+            "refused": Text(str(pool["refused"]), style="red" if pool["refused"] else ""),
+            "in use, lately": Text(table.spark(history), style="cyan")}
+
+
+def drawn_table(pools, histories, order, reverse, width):
+    """\param histories {identity: [blocks in use]}"""
     drawn = Table(box=None, padding=(0, 1, 0, 0), expand=False, header_style=Style(bold=True))
     mark = table.ORDERS[order][1]
     arrow = "▲" if table.ORDERS[order][3] == reverse else "▼"
+    rows = [cells(pool, histories.get(table.identity(pool), [])) for pool in pools]
+    titles = ["pool", "in use", "capacity", "full", "", "peak", "held", "refused", "in use, lately"]
+    widths = {title: max([cell_len(title) + (title == mark)] + [row[title].cell_len for row in rows]) for title in titles}
+    widths["in use, lately"] = max(widths["in use, lately"], table.HISTORY)
+    widths["pool"] = min(widths["pool"], WIDEST_NAME)
 
-    def column(title, **how):
-        drawn.add_column(title + (arrow if title == mark else ""), no_wrap=True, **how)
+    def room_for_name():
+        return width - sum(widths[title] + 1 for title in titles[1:]) - 1
 
-    column("pool", max_width=32, overflow="ellipsis")
-    for title in ("in use", "capacity"):
-        column(title, justify="right")
-    column("full", justify="right")
-    drawn.add_column("", width=BAR_WIDTH, no_wrap=True)
-    for title in ("peak", "held", "refused"):
-        column(title, justify="right")
-    drawn.add_column("in use, lately", min_width=table.HISTORY, no_wrap=True)
-    for pool in pools:
-        refused = Text(str(pool["refused"]), style="red" if pool["refused"] else "")
-        history = Text(table.spark(histories.get(table.identity(pool), [])), style="cyan")
-        drawn.add_row(Text(table.shown(pool["name"])), str(pool["in_use"]) + ("" if pool["is_exact"] else "~"),
-                      str(pool["capacity"]), f"{table.share(pool):.0%}", bar(pool), str(pool["peak"]),
-                      table.in_bytes(pool["bytes_held"]), refused, history)
+    for title in LEFT_OUT:
+        if room_for_name() < min(widths["pool"], LEAST_NAME):
+            titles.remove(title)
+    widths["pool"] = max(1, min(widths["pool"], room_for_name()))
+    for title in titles:
+        is_number = title not in ("pool", "", "in use, lately")
+        drawn.add_column(title + (arrow if title == mark else ""), no_wrap=True, overflow="ellipsis", width=widths[title],
+                         justify="right" if is_number else "left")
+    for row in rows:
+        drawn.add_row(*(row[title] for title in titles))
     return drawn
 
 
@@ -64,7 +81,7 @@ class Watcher(threading.Thread):
     def __init__(self, options):
         super().__init__(daemon=True)
         self.options = options
-        self.answers = collections.deque()  # lists of pools, or texts that say why there is none
+        self.answers = collections.deque(maxlen=table.HISTORY)  # lists of pools, or texts that say why there is none
         self.ends = threading.Event()
 
     def run(self):
@@ -73,6 +90,8 @@ class Watcher(threading.Thread):
                 self.answers.append(asking.pools(self.options.socket, self.options.timeout))
             except asking.Unanswered as error:
                 self.answers.append(str(error))
+            except MemoryError:
+                self.answers.append(f"{self.options.socket}: the answer needs more memory than there is")
             if self.ends.wait(self.options.interval):
                 return
 
@@ -121,14 +140,15 @@ class Screen:
     def drawn(self, width, height):
         held = sum(pool["bytes_held"] for pool in self.pools)
         title = f"{self.options.socket}: {len(self.pools)} pools, {table.in_bytes(held)} held"
-        state = Text(self.trouble, style="bold red") if self.trouble else Text("answers", style="green")
+        state = Text(shown(self.trouble), style="bold red") if self.trouble else Text("answers", style="green")
         rows = self.page(height)
-        shown = table.in_order(self.pools, self.order, self.reverse)[self.first:self.first + rows]
-        body = drawn_table(shown, {who: list(what) for who, what in self.histories.items()}, self.order, self.reverse)
+        seen = table.in_order(self.pools, self.order, self.reverse)[self.first:self.first + rows]
+        body = drawn_table(seen, {who: list(what) for who, what in self.histories.items()}, self.order, self.reverse,
+                           width)
         below = Text("h: help, q: the end", style="bright_black")
         if self.shows_help:
             below = Panel(Text(table.HELP.rstrip()), title="keys")
-        lines = [Text(title, style="bold"), state, body, below]
+        lines = [Text(shown(title), style="bold"), state, body, below]
         for line in lines[:2]:
             line.truncate(width, overflow="ellipsis")
         return Group(*lines)

@@ -1,5 +1,7 @@
 """What is shown of pools: their order, numbers as text, and a plain table for scripts. Needs the standard library only."""
 
+from tarn_output import shown
+
 SPARKS = "▁▂▃▄▅▆▇█"
 HISTORY = 24  # looks that the sparkline shows
 
@@ -27,11 +29,6 @@ ORDERS = {
 def share(pool):
     """What part of a pool's blocks is in use."""
     return pool["in_use"] / pool["capacity"] if pool["capacity"] else 0.0
-
-
-def shown(name):
-    """A name without what would move the cursor."""
-    return "".join(c if c.isprintable() else "?" for c in name)
 
 
 def identity(pool):

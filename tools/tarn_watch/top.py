@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from tarn_output import one_line
 from . import asking, table
 
 
@@ -10,7 +11,7 @@ def once(options):
     try:
         pools = asking.pools(options.socket, options.timeout)
     except asking.Unanswered as error:
-        print(f"tarn-top: {error}", file=sys.stderr)
+        print(f"tarn-top: {one_line(str(error))}", file=sys.stderr)
         return 1
     print("\n".join(table.plain_lines(table.in_order(pools, options.sort, options.reverse))))
     return 0

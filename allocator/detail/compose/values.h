@@ -42,7 +42,7 @@ struct value_complaint {
   static_assert(Verdict != giving::twice, "tarn: [C4] the constructor was given two objects of one policy; keep one");
   static_assert(Verdict != giving::missing,
                 "tarn: [C5] a policy of this pool has no default value (dynamic_size, buffer_store, resource_store, budgeted "
-                "without the budget's name, retry_with a function); pass an object of it to the constructor");
+                "without the budget's name, retry_with a function, run_time_name); pass an object of it to the constructor");
 };
 
 template <class P>

@@ -44,19 +44,32 @@ struct check_entry {
   }
 };
 
-/// Calls visit(check_entry, index) for each entry. A comma within brackets belongs to a name: that of a class with arguments.
+/// Where the entry that begins there ends. A comma within brackets belongs to a name: that of a class with arguments. If one of
+/// the brackets is never closed, they are characters as any other.
+inline const char* end_of_check(const char* at) noexcept {
+  const char* comma = nullptr;
+  int angles = 0, rounds = 0;
+  for (; *at != 0; ++at) {
+    if (*at == '<' && rounds == 0) ++angles;
+    if (*at == '>' && rounds == 0 && angles != 0) --angles;
+    if (*at == '(') ++rounds;
+    if (*at == ')' && rounds != 0) --rounds;
+    if (*at != ',') continue;
+    if (angles == 0 && rounds == 0) return at;
+    if (comma == nullptr) comma = at;
+  }
+  return comma != nullptr && (angles != 0 || rounds != 0) ? comma : at;
+}
+
+/// Calls visit(check_entry, index) for each entry.
 template <class Visit>
 void each_check(const char* text, Visit visit) noexcept {
-  const char* first = text;
   std::size_t index = 0;
-  int depth = 0;
-  for (const char* at = text;; ++at) {
-    if (*at == '<' || *at == '(') ++depth;
-    if (*at == '>' || *at == ')') --depth;
-    if (*at != 0 && (*at != ',' || depth > 0)) continue;
-    if (at != first) visit(check_entry(first, static_cast<std::size_t>(at - first)), index++);
-    if (*at == 0) return;
-    first = at + 1;
+  for (const char* first = text;;) {
+    const char* const end = end_of_check(first);
+    if (end != first) visit(check_entry(first, static_cast<std::size_t>(end - first)), index++);
+    if (*end == 0) return;
+    first = end + 1;
   }
 }
 
@@ -91,8 +104,8 @@ class check_list {
   TARN_COLD static void tell_of_no_room(const char* pool) noexcept {
     char text[512];
     line_writer line(text, sizeof text - 1);
-    line << "tarn" << ": TARN_CHECK asks for guard bytes in pool \"" << pool
-         << "\", whose blocks have no room for them; write switchable_checking_with<guard_bytes>. Its other checks are on";
+    (line << "tarn" << ": TARN_CHECK asks for guard bytes in pool \"").plain(pool)
+        << "\", whose blocks have no room for them; write switchable_checking_with<guard_bytes>. Its other checks are on";
     tell(line, text);
   }
   /// At the end of the process: a name was misspelled, perhaps.
@@ -117,7 +130,7 @@ inline void check_list::tell_of_unknown() noexcept {
     char name[128] = {};
     const std::size_t length = entry.length < sizeof name - 1 ? entry.length : sizeof name - 1;
     std::memcpy(name, entry.name, length);
-    line << name << (entry.takes_more ? "*" : "") << "\", but there was no pool of that name with switchable_checking";
+    line.plain(name) << (entry.takes_more ? "*" : "") << "\", but there was no pool of that name with switchable_checking";
     tell(line, line_text);
   });
 }

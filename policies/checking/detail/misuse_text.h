@@ -30,6 +30,14 @@ class line_writer {
     *this << "0x";
     return digits(reinterpret_cast<std::uintptr_t>(address), 16);
   }
+  /// A text that may hold anything: the line stays one.
+  line_writer& plain(const char* words) noexcept {
+    char* at = at_;
+    *this << words;
+    for (; at != at_; ++at)
+      if (static_cast<unsigned char>(*at) < ' ' || *at == 0x7F) *at = '?';
+    return *this;
+  }
   line_writer& hex(unsigned value) noexcept {
     *this << "0x";
     return digits(value, 16);
@@ -78,8 +86,10 @@ inline const char* name_of(misuse_kind kind) noexcept {
   return "misuse";
 }
 
-inline void write_pool(line_writer& line, const char* name, const void* pool) noexcept {
-  line << "pool \"" << name << "\"@" << pool;
+/// A pool without a name is "pool", and known by its address.
+inline void write_name(line_writer& line, const char* name) noexcept {
+  line << "pool";
+  if (*name != 0) (line << " \"").plain(name) << "\"";
 }
 
 inline bool is_aligned(const misuse& what) noexcept {
@@ -133,7 +143,9 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
     case misuse_kind::interior_pointer: return write_interior(line, what);
     case misuse_kind::other_pool:
       line << " of ";
-      return write_pool(line, what.other_name, what.other_pool);
+      write_name(line, what.other_name);
+      line << "@" << what.other_pool;
+      return;
     case misuse_kind::write_past_end:
     case misuse_kind::write_in_front:
     case misuse_kind::write_after_free: return write_damage(line, what);
@@ -160,8 +172,9 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
 inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) noexcept {
   if (bytes == 0) return 0;
   detail::line_writer line(text, bytes);
-  line << "tarn" << ": " << detail::name_of(what.kind) << ": pool \"" << what.pool_name << "\" <"
-       << std::uint64_t{what.block_size} << " bytes>@" << what.pool;
+  line << "tarn" << ": " << detail::name_of(what.kind) << ": ";
+  detail::write_name(line, what.pool_name);
+  line << " <" << std::uint64_t{what.block_size} << " bytes>@" << what.pool;
   const bool has_block = what.address != nullptr && what.kind != misuse_kind::broken_store &&
                          what.kind != misuse_kind::corrupt_chunk;
   if (has_block) line << " block " << what.address;

@@ -151,6 +151,23 @@ BOOST_AUTO_TEST_CASE(names) {
   BOOST_TEST(all == (std::vector<std::string>{"a", "pair<int, long>", "f(x,y)", "b"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_bracket_that_is_never_closed_swallows_nothing) {
+  const auto names = [](const char* text) {
+    std::string all;
+    detail::each_check(text, [&](const detail::check_entry& one, std::size_t) {
+      all.append(one.name, one.length);
+      all += '|';
+    });
+    return all;
+  };
+  BOOST_TEST(names("a<b,orders") == "a<b|orders|");
+  BOOST_TEST(names("a<b,pair<int, long>,orders:guard") == "a<b|pair<int, long>|orders|");
+  BOOST_TEST(names("f(x,g(y,z),orders") == "f(x|g(y,z)|orders|");
+  BOOST_TEST(names("a>b,pair<int, long>,orders") == "a>b|pair<int, long>|orders|");
+  BOOST_TEST(names("a)b,f(x,y),tag<(1>2), c>,orders") == "a)b|f(x,y)|tag<(1>2), c>|orders|");
+  BOOST_TEST(names("<,<,,(,orders") == "<|<|(|orders|");
+}
+
 BOOST_AUTO_TEST_CASE(a_name_stands_for_itself_only) {
   const recording now;
   switched_pool<named<"off_no">, mutex_locking<>> pool;  // "off_not" is named
