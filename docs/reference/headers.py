@@ -16,7 +16,10 @@ try:
     import clang.cindex as cindex
 except ImportError:  # where Debian's python3-clang-19 lies, if this is another Python
     sys.path.append("/usr/lib/python3/dist-packages")
-    import clang.cindex as cindex
+    try:
+        import clang.cindex as cindex
+    except ImportError:
+        sys.exit("libclang for Python is missing: install Debian's package python3-clang-19")
 
 Kind = cindex.CursorKind
 RESOURCES = "/usr/lib/llvm-19/lib/clang/19/include"  # stddef.h and the like; libclang brings none
