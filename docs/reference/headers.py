@@ -12,11 +12,16 @@ import re
 import sys
 import tempfile
 
+MISSING = "libclang for Python is missing: install Debian's package python3-clang-19"
+
 try:
     import clang.cindex as cindex
 except ImportError:  # where Debian's python3-clang-19 lies, if this is another Python
     sys.path.append("/usr/lib/python3/dist-packages")
-    import clang.cindex as cindex
+    try:
+        import clang.cindex as cindex
+    except ImportError:
+        sys.exit(MISSING)
 
 Kind = cindex.CursorKind
 RESOURCES = "/usr/lib/llvm-19/lib/clang/19/include"  # stddef.h and the like; libclang brings none
@@ -287,7 +292,11 @@ class Headers:
         text = "".join(f'#include "tarn/{header}"\n' for header in public_headers(self.tree))
         flags = [*FLAGS, "-I" + root, "-isystem", RESOURCES]
         options = cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
-        unit = cindex.Index.create().parse("reference.cc", flags, [("reference.cc", text)], options)
+        try:
+            index = cindex.Index.create()
+        except cindex.LibclangError:  # Python's half is there, and the library isn't
+            sys.exit(MISSING)
+        unit = index.parse("reference.cc", flags, [("reference.cc", text)], options)
         wrong = [str(one) for one in unit.diagnostics if one.severity >= cindex.Diagnostic.Error]
         if wrong:
             raise SystemExit("the headers can't be parsed: " + "\n".join(wrong[:5]))

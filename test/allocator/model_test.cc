@@ -61,6 +61,7 @@ BOOST_DATA_TEST_CASE(random_operations_agree_with_the_model, tested_pools(), is)
       model.verify();
       while (model.live() != 0) model.give_newest();
     }
+    CHECK(model.lost() == 0u);
     for (int tooth = 0; tooth < 6; ++tooth) {  // a sawtooth to exhaustion, or to a high level
       fill_to(model, 3000 + random() % 500);
       while (model.live() > 100) model.give(model.live() - 1 - random() % 100);
@@ -69,12 +70,49 @@ BOOST_DATA_TEST_CASE(random_operations_agree_with_the_model, tested_pools(), is)
     const std::size_t planned = operations_for_a_row * (night + 1);
     wander(pool, model, random, planned > model.operations() ? planned - model.operations() : 1000);
     model.verify();
+    CHECK(model.lost() == 0u);
     while (!pool.release() && model.live() != 0) model.give_newest();
     model.forget();
   }
   CHECK(model.operations() >= operations_for_a_row * patience());
   CHECK((rig->upstream.bytes() == 0 || !is.may_return_chunks));
   CHECK(rig->upstream.faults() == 0);
+}
+
+/// As lifo_reuse, but every 1,000th block that is given back is lost.
+struct losing_reuse : lifo_reuse<> {
+  template <class Traits>
+  class list : public lifo_reuse<>::list<Traits> {
+    using whole = lifo_reuse<>::list<Traits>;
+
+   public:
+    detail::status push(typename Traits::chunks& chunks, void* block) noexcept {
+      return ++pushes_ % 1000 == 0 ? detail::status::done : whole::push(chunks, block);
+    }
+    detail::status push_batch(typename Traits::chunks& chunks, void* const* in, std::size_t n) noexcept {
+      while (n != 0) push(chunks, in[--n]);
+      return detail::status::done;
+    }
+
+   private:
+    std::size_t pushes_ = 0;
+  };
+};
+BOOST_AUTO_TEST_CASE(a_lost_block_is_noticed) {
+  const auto lose = [](auto& pool) {
+    model its(pool);
+    while (its.live() != 500) its.take();
+    BOOST_TEST(its.lost() == 0u);  // all that were free came and went: as many as there are
+    while (its.operations() < 10'000) its.give(0), its.take();
+    its.verify();
+    return its.lost();
+  };
+  pool<static_size<64>, static_array_store<800>, losing_reuse> few;
+  pool<static_size<64>, fixed_growth<100>, losing_reuse> growing;
+  pool<static_size<64>, fixed_growth<100>, lifo_reuse<>> whole;
+  BOOST_TEST(lose(few) == 4u);
+  BOOST_TEST(lose(growing) != 0u);
+  BOOST_TEST(lose(whole) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(all_rows_together_are_five_million_operations) {

@@ -82,6 +82,17 @@ class model {
   void verify(called_from = {}) const {
     for (const auto& [address, stamp] : stamps_) check_stamp(reinterpret_cast<void*>(address), stamp);
   }
+  /// How many blocks the pool has lost: neither live, nor had for asking before it grows. Takes all that are free, and gives them
+  /// back; sampled blocks, which are none of capacity(), may hide as many.
+  std::size_t lost(called_from = {}) {
+    const std::size_t all = pool_.capacity();
+    const std::size_t before = live();
+    bool has_grown = false;
+    while (live() < all && !has_grown && take()) has_grown = pool_.capacity() != all;
+    const std::size_t found = live() - (has_grown ? 1 : 0);
+    while (live() > before) give_newest();
+    return all > found ? all - found : 0;
+  }
   /// After a release(), which ends every block.
   void forget() {
     order_.clear();
