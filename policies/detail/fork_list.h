@@ -63,9 +63,9 @@ class fork_member {
   enum class phase : unsigned char { apart, listed, taken };
   TARN_ONE_IN_LIBRARY bool admits_slow(handler act) noexcept;
 
-  // A static object without an end is of the library that it lies in, whichever library's code reaches it first: with -rdynamic, a library's
-  // own functions may be the program's, and the program stays when the library goes. Other objects are of the library whose
-  // code enters them.
+  // A static object without an end is of the library that it lies in, whichever library's code reaches it first: with
+  // -rdynamic, a library's own functions may be the program's, and the program stays when the library goes. Other objects are
+  // of the library whose code enters them.
   atomic_word<fork_library*> library_;
   fork_member* next_ = nullptr;
   fork_member* previous_ = nullptr;

@@ -120,7 +120,8 @@ void add_pairs(void (*use)(const void*), std::index_sequence<Second...>) {
     if constexpr (differs<Array, P>()) add<Product, first, P, Array>(use);
   };
   if constexpr (!std::is_same_v<Product, recycling_pools> || !policy_on<first, axis::reuse>) add<Product, first, Array>(use);
-  if constexpr (Product::in_pairs && differs<Array, first>()) (add_pair(std::type_identity<kind_at<First + 1 + Second>>{}), ...);
+  if constexpr (Product::in_pairs && differs<Array, first>())
+    (add_pair(std::type_identity<kind_at<First + 1 + Second>>{}), ...);
 }
 template <class Product, class Array, std::size_t... I>
 void add_all(void (*use)(const void*), std::index_sequence<I...>) {

@@ -46,7 +46,7 @@ def cases(compiler, root, good, bad):
     def of_all():
         path = compile_to(compiler, root, good)
         n = len(list(variables(path)))
-        return "\n      ".join(in_file(path)) or (None if n > 500 else f"only {n} variables were found")
+        return "\n      ".join(in_file(path)) or (None if n > 400 else f"only {n} variables were found")
 
     def controls():
         found = in_file(compile_to(compiler, root, bad))

@@ -82,8 +82,8 @@ class model {
   void verify(called_from = {}) const {
     for (const auto& [address, stamp] : stamps_) check_stamp(reinterpret_cast<void*>(address), stamp);
   }
-  /// How many blocks the pool has lost: neither live, nor had for asking before it grows. Takes all that are free, and gives them
-  /// back; sampled blocks, which are none of capacity(), may hide as many.
+  /// How many blocks the pool has lost: neither live, nor had for asking before it grows. Takes all that are free, and gives
+  /// them back; sampled blocks, which are none of capacity(), may hide as many.
   std::size_t lost(called_from = {}) {
     const std::size_t all = pool_.capacity();
     const std::size_t before = live();

@@ -1,8 +1,8 @@
 // Where the blocks of a pool lie that are an array of its store: in the pool, or beside it.
 //
 // What isn't zero from the start lies in the program's file, as large as it is, and on firmware in flash. So a pool that has a
-// destructor starts all zero, array and all. Of a static pool, which has none, something may have a value: then the array, which
-// has none, lies beside it.
+// destructor starts all zero, array and all. Of a static pool, which has no destructor, something may have a value: then the
+// array, which has none, lies beside it.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_ARRAY_PLACE_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_ARRAY_PLACE_H_
 
