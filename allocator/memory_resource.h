@@ -141,7 +141,7 @@ class pool_resource : public std::pmr::memory_resource {
   static std::pmr::pool_options normalised(std::pmr::pool_options options) noexcept {
     std::size_t& largest = options.largest_required_pool_block;
     if (largest == 0) largest = 4096;
-    largest = classes::size(classes::index(detail::smaller(largest, classes::largest)));
+    largest = classes::size((classes::index)(detail::smaller(largest, classes::largest)));
     std::size_t& blocks = options.max_blocks_per_chunk;
     blocks = blocks == 0 ? most_blocks : detail::smaller(blocks, most_blocks);
     return options;

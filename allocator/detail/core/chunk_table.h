@@ -61,7 +61,7 @@ class chunk_table {
     }
     enter(c, g);
   }
-  void erase(const Chunk& c, const Geometry& g) noexcept {
+  void take_out(const Chunk& c, const Geometry& g) noexcept {
     for (std::size_t n = span(c, g, shift_); n != 0; --n) {
       const std::uintptr_t granule = first_granule(c) + n - 1;
       std::size_t i = home(granule);
@@ -75,7 +75,7 @@ class chunk_table {
       --used_;
     }
   }
-  void clear() noexcept {
+  void forget_all() noexcept {
     for (std::size_t i = 0; i != size_; ++i) ::new (static_cast<void*>(places_ + i)) place{};
     used_ = left_out_ = no_room_ = 0;
   }
@@ -177,7 +177,7 @@ class chunk_table {
   }
   template <class Each>
   void rebuild(const Geometry& g, Each each) noexcept {
-    clear();
+    forget_all();
     each([&](Chunk& c) { enter(c, g); });
   }
 

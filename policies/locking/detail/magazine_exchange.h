@@ -220,7 +220,7 @@ class magazine_exchange {
   template <class Pool>
   bool scavenge(Pool& pool) noexcept {
     ids& numbers = Process::ids();
-    if (domain_.load(memory_order_relaxed) != detail::pointer_to(numbers)) return false;  // the numbers of a library that may be gone
+    if (domain_.load(memory_order_relaxed) != detail::pointer_to(numbers)) return false;  // those of a library that may be gone
     bool found = false;
     slots_.each([&](unsigned id, slot& its) {
       if (its.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
