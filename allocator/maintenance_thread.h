@@ -108,13 +108,13 @@ class maintenance_rounds : fork_member {
   void run() noexcept {
     while (!stops_.load(memory_order_relaxed)) {
       const unsigned seen = bell_.load(memory_order_acquire);
-      if (!round() && !stops_.load(memory_order_relaxed)) wait_while(bell_.address(), seen, period_);
+      if (!make_rounds() && !stops_.load(memory_order_relaxed)) wait_while(bell_.address(), seen, period_);
     }
   }
 
  private:
   /// A turn for each place. Returns whether one of them had no time to finish.
-  bool round() noexcept {
+  bool make_rounds() noexcept {
     constexpr auto turn = std::chrono::milliseconds(1);
     bool is_short = false;
     lock();

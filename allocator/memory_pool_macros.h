@@ -131,10 +131,36 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
 
 }  // namespace tarn::detail
 
+// Debug heaps have the program call `new (__FILE__, __LINE__) T`, or `new (_NORMAL_BLOCK, __FILE__, __LINE__) T`, by a macro
+// that is called new: the block comes from the pool all the same. Two forms, and no template, which a local class can't have.
+#define TARN_DEBUG_OPERATORS_(SPECIFIER, ALLOCATE, ...)                                                                        \
+  static void* operator new(::std::size_t tarn_bytes_, __VA_ARGS__) SPECIFIER {                                                \
+    return memory_pool_operators::ALLOCATE(tarn_bytes_);                                                                       \
+  }                                                                                                                            \
+  static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_, __VA_ARGS__) SPECIFIER {            \
+    return memory_pool_operators::ALLOCATE(tarn_bytes_, tarn_alignment_);                                                      \
+  }                                                                                                                            \
+  static void operator delete(void* tarn_block_, __VA_ARGS__) noexcept {                                                       \
+    memory_pool_operators::deallocate_unsized(tarn_block_);                                                                    \
+  }                                                                                                                            \
+  static void operator delete(void* tarn_block_, ::std::align_val_t tarn_alignment_, __VA_ARGS__) noexcept {                   \
+    memory_pool_operators::deallocate_unsized(tarn_block_, tarn_alignment_);                                                   \
+  }                                                                                                                            \
+  static void* operator new[](::std::size_t tarn_bytes_, __VA_ARGS__) { return ::operator new[](tarn_bytes_); }                \
+  static void* operator new[](::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_, __VA_ARGS__) {                    \
+    return ::operator new[](tarn_bytes_, tarn_alignment_);                                                                     \
+  }                                                                                                                            \
+  static void operator delete[](void* tarn_array_, __VA_ARGS__) noexcept {                                                     \
+    memory_pool_operators::deallocate_array(tarn_array_);                                                                      \
+  }                                                                                                                            \
+  static void operator delete[](void* tarn_array_, ::std::align_val_t tarn_alignment_, __VA_ARGS__) noexcept {                 \
+    memory_pool_operators::deallocate_array(tarn_array_, tarn_alignment_);                                                     \
+  }
+
 /// What all macros have in common. SPECIFIER stands behind operator new; ALLOCATE is the member of class_operators that it
 /// calls. The rest is a class_operators<...>, whose arguments nothing takes apart: a class's name may have commas. The names of
 /// arguments are nobody else's, so that they hide none.
-#define TARN_MEMORY_POOL_OPERATORS(SPECIFIER, ALLOCATE, ...)                                                                   \
+#define TARN_OPERATORS_plain_(SPECIFIER, ALLOCATE, ...)                                                                        \
  public:                                                                                                                       \
   using memory_pool_operators [[maybe_unused]] = __VA_ARGS__;                                                                  \
   auto tarn_owner_of_pool_()                                                                                                   \
@@ -198,7 +224,20 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
   }                                                                                                                            \
   static void operator delete[](void*, typename memory_pool_operators::place) noexcept {}                                      \
                                                                                                                                \
+  TARN_DEBUG_OPERATORS_(SPECIFIER, ALLOCATE, const char*, int)                                                                 \
+  TARN_DEBUG_OPERATORS_(SPECIFIER, ALLOCATE, int, const char*, int)                                                            \
   static auto& memory_pool() noexcept { return memory_pool_operators::pool(); }
+
+// Where `new` is such a macro already, operators can't be declared. TARN_NEW_IS_new is a macro only before parentheses, so that
+// it tells `new` from `new(__FILE__, __LINE__)`.
+#define TARN_SECOND_(...) TARN_SECOND_OF_(__VA_ARGS__)
+#define TARN_SECOND_OF_(first, second, ...) second
+#define TARN_JOIN_(a, b) TARN_JOINED_(a, b)
+#define TARN_JOINED_(a, b) a##b
+#define TARN_NEW_IS_new(...) ~, macro_
+#define TARN_OPERATORS_macro_(...) static_assert(sizeof(::tarn::detail::macro_new_complaint<>) != 0);
+#define TARN_MEMORY_POOL_OPERATORS(...) \
+  TARN_JOIN_(TARN_OPERATORS_, TARN_SECOND_(TARN_JOIN_(TARN_NEW_IS_, new), plain_, ~))(__VA_ARGS__)
 
 #define DECLARE_MEMORY_POOL_WITH(...) TARN_MEMORY_POOL_OPERATORS(, allocate, ::tarn::detail::class_operators<__VA_ARGS__>)
 #define DECLARE_MEMORY_POOL_WITH__NOTHROW(...) \

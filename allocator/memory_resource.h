@@ -54,8 +54,8 @@ concept store_over_resource =
 ///
 ///   options()         largest_required_pool_block: the size of a class, at most 64 KiB, 4 KiB if not given. Larger requests,
 ///                     and those aligned beyond 64 bytes, go to upstream one by one. max_blocks_per_chunk: at most 65,536
-///   allocate()        throws what upstream threw; std::bad_alloc if upstream wasn't asked, returned null, or threw for several
-///                     threads at once
+///   allocate()        throws what upstream threw; std::bad_alloc if a budget refused, upstream returned null, or threw for
+///                     several threads at once
 ///
 /// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide (a store over
 ///                   upstream may be named, as budgeted<resource_store>); lifo_reuse<> unless another is named, which takes
@@ -146,7 +146,7 @@ class pool_resource : public std::pmr::memory_resource {
   static std::pmr::pool_options normalised(std::pmr::pool_options options) noexcept {
     std::size_t& largest = options.largest_required_pool_block;
     if (largest == 0) largest = 4096;
-    largest = classes::size(classes::index(detail::smaller(largest, classes::largest)));
+    largest = classes::size((classes::index)(detail::smaller(largest, classes::largest)));
     std::size_t& blocks = options.max_blocks_per_chunk;
     blocks = blocks == 0 ? most_blocks : detail::smaller(blocks, most_blocks);
     return options;
@@ -178,15 +178,20 @@ class pool_resource : public std::pmr::memory_resource {
       upstream_.take();  // from an earlier request, which was met otherwise
       block = blocks_.try_allocate_large(bytes, alignment);
     }
-    return block != nullptr ? block : none();
+    return block != nullptr ? block : none(bytes, alignment);
   }
   TARN_NOINLINE void deallocate_slow(void* block, std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes <= options_.largest_required_pool_block) blocks_.deallocate(block, bytes, alignment);
     else blocks_.deallocate_large(block);
   }
-  /// Throws what upstream threw, or std::bad_alloc.
-  TARN_COLD void* none() {
+  /// Throws what upstream threw, or std::bad_alloc. What no address space has room for, the pools don't ask for: upstream is
+  /// asked here, so that it says so itself.
+  TARN_COLD void* none(std::size_t bytes, std::size_t alignment) {
     upstream_.rethrow();
+    if (bytes > detail::size_limit / 2 || alignment > detail::size_limit / 2) {
+      std::pmr::memory_resource& upstream = *upstream_.get();
+      if (void* const all = upstream.allocate(bytes, alignment)) upstream.deallocate(all, bytes, alignment);
+    }
     return detail::or_fail(nullptr);
   }
 

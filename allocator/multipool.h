@@ -130,9 +130,9 @@ class multipool {
   }
   /// Destroys every object of every pool, each once, although one's destructor may destroy others, also in other pools.
   /// Precondition: as for object_pool::clear().
-  void clear() noexcept {
+  void (clear)() noexcept {
     clear_from<0>();
-    std::apply([](auto&... each) { (each.clear(), ...); }, pools_);  // also objects without a destructor
+    std::apply([](auto&... each) { ((each.clear)(), ...); }, pools_);  // also objects without a destructor
   }
 
   /// Returns the object_pool of T.

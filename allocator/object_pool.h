@@ -100,7 +100,7 @@ class object_pool {
   object_pool(const object_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   object_pool& operator=(const object_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   ~object_pool() {
-    if constexpr (!std::is_trivially_destructible_v<T>) clear();
+    if constexpr (!std::is_trivially_destructible_v<T>) (clear)();
     else if constexpr (detail::inspector::can_refuse<pool_type>()) forget();
   }
 
@@ -217,7 +217,7 @@ class object_pool {
   /// Destroys every object, each once, although one's destructor may destroy others. Objects that destructors construct
   /// meanwhile may be left. Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it.
   /// O(objects + free blocks); O(chunks) if there is no destructor and no policy that must hear of each.
-  void clear() noexcept {
+  void (clear)() noexcept {
     if (endings_.running()) return;  // a destructor called it
     if constexpr (std::is_trivially_destructible_v<T>)
       if (detail::inspector::forget_blocks_in_use(blocks_)) return;
@@ -262,7 +262,7 @@ class object_pool {
   /// What is left is no leak, whatever its type.
   void forget() noexcept {
     if constexpr (may_return_chunks) blocks_.release();
-    else clear();
+    else (clear)();
   }
 
   endings endings_;

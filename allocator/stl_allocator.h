@@ -16,7 +16,9 @@
 #include <new>
 #include <type_traits>
 #include <version>
-#ifdef __cpp_lib_allocate_at_least
+#if defined(__GLIBCXX__) && !defined(__cpp_lib_allocate_at_least)
+#include <bits/allocator.h>  // std::allocator, of <memory>, which is 20,000 lines
+#else
 #include <memory>
 #endif
 
@@ -92,7 +94,8 @@ constexpr std::size_t room_for(std::size_t n, std::size_t class_bytes) noexcept 
 }  // namespace detail
 
 /// Takes single objects, as nodes are, from a static pool that all types of equal size and alignment share, and arrays from
-/// static pools by size class, or from the store where they are large. It has no state: any two are equal.
+/// static pools by size class, or from the store where they are large. It has no state: any two are equal. In constant
+/// expressions, which know no pools, it takes memory from std::allocator.
 /// \tparam Policies  as for static_pool, without a size; shared_locking and lifo_reuse<> unless another is named. A program, or
 ///                   a set of types, that stays on one thread names no_locking; one with millions of nodes names batch_reuse<>
 template <class T, class... Policies>
@@ -113,20 +116,23 @@ class stl_allocator {
 
   /// Returns room for `n` objects.
   /// Throws: std::bad_array_new_length where there can't be so many, std::bad_alloc where the store gives no memory.
-  [[nodiscard]] T* allocate(std::size_t n) {
+  [[nodiscard]] constexpr T* allocate(std::size_t n) {
+    if (std::is_constant_evaluated()) return std::allocator<T>().allocate(n);
     if (n == 1) [[likely]]
       return static_cast<T*>(detail::must_allocate(node_pool()));
     return static_cast<T*>(detail::must_allocate(array_pool(), detail::bytes_of<T>(n), alignof(T)));
   }
 #ifdef __cpp_lib_allocate_at_least
   /// As allocate(); also returns for how many objects there is room. deallocate() takes any number from `n` to that.
-  [[nodiscard]] std::allocation_result<T*> allocate_at_least(std::size_t n) {
+  [[nodiscard]] constexpr std::allocation_result<T*> allocate_at_least(std::size_t n) {
     T* const objects = allocate(n);
+    if (std::is_constant_evaluated()) return {objects, n};
     return {objects, detail::room_for<T>(n, array_pool().class_size(n * sizeof(T), alignof(T)))};
   }
 #endif
   /// Precondition: allocate(n) returned `objects`; or they are null, and `n` is 0, as in libc++'s containers.
-  void deallocate(T* objects, std::size_t n) noexcept {
+  constexpr void deallocate(T* objects, std::size_t n) noexcept {
+    if (std::is_constant_evaluated()) return std::allocator<T>().deallocate(objects, n);
     if (n == 1) [[likely]]
       return node_pool().deallocate(objects);
     array_pool().deallocate(objects, n * sizeof(T), alignof(T));
@@ -176,8 +182,9 @@ class stl_allocator<T, Source> {
   template <class U>
   constexpr stl_allocator(const stl_allocator<U, Source>& other) noexcept : source_(detail::pointer_to(other.source())) {}
 
-  [[nodiscard]] T* allocate(std::size_t n) {
+  [[nodiscard]] constexpr T* allocate(std::size_t n) {
     if constexpr (sized_source<Source>) {
+      if (std::is_constant_evaluated()) return std::allocator<T>().allocate(n);
       return static_cast<T*>(detail::must_allocate(*source_, detail::bytes_of<T>(n), alignof(T)));
     } else {
       [[maybe_unused]] detail::source_complaint<Source> c;
@@ -186,16 +193,18 @@ class stl_allocator<T, Source> {
   }
 #ifdef __cpp_lib_allocate_at_least
   /// As allocate(); if the source has size classes, there may be room for more than `n`.
-  [[nodiscard]] std::allocation_result<T*> allocate_at_least(std::size_t n) {
+  [[nodiscard]] constexpr std::allocation_result<T*> allocate_at_least(std::size_t n) {
     T* const objects = allocate(n);
+    if (std::is_constant_evaluated()) return {objects, n};
     if constexpr (requires(std::size_t b) { Source::class_size(b, b); })
       return {objects, detail::room_for<T>(n, Source::class_size(n * sizeof(T), alignof(T)))};
     else return {objects, n};
   }
 #endif
   /// Precondition: as in the other stl_allocator. `n` is tested first: for a node it is a constant, and nothing is left of it.
-  void deallocate(T* objects, std::size_t n) noexcept {
+  constexpr void deallocate(T* objects, std::size_t n) noexcept {
     if (n == 0 && objects == nullptr) return;
+    if (std::is_constant_evaluated()) return std::allocator<T>().deallocate(objects, n);
     if constexpr (sized_source<Source>) source_->deallocate(objects, n * sizeof(T), alignof(T));
     else [[maybe_unused]] detail::source_complaint<Source> c;
   }

@@ -33,7 +33,7 @@ template <class P>
 concept size_class_policy = policy_on<P, axis::size> && requires(std::size_t n) {
   { P::count } -> std::convertible_to<std::size_t>;
   { P::largest } -> std::convertible_to<std::size_t>;
-  { P::index(n) } noexcept -> std::same_as<std::size_t>;
+  { (P::index)(n) } noexcept -> std::same_as<std::size_t>;
   { P::size(n) } noexcept -> std::same_as<std::size_t>;
 };
 

@@ -40,6 +40,14 @@ struct owner_of_pool {
   using type = void;
 };
 
+/// Named where a DECLARE_MEMORY_POOL stands behind a macro called new.
+template <class... Nothing>
+struct macro_new_complaint {
+  static_assert(sizeof...(Nothing) != 0,
+                "tarn: [N3] DECLARE_MEMORY_POOL stands where new is a macro, as debug heaps define it, so that no operator can "
+                "be declared; write #define new behind the class");
+};
+
 }  // namespace tarn::detail
 
 #endif  // TARN_ALLOCATOR_DETAIL_CLASS_CHECKS_H_

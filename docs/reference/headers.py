@@ -157,6 +157,7 @@ def tidy(text):
     text = re.sub(r"\bTARN_(STEP|COLD|NOINLINE|RETURNS_NONNULL|NO_UNIQUE_ADDRESS|(ONE|FOUND)_IN_PROCESS)\b\s*", "", text)
     text = re.sub(r"\[\[maybe_unused\]\]\s*", "", text)
     text = re.sub(r"\[\[nodiscard\(\"[^\"]*\"\)\]\]", "[[nodiscard]]", text)
+    text = re.sub(r"\(([\w:]+)\)\(", r"\1(", text)  # parentheses that keep macros of others away
     text = re.sub(r"\s+", " ", text).strip()
     end = after_template(text)
     return f"{text[:end]}\n{text[end:].strip()}" if end else text
@@ -246,7 +247,7 @@ INTERNAL_MACROS = {
         TARN_KNOWS_SINGLE_THREAD TARN_THREAD_LOCAL""",
     "what one header tells another": """TARN_FOUND_IN_PROCESS TARN_HAS_NAMED_MEMORY TARN_HAS_NOTES TARN_IS_FOUND
         TARN_MEMORY_RESOURCE_IS_INCLUDED TARN_MUTEX_IS_INCLUDED TARN_STANDARD_THREADS TARN_SYMBOL""",
-    "the body of the DECLARE_MEMORY_POOL macros": "TARN_MEMORY_POOL_OPERATORS",
+    "the body of the DECLARE_MEMORY_POOL macros": "TARN_MEMORY_POOL_OPERATORS TARN_NEW_IS_new",
     "texts of one rule's message": "TARN_P1 TARN_P2 TARN_P3 TARN_P4 TARN_P5 TARN_P6 TARN_P7 TARN_P8 TARN_P9 TARN_P10",
     "of <sys/sdt.h>, and as it was behind its header": "STAP_SDT_ARG_CONSTRAINT",
     "parts of TARN_VERSION": "TARN_VERSION_MAJOR TARN_VERSION_MINOR TARN_VERSION_PATCH",

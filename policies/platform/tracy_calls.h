@@ -20,7 +20,9 @@ struct tracy_calls {
                        [[maybe_unused]] const char* name) noexcept {
     TracyCAllocN(block, bytes, name);
   }
-  static void free([[maybe_unused]] const void* block, [[maybe_unused]] const char* name) noexcept { TracyCFreeN(block, name); }
+  static void (free)([[maybe_unused]] const void* block, [[maybe_unused]] const char* name) noexcept {
+    TracyCFreeN(block, name);
+  }
   static void discard([[maybe_unused]] const char* name) noexcept { TracyCMemoryDiscard(name); }
 };
 #else
@@ -28,7 +30,7 @@ template <class = void>
 struct tracy_calls {
   static constexpr bool are_here = false;
   static void allocate(const void*, std::size_t, const char*) noexcept {}
-  static void free(const void*, const char*) noexcept {}
+  static void (free)(const void*, const char*) noexcept {}
   static void discard(const char*) noexcept {}
 };
 #endif

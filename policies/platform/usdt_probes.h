@@ -29,7 +29,7 @@ struct usdt_probes {
     DTRACE_PROBE3(tarn, alloc, pool, block, bytes);
     DTRACE_PROBE2(otel_memory, alloc, block, bytes);
   }
-  TARN_STEP static void free(const void* pool, const void* block, std::size_t bytes) noexcept {
+  TARN_STEP static void (free)(const void* pool, const void* block, std::size_t bytes) noexcept {
     DTRACE_PROBE3(tarn, free, pool, block, bytes);
     DTRACE_PROBE1(otel_memory, free, block);
   }
@@ -51,7 +51,7 @@ template <class = void>
 struct usdt_probes {
   static constexpr bool are_here = false;
   static void allocate(const void*, const void*, std::size_t) noexcept {}
-  static void free(const void*, const void*, std::size_t) noexcept {}
+  static void (free)(const void*, const void*, std::size_t) noexcept {}
   static void grow(const void*, const void*, std::size_t) noexcept {}
   static void give_back(const void*, const void*, std::size_t) noexcept {}
   static void refuse(const void*, std::size_t) noexcept {}

@@ -23,7 +23,7 @@ struct geometric_classes {
   static constexpr std::size_t largest = Largest;
 
   /// The smallest class that has room for that many bytes. Precondition: from 1 to `largest`.
-  static constexpr std::size_t index(std::size_t bytes) noexcept {
+  static constexpr std::size_t (index)(std::size_t bytes) noexcept {
     const std::size_t last = bytes - 1;
     if (last < 8 * Smallest) [[likely]]
       return last / Smallest;
@@ -41,7 +41,7 @@ struct geometric_classes {
   static constexpr bool in_range = Smallest >= 16 && detail::is_power_of_two(Smallest) && Largest >= Smallest;
 
  public:
-  static constexpr std::size_t count = in_range ? index(in_range ? Largest : 1) + 1 : 0;
+  static constexpr std::size_t count = in_range ? (index)(in_range ? Largest : 1) + 1 : 0;
   static constexpr bool arguments_hold = in_range && size(count - 1) == Largest;
   struct complaint {
     static_assert(

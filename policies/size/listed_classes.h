@@ -37,7 +37,7 @@ struct listed_classes {
   static constexpr std::size_t largest = arguments_hold ? classes[count - 1] : 0;
 
   /// The smallest class that has room for that many bytes. Precondition: from 1 to `largest`.
-  static constexpr std::size_t index(std::size_t bytes) noexcept {
+  static constexpr std::size_t (index)(std::size_t bytes) noexcept {
     std::size_t first = 0;
     for (std::size_t n = count; n != 0;) {  // candidates, from `first` on
       const std::size_t half = n / 2;

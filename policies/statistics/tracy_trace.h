@@ -25,7 +25,7 @@ struct tracy_trace {
   /// Tells Tracy of a block, or of a release.
   static void on_event(const trace_event& event) noexcept {
     if (event.kind == trace_kind::allocate) Calls::allocate(event.address, event.bytes, Named::name);
-    else if (event.kind == trace_kind::free) Calls::free(event.address, Named::name);
+    else if (event.kind == trace_kind::free) (Calls::free)(event.address, Named::name);
     else if (event.kind == trace_kind::release) Calls::discard(Named::name);
   }
 };

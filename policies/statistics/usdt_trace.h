@@ -26,7 +26,7 @@ struct usdt_sink {
       case trace_kind::allocate:
         return Probes::allocate(event.pool, event.address, event.bytes);
       case trace_kind::free:
-        return Probes::free(event.pool, event.address, event.bytes);
+        return (Probes::free)(event.pool, event.address, event.bytes);
       case trace_kind::grow:
         return Probes::grow(event.pool, event.address, event.bytes);
       case trace_kind::give_back:

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -27,6 +28,52 @@ bool is_pooled(Args&&... args) {
   void* const next = Owner::memory_pool().allocate();
   Owner::memory_pool().deallocate(next);
   return ours && next == block;
+}
+
+// ---- debug heaps -----------------------------------------------------------------------------------------------------------
+
+struct throws_at_two {
+  explicit throws_at_two(int n) {
+    if (n == 2) throw n;
+  }
+  int its = 0;
+  DECLARE_MEMORY_POOL_WITH(throws_at_two)
+};
+struct alignas(64) aligned_more : throws_at_two {
+  aligned_more() : throws_at_two(1) {}
+};
+struct refused {
+  long its[2] = {};
+  DECLARE_MEMORY_POOL_WITH__NOTHROW(refused, tarn::static_array_store<1>)
+};
+
+template <class New>
+void calls_with_lines(New make) {
+  auto& pool = throws_at_two::memory_pool();
+  throws_at_two* const one = make(1);
+  CHECK(pool.owns(one));
+  BOOST_CHECK_THROW(make(2), int);
+  void* const next = pool.allocate();  // that of the object that wasn't made
+  pool.deallocate(next);
+  CHECK(make(1) == next);
+  delete one;
+  delete static_cast<throws_at_two*>(next);
+}
+
+BOOST_AUTO_TEST_CASE(a_macro_called_new) {
+  static char file[] = "file.cc";  // as MFC's THIS_FILE
+#define new new (file, __LINE__)
+  calls_with_lines([](int n) { return new throws_at_two(n); });
+  const std::unique_ptr<aligned_more> aligned(new aligned_more);
+  CHECK(reinterpret_cast<std::uintptr_t>(aligned.get()) % 64 == 0);
+  const std::unique_ptr<refused[]> array(new refused[3]);
+  CHECK(!refused::memory_pool().owns(array.get()));
+  const std::unique_ptr<refused> last(new refused);
+  CHECK(new refused == nullptr);
+#undef new
+#define new new (1, __FILE__, __LINE__)  // the CRT's
+  calls_with_lines([](int n) { return new throws_at_two(n); });
+#undef new
 }
 
 // ---- kinds of classes ------------------------------------------------------------------------------------------------------

@@ -486,6 +486,32 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_throws_what_upstream_
   CHECK(thrown_by_allocate(resource, 8) == upstream.thrown);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_asks_upstream_for_what_no_memory_has_room_for, Resource,
+                              resources) {
+  peculiar upstream;
+  Resource resource(options(2, 0), &upstream);
+  constexpr std::size_t most = static_cast<std::size_t>(-1);
+  for (const std::size_t bytes : {most, most - 1, most - 4096, most / 2 + 1, most / 2, most / 4, most / 8, most / 8 - 40})
+    CHECK(thrown_by_allocate(resource, bytes) == upstream.thrown && upstream.thrown != 0);
+  const int before = upstream.thrown;
+  BOOST_CHECK_THROW(static_cast<void>(resource.allocate(16, most / 2 + 1)), arena_full);
+  CHECK(upstream.thrown == before + 1);
+  // One that gives it all the same gets it back.
+  struct generous : std::pmr::memory_resource {
+    std::byte place[64];
+    int out = 0;
+    void* do_allocate(std::size_t, std::size_t) override { return ++out, place; }
+    void do_deallocate(void*, std::size_t, std::size_t) override { --out; }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+  } gives;
+  Resource over_it(&gives);
+  CHECK(thrown_by_allocate(over_it, most) == -1);
+  CHECK(gives.out == 0);
+  pool<static_size<64>> blocks;  // and the resource of blocks of one size
+  block_resource over_blocks(blocks, &upstream);
+  CHECK(thrown_by_allocate(over_blocks, most) == upstream.thrown);
+}
+
 BOOST_AUTO_TEST_CASE(mem_res_pool_mem_do_allocate_forgets_what_a_request_that_was_met_threw) {
   bool met = false;
   for (int good = 0; !met; ++good) {
@@ -496,7 +522,8 @@ BOOST_AUTO_TEST_CASE(mem_res_pool_mem_do_allocate_forgets_what_a_request_that_wa
     int thrown = 0;
     while (upstream.thrown == 0) thrown = thrown_by_allocate(resource, 8);
     met = thrown == 0;
-    CHECK(thrown_by_allocate(resource, huge) == -1);  // upstream isn't asked
+    const int before = upstream.thrown;
+    CHECK(thrown_by_allocate(resource, huge) == before + 1);  // what it threw for that, and nothing older
   }
 }
 

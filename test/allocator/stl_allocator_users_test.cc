@@ -366,6 +366,51 @@ BOOST_AUTO_TEST_CASE(two_threads_take_and_give_at_once) {
   BOOST_TEST((intact[0] && intact[1]));
 }
 
+// ---- constant expressions ----------------------------------------------------------------------------------------------------
+
+constexpr std::size_t beyond_any_object = 100;
+
+/// What a constexpr container does.
+template <class Container>
+constexpr std::size_t size_at_compile_time(const typename Container::allocator_type& a) {
+  Container c(beyond_any_object, typename Container::value_type(), a);
+  for (std::size_t i = 0; i != beyond_any_object; ++i) c.push_back(c.back());
+  Container copy = c;
+  c.erase(c.begin());
+  c.shrink_to_fit();
+  copy = std::move(c);
+  return copy.size();
+}
+template <class T, class... Policies>
+constexpr bool allocates_at_compile_time(stl_allocator<T, Policies...> a) {
+  T* const one = a.allocate(1);
+  T* const some = std::construct_at(one, T()) == one ? a.allocate(3) : nullptr;
+  std::destroy_at(one);
+  a.deallocate(one, 1);
+  a.deallocate(some, 3);
+  return a == stl_allocator<T, Policies...>(a);
+}
+constinit size_class_pool<> of_constants;
+using from_source = stl_allocator<long, size_class_pool<>>;
+
+static_assert(allocates_at_compile_time(stl_allocator<int>()));
+static_assert(allocates_at_compile_time(stl_allocator<int, no_locking, checked, static_array_store<4>>()));
+static_assert(allocates_at_compile_time(from_source(of_constants)));
+#if defined(__cpp_lib_constexpr_vector)
+static_assert(size_at_compile_time<std::vector<int, stl_allocator<int>>>({}) == 199);
+static_assert(size_at_compile_time<std::vector<long, from_source>>(from_source(of_constants)) == 199);
+#endif
+#if defined(__cpp_lib_constexpr_string) && __cpp_lib_constexpr_string >= 201907L
+static_assert(size_at_compile_time<std::basic_string<char, std::char_traits<char>, stl_allocator<char>>>({}) == 199);
+#endif
+
+// At run time the same functions use the pools.
+BOOST_AUTO_TEST_CASE(a_constexpr_function_at_run_time) {
+  size_class_pool<> source;
+  CHECK(size_at_compile_time<std::vector<long, from_source>>(from_source(source)) == 199);
+  CHECK(source.trim() != 0);
+}
+
 // A front's batches need two pointers in a free block: smaller objects take that much.
 BOOST_AUTO_TEST_CASE(small_objects_go_with_batch_reuse) {
   using policies_allocator = stl_allocator<char, no_locking, batch_reuse<>>;

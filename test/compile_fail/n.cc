@@ -29,6 +29,17 @@ struct Leaf : Node {
 void prepare() { PREPARE_MEMORY_POOL(Leaf, 1024); }
 }  // namespace n1_prepare_without_pool
 
+// expect: tarn: [N3] DECLARE_MEMORY_POOL stands where new is a macro
+namespace n3_new_is_a_macro {
+#ifndef TARN_TWIN
+#define new new(__FILE__, __LINE__)
+#endif
+struct Node {
+  int value = 0;
+  DECLARE_MEMORY_POOL(Node)
+};
+}  // namespace n3_new_is_a_macro
+
 // expect: tarn: [N2] DECLARE_MEMORY_POOL was given another class than the one that it stands in
 namespace n2_name_of_another_class {
 struct Order {

@@ -162,7 +162,8 @@ TABLES = {
         },
     },
     "tally": {
-        "common": [(1, "*detail::launder_address(reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]))",
+        "common": [(1, "*detail::launder_address("
+                       "reinterpret_cast<line*>(reinterpret_cast<std::byte*>(lines_) + me.offset[tier]))",
                     "lines_[me.id]"),
                    (1, "  static constexpr std::size_t tier = tier_of(Threads);\n", "")],
         "types": "template <class Process> using tally = thread_tally<Process, 4>;",

@@ -143,7 +143,7 @@ class tagged_chunks {
   }
   void release(memory region, std::size_t) noexcept {
     tag* const t = static_cast<tag*>(region.start) - 1;
-    if constexpr (Checks) used_.erase(*t);
+    if constexpr (Checks) used_.take_out(*t);
     granules_.deallocate(granule_of(region.start));
   }
 

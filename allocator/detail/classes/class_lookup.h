@@ -15,7 +15,7 @@ template <class Classes, std::size_t Step, std::size_t Entries>
 struct class_table {
   unsigned char of[Entries + 1]{};
   constexpr class_table() noexcept {
-    for (std::size_t i = 0; i != Entries; ++i) of[i] = static_cast<unsigned char>(Classes::index((i + 1) * Step));
+    for (std::size_t i = 0; i != Entries; ++i) of[i] = static_cast<unsigned char>((Classes::index)((i + 1) * Step));
   }
 };
 
@@ -61,14 +61,14 @@ class class_lookup {
       return none;
     const std::size_t entry = (bytes - 1) / common_alignment;
     constexpr bool in_table = table_entries == Classes::largest / common_alignment;
-    return in_table || entry < table_entries ? table.of[entry] : Classes::index(bytes);
+    return in_table || entry < table_entries ? table.of[entry] : (Classes::index)(bytes);
   }
   /// The class of any request, or `none`. `align` is a power of two.
   static constexpr std::size_t find(std::size_t bytes, std::size_t align) noexcept {
     if (align > largest_alignment || bytes > Classes::largest) return none;
     const std::size_t rounded = round_up(larger(bytes, 1), align);
     if (rounded > Classes::largest) return none;
-    std::size_t i = Classes::index(rounded);
+    std::size_t i = (Classes::index)(rounded);
     if constexpr (!aligned_by_rounding()) {
       while (i != Classes::count && alignment(i) < align) ++i;
       if (i == Classes::count) return none;

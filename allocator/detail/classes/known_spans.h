@@ -30,16 +30,16 @@ class known_spans {
     r.blocks = bytes;
     tree_.insert(r, {});
   }
-  void erase(Record& r) noexcept {
+  void take_out(Record& r) noexcept {
     const held lock(mutex_);
-    tree_.erase(r, {});
+    tree_.take_out(r, {});
   }
   /// Takes out the span that starts at the address. Returns its record, or null.
   Record* take(const void* address) noexcept {
     const held lock(mutex_);
     Record* const r = tree_.find(address, {});
     if (r == nullptr || r->first != address) return nullptr;
-    tree_.erase(*r, {});
+    tree_.take_out(*r, {});
     return r;
   }
   /// Calls visit(record) for the span that the address lies in. Returns whether there is one.

@@ -32,7 +32,7 @@ class noted_upstream final : public std::pmr::memory_resource {
   /// Throws that, if there is any.
   void rethrow() {
 #if TARN_EXCEPTIONS
-    if (std::exception_ptr thrown = take()) std::rethrow_exception(std::move(thrown));
+    if (std::exception_ptr thrown = take()) std::rethrow_exception(std::exchange(thrown, nullptr));
 #endif
   }
 

@@ -51,12 +51,12 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
     tree::insert(chunk, g);
     table_.insert(chunk, g, next_of());
   }
-  void erase(Chunk& chunk, const Geometry& g) noexcept {
-    table_.erase(chunk, g);
-    tree::erase(chunk, g);
+  void take_out(Chunk& chunk, const Geometry& g) noexcept {
+    table_.take_out(chunk, g);
+    tree::take_out(chunk, g);
   }
   Chunk* take_all() noexcept {
-    table_.clear();
+    table_.forget_all();
     return tree::take_all();
   }
 
@@ -104,7 +104,7 @@ class only_chunk {
     return bytes_ != 0 && address_of(chunk_.first) > address_of(block) ? detail::pointer_to(chunk_) : nullptr;
   }
   void insert(Chunk&, const Geometry& g) noexcept { bytes_ = g.extent(chunk_.blocks); }
-  void erase(Chunk&, const Geometry&) noexcept { bytes_ = 0; }
+  void take_out(Chunk&, const Geometry&) noexcept { bytes_ = 0; }
   Chunk* take_all() noexcept {
     if (bytes_ == 0) return nullptr;
     bytes_ = 0;

@@ -57,7 +57,7 @@ class granule_table {
   std::size_t room() const noexcept { return size_ / 2 - used_; }
   unsigned shift() const noexcept { return shift_; }
 
-  /// The places aren't touched: they are clear, or clear() must follow for all of them.
+  /// The places aren't touched: they are clear, or wipe() must follow for all of them.
   void open(place* places, std::size_t size, unsigned shift) noexcept {
     places_ = places;
     size_ = size;
@@ -65,7 +65,7 @@ class granule_table {
     forget_entries();
   }
   void forget_entries() noexcept { used_ = left_out_ = no_room_ = 0; }
-  void clear(std::size_t from, std::size_t to) noexcept {
+  void wipe(std::size_t from, std::size_t to) noexcept {
     for (; from != to; ++from) ::new (static_cast<void*>(places_ + from)) place{};
   }
   /// Precondition: the table is empty.
@@ -97,7 +97,7 @@ class granule_table {
       ++used_;
     }
   }
-  void erase(const Chunk& c, const Geometry& g) noexcept {
+  void take_out(const Chunk& c, const Geometry& g) noexcept {
     std::size_t n = span(c, g, shift_);
     if (n > most_granules) {
       --left_out_;
@@ -208,11 +208,11 @@ class chunk_table {
     const std::size_t entries = smaller(table::span(c, g, now_.shift()), table::most_granules);
     make_ready(larger(least_steps, (steps_left() / room + 2) * entries), g, after);
   }
-  void erase(const Chunk& c, const Geometry& g) noexcept {
+  void take_out(const Chunk& c, const Geometry& g) noexcept {
     --chunks_;
-    now_.erase(c, g);
+    now_.take_out(c, g);
     if (!next_.has_places() || !is_passed(c)) return;
-    next_.erase(c, g);
+    next_.take_out(c, g);
     --moved_;
   }
   /// A chunk wasn't found: goes on with the next table, which may have it.
@@ -220,8 +220,8 @@ class chunk_table {
   void missed(const Geometry& g, After after) noexcept {
     if (next_.has_places()) make_ready(least_steps, g, after);
   }
-  void clear() noexcept {
-    now_.clear(0, now_.size());
+  void forget_all() noexcept {
+    now_.wipe(0, now_.size());
     now_.forget_entries();
     next_.forget_entries();
     chunks_ = 0;
@@ -276,7 +276,7 @@ class chunk_table {
         if (c != detail::pointer_to(coming)) visit(*c);
     };
     const auto again = [&](table& of, auto has) {
-      each([&](Chunk& c) { if (has(c)) of.erase(c, g); });
+      each([&](Chunk& c) { if (has(c)) of.take_out(c, g); });
       of.use_shift(coarse_);
       each([&](Chunk& c) { if (has(c)) of.enter(c, g); });
     };
@@ -297,7 +297,7 @@ class chunk_table {
   template <class After>
   void make_ready(std::size_t steps, const Geometry& g, After after) noexcept {
     const std::size_t cleared = smaller(steps, next_.size() - cleared_);
-    next_.clear(cleared_, cleared_ + cleared);
+    next_.wipe(cleared_, cleared_ + cleared);
     cleared_ += cleared;
     steps -= cleared;
     const std::size_t each = steps_of_chunk();

@@ -114,7 +114,7 @@ class chunk_tree : public overruns<Chunk> {
   }
 
   /// Precondition: the chunk is in the tree, or behind one that can't be believed.
-  void erase(Chunk& chunk, const Geometry&) noexcept {
+  void take_out(Chunk& chunk, const Geometry&) noexcept {
     const Chunk* const c = detail::pointer_to(chunk);
     Chunk** at = &root_;
     while (end(*at) != c) {

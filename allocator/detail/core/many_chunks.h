@@ -165,7 +165,7 @@ class many_chunks : public suspicions<Traits> {
   /// Moves a chunk to the front of the list `leaving`. O(log chunks).
   void unlink(chunk& c, chunk*& leaving) noexcept {
     if (c.carved != c.blocks) untouched_.remove(c);
-    map_.erase(c, geometry_);
+    map_.take_out(c, geometry_);
     capacity_ -= c.blocks;
     count_.leave(c.carved);
     c.next = detail::replace(leaving, detail::pointer_to(c));

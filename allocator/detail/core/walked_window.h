@@ -38,9 +38,9 @@ class walked_window {
   std::size_t place_of(const void* block) const noexcept {
     return static_cast<std::size_t>(address_of(block) - (window_ << shift_)) / g_.stride();
   }
-  void mark(std::size_t place) noexcept { bits_[place / word_bits] |= bit(place); }
-  void unmark(std::size_t place) noexcept { bits_[place / word_bits] &= ~bit(place); }
-  bool is_marked(std::size_t place) const noexcept { return (bits_[place / word_bits] & bit(place)) != 0; }
+  void mark(std::size_t place) noexcept { bits_[place / word_bits] |= bit_of(place); }
+  void unmark(std::size_t place) noexcept { bits_[place / word_bits] &= ~bit_of(place); }
+  bool is_marked(std::size_t place) const noexcept { return (bits_[place / word_bits] & bit_of(place)) != 0; }
   /// Marks places of which none lies in another word than the first.
   void mark(std::size_t first, word some) noexcept { bits_[first / word_bits] |= some << first % word_bits; }
 
@@ -74,7 +74,7 @@ class walked_window {
  private:
   static constexpr std::uintptr_t nowhere = static_cast<std::uintptr_t>(-1);
 
-  static word bit(std::size_t place) noexcept { return word{1} << place % word_bits; }
+  static word bit_of(std::size_t place) noexcept { return word{1} << place % word_bits; }
   bool are_neighbours(const void* first, const void* last, std::size_t number) const noexcept {
     return number == 1 || (has(first) && has(last) && place_of(last) - place_of(first) == number - 1);
   }

@@ -23,7 +23,7 @@ struct object_ender {
 /// \tparam Pool  of the blocks
 template <class T, class Pool>
 class endings {
-  using clearing = decltype(inspector::clear<object_ender<T>>(std::declval<Pool&>()));
+  using clearing = decltype(inspector::clearing_of<object_ender<T>>(std::declval<Pool&>()));
 
  public:
   /// Ends an object. Returns whether its block is to go back: not if it was null, all objects are being ended, or it is none.
@@ -41,7 +41,7 @@ class endings {
   /// While this lives, every object is ended once, whoever does it.
   class all {
    public:
-    all(endings& of, Pool& pool) noexcept : of_(of), clearing_(inspector::clear<object_ender<T>>(pool)) {
+    all(endings& of, Pool& pool) noexcept : of_(of), clearing_(inspector::clearing_of<object_ender<T>>(pool)) {
       of_.now_ = detail::pointer_to(clearing_);
       of_.special_ = static_cast<std::uintptr_t>(-1);
     }

@@ -57,11 +57,11 @@ struct inspector {
 
   /// See clearing.h. Precondition: no other thread uses the pool while what is returned lives.
   template <class Ender, class Traits>
-  static clearing<Traits, Ender> clear(pool_members<Traits>& pool) noexcept {
+  static clearing<Traits, Ender> clearing_of(pool_members<Traits>& pool) noexcept {
     return clearing<Traits, Ender>(pool.state_);
   }
   template <class Ender>
-  static no_clearing clear(rejected&) noexcept {
+  static no_clearing clearing_of(rejected&) noexcept {
     return {};
   }
   template <class Traits>

@@ -33,11 +33,11 @@ class pool_names {
   }
   void leave(const void* pool) noexcept {
     for (entry& e : entries_)
-      if (e.pool.load(memory_order_relaxed) == pool) e.clear();
+      if (e.pool.load(memory_order_relaxed) == pool) e.forget();
   }
   void leave_library(const void* library) noexcept {
     for (entry& e : entries_)
-      if (e.pool.load(memory_order_relaxed) != nullptr && e.library.load(memory_order_relaxed) == library) e.clear();
+      if (e.pool.load(memory_order_relaxed) != nullptr && e.library.load(memory_order_relaxed) == library) e.forget();
   }
   /// Has every pool report what is in use. Returns how many blocks. Precondition: no pool ends meanwhile.
   std::size_t tell_all() const noexcept {
@@ -60,7 +60,7 @@ class pool_names {
     atomic_word<in_use_teller> tell = nullptr;
     atomic_word<const void*> library = nullptr;
 
-    void clear() noexcept {
+    void forget() noexcept {
       tell.store(nullptr, memory_order_relaxed);
       name.store(nullptr, memory_order_relaxed);
       pool.store(nullptr, memory_order_release);

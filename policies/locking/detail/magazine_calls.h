@@ -187,7 +187,8 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   /// something else, so that the thread's next call here is a slow one, which flushes. Called under the core guard.
   void ask_for_blocks(const slot* own) noexcept {
     slots_.each([&](unsigned, slot& its) {
-      if (detail::pointer_to(its) != own && its.domain.load(memory_order_relaxed) != nullptr) its.domain.store(this, memory_order_relaxed);
+      if (detail::pointer_to(its) != own && its.domain.load(memory_order_relaxed) != nullptr)
+        its.domain.store(this, memory_order_relaxed);
     });
   }
 

@@ -112,7 +112,7 @@ class stack_calls {
     while (void* block = pop(pool)) pool.list.push_batch(pool.chunks, &block, 1);
   }
   void drop_all() noexcept {
-    stack_.clear();
+    stack_.forget_all();
     numbers_.forget();
   }
   void end() noexcept { guards_.end(); }

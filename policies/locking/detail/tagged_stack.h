@@ -70,7 +70,7 @@ class tagged_stack {
     return n;
   }
   /// Precondition: no other thread uses the stack.
-  void clear() noexcept { head_.store(0, memory_order_relaxed); }
+  void forget_all() noexcept { head_.store(0, memory_order_relaxed); }
 
  private:
   using head = Head;

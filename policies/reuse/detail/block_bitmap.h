@@ -62,7 +62,7 @@ class block_bitmap {
   }
 
   /// Free blocks whose memory hasn't gone back.
-  std::size_t free() const noexcept { return free_; }
+  std::size_t free_blocks() const noexcept { return free_; }
   bool is_free(std::size_t block) const noexcept {
     const std::size_t w = block / word_blocks;
     return w < ready_ && ((words_[w] >> block % word_blocks & 1) != 0 || units_.is_gone(block));
@@ -101,7 +101,7 @@ class block_bitmap {
         units_.changed(words_, ready_, w, before, units_.gone_in(w));
       }
       if (bits == 0) page &= page - 1;
-      if (page == 0) set_.erase(page_);
+      if (page == 0) set_.take_out(page_);
     }
     free_ -= smaller(got, free_);
     return got;
@@ -140,7 +140,7 @@ class block_bitmap {
     }
     return before - free_;
   }
-  /// The blocks of a word that have gone are free() again. Returns how many.
+  /// The blocks of a word that have gone are free again. Returns how many.
   std::size_t come_back(std::size_t w) noexcept {
     const word before = words_[w];
     const word gone = units_.gone_in(w);
@@ -172,7 +172,7 @@ class block_bitmap {
     if (words_[w] != 0) return;
     const std::size_t page = w >> page_shift_;
     pages_[page] &= ~(word{1} << (w - (page << page_shift_)));
-    if (pages_[page] == 0) set_.erase(page);
+    if (pages_[page] == 0) set_.take_out(page);
   }
   static std::size_t lowest(word bits) noexcept { return static_cast<std::size_t>(std::countr_zero(bits)); }
 

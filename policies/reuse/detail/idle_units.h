@@ -67,7 +67,7 @@ class idle_units {
     const word are = idle_in(words[w], gone_in(w));
     if (were == are) return;
     if (were == 0) idle_set_.insert(w);
-    if (are == 0) idle_set_.erase(w);
+    if (are == 0) idle_set_.take_out(w);
     idle_ += number_of(are) - number_of(were);
   }
   /// What has gone of word `w`.
@@ -100,7 +100,7 @@ class idle_units {
   /// Takes all of a word's blocks.
   word take_gone(std::size_t w) noexcept {
     const word mask = replace(gone_[w], word{0});
-    if (mask != 0) gone_set_.erase(w);
+    if (mask != 0) gone_set_.take_out(w);
     gone_blocks_ -= number_of(mask);
     return mask;
   }
@@ -127,7 +127,7 @@ class idle_units {
     const bool is = (words[w] | gone_in(w)) == ~word{0} && is_idle_large(words, ready, w, words[w], gone_in(w));
     if (was == is) return;
     if (is) idle_set_.insert(group_of(w));
-    else idle_set_.erase(group_of(w));
+    else idle_set_.take_out(group_of(w));
     idle_ += is ? std::size_t{1} : static_cast<std::size_t>(-1);
   }
   /// The same of the unit of word `w`, with `free` and `gone` in its place. Words from `ready` on aren't used: nothing of

@@ -21,8 +21,8 @@ class block_places {
     chunk* c = nullptr;
     std::size_t slot = 0;
 
-    std::size_t word() const noexcept { return slot / block_bitmap<>::word_blocks; }
-    std::uint64_t bit() const noexcept { return std::uint64_t{1} << slot % block_bitmap<>::word_blocks; }
+    std::size_t word_of_slot() const noexcept { return slot / block_bitmap<>::word_blocks; }
+    std::uint64_t bit_of_slot() const noexcept { return std::uint64_t{1} << slot % block_bitmap<>::word_blocks; }
   };
 
   explicit block_places(Chunks& chunks) noexcept : chunks_(chunks) {}
@@ -89,20 +89,20 @@ void each_marked_word(Chunks& chunks, void* const* blocks, std::size_t n, Mark m
       at[found] = find.of(*blocks);
       if constexpr (Chunks::checks_leaving) find.is_block(*blocks, at[found]);  // what is none loses its place
       if (may_miss && at[found].c == nullptr) [[unlikely]] continue;
-      at[found].c->bitmap.prefetch(at[found].word());
+      at[found].c->bitmap.prefetch(at[found].word_of_slot());
       looked_up[found++] = *blocks;
     }
     for (std::size_t i = 0; i != found; ++i) {
       if constexpr (Chunks::checks_leaving) {
-        const bool again = at[i].c == c && at[i].word() == word && (mask & at[i].bit()) != 0;
+        const bool again = at[i].c == c && at[i].word_of_slot() == word && (mask & at[i].bit_of_slot()) != 0;
         if (!find.is_in_use(looked_up[i], at[i], again)) continue;
       }
-      if (at[i].c != c || at[i].word() != word) {
+      if (at[i].c != c || at[i].word_of_slot() != word) {
         commit();
         c = at[i].c;
-        word = at[i].word();
+        word = at[i].word_of_slot();
       }
-      mask |= at[i].bit();
+      mask |= at[i].bit_of_slot();
       ++marked;
     }
   }

@@ -192,8 +192,8 @@ class page_local_list {
   }
 
   void shelve(chunk& c) noexcept {
-    const unsigned shelf = shelves_.shelf_for(c.carved - c.bitmap.free() - c.bitmap.units().gone(), c.blocks);
-    if (c.bitmap.free() == 0) shelves_.remove(c);
+    const unsigned shelf = shelves_.shelf_for(c.carved - c.bitmap.free_blocks() - c.bitmap.units().gone(), c.blocks);
+    if (c.bitmap.free_blocks() == 0) shelves_.remove(c);
     else shelves_.put(c, shelf);
     pages_.shelve(c, shelf);
   }

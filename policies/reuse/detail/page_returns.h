@@ -57,9 +57,9 @@ class page_returns {
     const auto& units = c.bitmap.units();
     const std::size_t idle = c.from_second ? 0 : units.idle() << units.shift();  // a second store's pages stay
     idle_ += idle - c.counted_idle;
-    free_ += c.bitmap.free() - c.counted_free;
+    free_ += c.bitmap.free_blocks() - c.counted_free;
     c.counted_idle = idle;
-    c.counted_free = c.bitmap.free();
+    c.counted_free = c.bitmap.free_blocks();
     if (c.counted_idle != 0) idle_shelves_.put(c, shelf);
     else idle_shelves_.remove(c);
     if (units.gone() != 0) gone_shelves_.put(c, shelf);
@@ -130,7 +130,7 @@ class page_returns {
     return true;
   }
   /// Free blocks in memory, but for those in the front.
-  std::size_t free() const noexcept { return free_; }
+  std::size_t free_blocks() const noexcept { return free_; }
 
   // ---- a thin pool -------------------------------------------------------------------------------------------------------
 

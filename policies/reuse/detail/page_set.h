@@ -53,7 +53,7 @@ class page_set {
       number /= 64;
     }
   }
-  void erase(std::size_t number) noexcept {
+  void take_out(std::size_t number) noexcept {
     Word* base = words_;
     for (unsigned level = 0;; base += words_of(level++, limit_)) {
       Word& word = base[number / 64];

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(it_agrees_with_a_set) {
           const std::size_t block = random() % blocks;
           if (model.insert(block).second) map.mark(block);
         }
-        BOOST_REQUIRE(map.bits.free() == model.size());
+        BOOST_REQUIRE(map.bits.free_blocks() == model.size());
         const std::size_t wanted = random() % (2 * blocks);
         const std::size_t expected = std::min(wanted, model.size());
         std::size_t got = 0;
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(forgotten_it_is_as_new) {
   bitmap_of map(1000, 4);
   for (std::size_t block = 0; block != 1000; ++block) map.mark(block);
   map.bits.forget();
-  BOOST_TEST(map.bits.free() == 0u);
+  BOOST_TEST(map.bits.free_blocks() == 0u);
   map.mark(777);
   std::vector<std::size_t> all;
   map.bits.take(1000, [&](std::size_t block) { all.push_back(block); });
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(overwritten_it_names_no_block_of_a_word_that_was_not_used_y
   std::size_t named = 0;
   map.bits.take(64, [&](std::size_t) { ++named; });
   BOOST_TEST(named == 0u);
-  BOOST_TEST(map.bits.free() == 0u);
+  BOOST_TEST(map.bits.free_blocks() == 0u);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ class modelled {
       if (bits_.is_free(i) != (model_[i] != block_is::used)) BOOST_FAIL("block " << i);
     }
     for (std::size_t at = 0; at + unit_ <= model_.size(); at += unit_) idle += is_idle(at);
-    BOOST_REQUIRE(bits_.free() == free);
+    BOOST_REQUIRE(bits_.free_blocks() == free);
     BOOST_REQUIRE(bits_.units().gone() == gone);
     BOOST_REQUIRE(bits_.units().idle() == idle);
     BOOST_REQUIRE(memory_.front() == guard_word);

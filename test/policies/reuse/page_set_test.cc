@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(it_agrees_with_a_set) {
         model.insert(number);
       } else if (!model.empty()) {
         const std::size_t gone = random() % 2 == 0 ? *model.begin() : *model.rbegin();
-        own.set.erase(gone);
+        own.set.take_out(gone);
         model.erase(gone);
       }
       BOOST_REQUIRE(own.set.lowest(prepared) == (model.empty() ? page_set::none : *model.begin()));
@@ -83,7 +83,7 @@ std::size_t steps(std::size_t limit) {
     counted_word::uses = 0;
     own.set.insert(number);
     BOOST_TEST(own.set.lowest(limit) == number);
-    own.set.erase(number);
+    own.set.take_out(number);
     BOOST_TEST(own.set.lowest(limit) == limit - 1);
     most = std::max(most, counted_word::uses);
   }

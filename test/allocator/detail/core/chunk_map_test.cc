@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(single_chunks_go_and_come_back, map_type, maps) {
     const std::size_t i = random() % land.all.size();
     chunk& c = land.all[i];
     BOOST_REQUIRE((map.find(c.first, g) == &c) == in[i]);
-    if (in[i]) map.erase(c, g);
+    if (in[i]) map.take_out(c, g);
     else map.insert(c, g);
     in[i] = !in[i];
     ++changes;
@@ -211,7 +211,7 @@ std::size_t depth_of_rest(std::size_t n) {
   for (chunk& c : all) tree.insert(c, geometry{});
   for (std::size_t i = 0; i != n; ++i) {
     if (i % 3 == 0) continue;
-    tree.erase(all[i], geometry{});
+    tree.take_out(all[i], geometry{});
     in[i] = false;
   }
   return depth_of(all, in);
@@ -297,7 +297,7 @@ std::size_t comparisons(std::size_t n) {
     BOOST_REQUIRE(map.find_near(c.first, g) == near);
   }
   BOOST_TEST(brought > n / 2);
-  for (std::size_t i = 0; i < all.size(); i += 2) map.erase(all[i], g);  // and those that stay are still found
+  for (std::size_t i = 0; i < all.size(); i += 2) map.take_out(all[i], g);  // and those that stay are still found
   for (std::size_t i = 0; i != all.size(); ++i) BOOST_REQUIRE((map.find(all[i].first, g) == &all[i]) == (i % 2 == 1));
   return found;
 }
