@@ -223,6 +223,13 @@ def mistakes(include, products):
                               check=False, timeout=SECONDS)
         return None if done.returncode == 1 and "nowhere/tarn.hpp: No such file" in done.stderr else done.stderr
 
+    def full():
+        with open("/dev/full", "w", encoding="utf-8") as out:
+            done = subprocess.run([sys.executable, TOOL, "-o", "-", "pool"], stdout=out, stderr=subprocess.PIPE, text=True,
+                                  check=False, timeout=SECONDS)
+        said = "tools/amalgamate: -: No space left on device\n"
+        return None if done.returncode == 1 and done.stderr == said else done.stderr
+
     def same_bytes():
         one, two = make("pool", "containers", seed="1"), make("containers", "pool", "pool", seed="2")
         return None if one == two and one[0] == 0 else "two runs differ"
@@ -236,7 +243,7 @@ def mistakes(include, products):
         names = said.partition("there are: ")[2].split()
         return None if status and sorted(names) == sorted(products) else f"{names}\n{products}"
 
-    return [("an unknown product", unknown), ("no tree", no_tree), ("no folder", no_folder), ("the same bytes", same_bytes),
+    return [("an unknown product", unknown), ("no tree", no_tree), ("no folder", no_folder), ("a full disk", full), ("the same bytes", same_bytes),
             ("--help", helps), ("the list of products", all_products)]
 
 
