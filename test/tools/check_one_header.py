@@ -243,8 +243,8 @@ def mistakes(include, products):
         names = said.partition("there are: ")[2].split()
         return None if status and sorted(names) == sorted(products) else f"{names}\n{products}"
 
-    return [("an unknown product", unknown), ("no tree", no_tree), ("no folder", no_folder), ("a full disk", full), ("the same bytes", same_bytes),
-            ("--help", helps), ("the list of products", all_products)]
+    return [("an unknown product", unknown), ("no tree", no_tree), ("no folder", no_folder), ("a full disk", full),
+            ("the same bytes", same_bytes), ("--help", helps), ("the list of products", all_products)]
 
 
 def message_cases(folder, other, whole, compiler):
