@@ -107,9 +107,13 @@ class local_socket {
 
   /// Two descriptors; when one is shut down, the other becomes readable.
   static int make_pair(int* both) noexcept {
+#if defined(SOCK_CLOEXEC) && defined(__linux__)
+    return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) == 0 ? 0 : errno;
+#else
     if (::socketpair(AF_UNIX, SOCK_STREAM, 0, both) != 0) return errno;
     for (int i = 0; i != 2; ++i) ::fcntl(both[i], F_SETFD, FD_CLOEXEC);
     return 0;
+#endif
   }
   static void shut(int descriptor) noexcept { ::shutdown(descriptor, SHUT_RDWR); }
   /// Waits until one of two is readable, or for so many milliseconds; -1: any time. A descriptor that is -1 is passed over.

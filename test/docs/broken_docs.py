@@ -14,7 +14,9 @@ RIGHT = {
                       "| `containers.h`, names | [names](products/names.md) |\n"
                       "| `memory_pool_macros.h` | [names](products/names.md) |\n",
     "docs/tasks/README.md": "# Tasks\n\n[one](one.md)\n",
-    "docs/tasks/one.md": "# One\n\n```cpp excerpt examples/one.cc\nint b;\n\nint c;\n```\n",
+    "docs/tasks/one.md": "# One\n\nSee the [table of orders](../memory-order.md), [its first table](../misuse.md) and the " +
+                         f"{check_docs.NUMBERS[len(check_docs.AXES)]} axes.\n\n"
+                         "```cpp excerpt examples/one.cc\nint b;\n\nint c;\n```\n",
     "examples/one.cc": "int a;\n  int b;\n\n  int c;\n",
     "docs/products/names.md": "# Names\n\n| name |\n|---|\n| `row`, `line` |\n| `DECLARE_IT(Class)` |\n",
     "docs/choosing.md": "# Choosing\n\n## Presets\n\n| preset | when |\n|---|---|\n| `presets::local<T>` | one thread |\n\n"
@@ -22,7 +24,7 @@ RIGHT = {
                         "```cpp file shown.h\n#ifndef S\n#define S\ninline int g() { return 1; }\n#endif\n```\n"
                         "```cpp\n#include \"tarn/shown.h\"\nint h();\nint h() { return g(); }\n```\n"
                         "```cpp rejected\n// error: words of ours\nstatic_assert(false, \"words of ours\");\n```\n",
-    "docs/misuse.md": "# Misuse\n\nSee `test/all/every_test.cc`.\n\n## Bad input\n\n"
+    "docs/misuse.md": "# Misuse\n\nSee `test/all/every_test.cc`.\n\n| policy |\n|---|\n| `a_checking<N>` |\n\n## Bad input\n\n"
                       "| input | outcome | shown by |\n|---|---|---|\n"
                       "| none | `null` | `none_is_null` |\n| two | fails | `each_one`, `every_test` |\n"
                       "| three | fails | `refused/three_*`, `many`, `all/check_all` |\n",
@@ -118,6 +120,14 @@ BROKEN = [
      "shared_cell<T> n_ = 0;\nstatic_assert(X,", "docs/memory-order.md says None"),
     ("an order of an atomic that isn't there", "docs/memory-order.md", "`at_`, `rest_`", "`at_`, `rest_`, `gone_`",
      "policies/detail/y.h has ['at_', 'rest_']"),
+    ("a table that is gone", "docs/misuse.md", "| policy |\n|---|\n| `a_checking<N>` |\n\n", "", "there is one table"),
+    ("a table of something else", "docs/tasks/one.md", "table of orders", "table of containers",
+     "there is no table of containers"),
+    ("a page without a table", "docs/tasks/one.md", "](../memory-order.md)", "](../rules.md)", "there is no table"),
+    ("a number of axes", "docs/tasks/one.md", f"{check_docs.NUMBERS[len(check_docs.AXES)]} axes", "4 axes",
+     "4 axes: there are"),
+    ("a checking policy that the page of misuse leaves out", "docs/misuse.md", "| `a_checking<N>` |", "| `hardened` |",
+     "no table has a_checking"),
     ("a container header without names", "allocator/containers.h", "using row = int;\ntemplate <class T>\nusing line = T;\n",
      "#include <map>\n", "no names were found"),
 ]

@@ -156,6 +156,19 @@ def refused(text, words, *more):
         return difference(read(path), text)
 
 
+def refused_lists():
+    """A compile_commands.json that is none is refused with a sentence, in one line."""
+    with tempfile.TemporaryDirectory() as work:
+        for text, words in [("[1]", "no list of commands"), ("null", "no list of commands"), ('[{"directory": 1}]', "no list"),
+                            ('[{"directory": "/", "file": "x.cc"}]', "no list of commands"), ("[" * 100_000, "recursion"),
+                            ('[{"directory": "/", "file": "x.cc", "command": "g++ \\"x"}]', "No closing quotation")]:
+            write(os.path.join(work, "compile_commands.json"), text)
+            status, out, err = run_command("-p", work)
+            if status != 2 or words not in err or err.count("\n") != 1 or out:
+                return f"{text[:50]}: status {status}, printed\n{out}and said\n{err}"
+    return None
+
+
 def shows_and_writes():
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "program.cc")
@@ -241,6 +254,7 @@ def cases(root):
         ("tarn-migrate: refuses a missing header", functools.partial(refused, '#include "gone.h"\n' + SMALL, "gone.h")),
         ("tarn-migrate: refuses a missing file", functools.partial(refused, SMALL, "no such file", "/nowhere/x.cc")),
         ("tarn-migrate: refuses a missing list", functools.partial(refused, SMALL, "compile_commands.json", "-p", "/nowhere")),
+        ("tarn-migrate: refuses lists of commands that are none", refused_lists),
         ("tarn-migrate: asks for sources", functools.partial(refused, SMALL, "name sources", "--write")),
     ]
     return found + self_tests(root)

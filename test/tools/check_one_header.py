@@ -223,6 +223,13 @@ def mistakes(include, products):
                               check=False, timeout=SECONDS)
         return None if done.returncode == 1 and "nowhere/tarn.hpp: No such file" in done.stderr else done.stderr
 
+    def full():
+        with open("/dev/full", "w", encoding="utf-8") as out:
+            done = subprocess.run([sys.executable, TOOL, "-o", "-", "pool"], stdout=out, stderr=subprocess.PIPE, text=True,
+                                  check=False, timeout=SECONDS)
+        said = "tools/amalgamate: -: No space left on device\n"
+        return None if done.returncode == 1 and done.stderr == said else done.stderr
+
     def same_bytes():
         one, two = make("pool", "containers", seed="1"), make("containers", "pool", "pool", seed="2")
         return None if one == two and one[0] == 0 else "two runs differ"
@@ -236,8 +243,8 @@ def mistakes(include, products):
         names = said.partition("there are: ")[2].split()
         return None if status and sorted(names) == sorted(products) else f"{names}\n{products}"
 
-    return [("an unknown product", unknown), ("no tree", no_tree), ("no folder", no_folder), ("the same bytes", same_bytes),
-            ("--help", helps), ("the list of products", all_products)]
+    return [("an unknown product", unknown), ("no tree", no_tree), ("no folder", no_folder), ("a full disk", full),
+            ("the same bytes", same_bytes), ("--help", helps), ("the list of products", all_products)]
 
 
 def message_cases(folder, other, whole, compiler):
@@ -331,6 +338,34 @@ def products_of_tree():
     return {**found, **{os.path.basename(path)[:-2]: path for path in besides}}
 
 
+def figures(text):
+    """{the row's first cell: (lines, KB)} of the page's table of sizes."""
+    rows = re.findall(r"^\| ([^|]*`[^|]*) \| ([\d,]+) \| ([\d,]+) \|", text, re.MULTILINE)
+    return {cell.strip(): tuple(int(number.replace(",", "")) for number in numbers) for cell, *numbers in rows}
+
+
+def wrong_figures(told, made):
+    """What a page says of sizes that are another tenth by now. \param made  {cell: the file's text}"""
+    is_near = lambda said, right: abs(said - right) <= right / 10
+    if set(told) != set(made):
+        return f"the page has {sorted(told)}"
+    return "\n".join(f"{cell}: {told[cell]}, and it has {right}" for cell, right in
+                     ((cell, (text.count("\n"), len(text.encode()) // 1000)) for cell, text in made.items())
+                     if not all(map(is_near, told[cell], right))) or None
+
+
+def figure_cases(include, whole, pool):
+    """The page's sizes are those of the files, to a tenth."""
+    both = Folder(include, "both", "pool", "containers")
+    made = {"`tarn.hpp`, everything": whole.text, "`pool containers`": both.text, "`pool`": pool.text}
+    with open("docs/one-header.md", encoding="utf-8") as file:
+        page = file.read()
+    first = f"{figures(page)['`pool`'][0]:,}"
+    aged = wrong_figures(figures(page.replace(f"| `pool` | {first} |", "| `pool` | 1,000 |")), made)
+    return [("the page's lines and KB", lambda: wrong_figures(figures(page), made)),
+            ("self-test: a figure that is too old", lambda: None if aged and "`pool`: (1000," in aged else f"{aged}")]
+
+
 def platform_cases(whole):
     """By cross compilers, and for a system of one's own."""
     whole.write("tiny.h", PLATFORM)
@@ -367,7 +402,7 @@ def main():
         cases.append(("the tree", lambda: f"only {len(guards)} headers and {len(products)} products"))
     cases += [product_case(include, name, path, len(whole.text), present[0]) for name, path in sorted(products.items())]
     cases += program_cases(whole, present) + message_cases(pool, with_store, whole, present[0])
-    cases += mixed_cases(whole, pool, present[0]) + mistakes(include, products)
+    cases += mixed_cases(whole, pool, present[0]) + mistakes(include, products) + figure_cases(include, whole, pool)
     return compilers.report(small_cases(include) + cases)
 
 

@@ -43,13 +43,22 @@ def units_of(said, flags):
     try:
         with open(path, encoding="utf-8") as file:
             entries = json.load(file)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise reading.Refused(f"{path}: {error}") from None
+    is_text = lambda entry, name: isinstance(entry.get(name), str)
+    for entry in entries if isinstance(entries, list) else [None]:
+        words = entry.get("arguments") if isinstance(entry, dict) else None
+        if not isinstance(entry, dict) or not is_text(entry, "directory") or not is_text(entry, "file") or not (
+                isinstance(words, list) and all(isinstance(word, str) for word in words) or is_text(entry, "command")):
+            raise reading.Refused(f"{path}: it is no list of commands, each with directory, file and arguments")
     wanted = {os.path.abspath(source) for source in said.sources}
     found = []
     for entry in entries:
         source = os.path.normpath(os.path.join(entry["directory"], entry["file"]))
-        words = entry.get("arguments") or shlex.split(entry["command"])
+        try:
+            words = entry.get("arguments") or shlex.split(entry.get("command", ""))
+        except ValueError as error:  # a quotation mark that is never closed
+            raise reading.Refused(f"{path}: {source}: {error}") from None
         if not wanted or source in wanted:
             found.append((source, reading.flags_of(words[1:], entry["directory"], source)))
     missing = wanted - {source for source, _ in found}
