@@ -16,6 +16,7 @@
 #include "tarn/policies/checking/sampled_guard_pages.h"
 #include "tarn/policies/checking/told_sites.h"
 #include "tarn/policies/checking/traits.h"
+#include "tarn/policies/detail/declared.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
@@ -27,6 +28,12 @@ template <class... Options>
 struct switchable_checking_with;
 /// switchable_checking_with without options.
 using switchable_checking = switchable_checking_with<>;
+template <class... Options>
+struct detail::home<switchable_checking_with<Options...>> {
+  static_assert(detail::defined<switchable_checking_with<Options...>>,
+                "tarn: [I5] switchable_checking stands in a header of its own, which no product brings; include "
+                "tarn/policies/checking/switchable_checking.h");
+};
 
 namespace detail {
 template <class P, class Traits>

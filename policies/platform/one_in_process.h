@@ -114,12 +114,6 @@ TARN_COLD inline void keep_in_process(std::uint32_t kind, void* mine, atomic_wor
     return;
   }
 }
-struct keeper_of_process {
-  explicit keeper_of_process(void (*keep)() noexcept) noexcept { keep(); }
-};
-/// A template, so that only libraries with such an object have it.
-template <class Found>
-TARN_FIRST_AT_LOAD static const keeper_of_process keeper_at_load{Found::keep};
 #endif
 
 #if defined(TARN_HAS_NAMED_MEMORY)
@@ -149,29 +143,26 @@ class TARN_ONE_IN_LIBRARY one_in_process {
 #endif
   }
 
-#if defined(TARN_HAS_NOTES)
-  static void keep() noexcept {
-    if (!kept_.exchange(true, memory_order_relaxed)) keep_in_process(Kind, &Mine, found_);
-  }
-#endif
-
 #if defined(TARN_IS_FOUND)
  private:
   TARN_COLD static void* find() noexcept {
 #if defined(TARN_HAS_NOTES)
-    static_cast<void>(&keeper_at_load<one_in_process>);  // instantiates it
+    // The note, and a call when the library is loaded, before its objects are made. Not an object with a constructor: every file
+    // that includes this would have it. This is there where the function is.
     asm volatile(
         ".pushsection .note.tarn, \"aGR\", %%note, tarn_note_%c1, comdat\n"
-        ".balign 4\n.long 5, 8, %c1\n.asciz \"tarn\"\n.balign 4\n.quad %c0 - .\n.popsection"
+        ".balign 4\n.long 5, 8, %c1\n.asciz \"tarn\"\n.balign 4\n.quad %c0 - .\n.popsection\n"
+        ".pushsection .init_array.00101, \"awG\", %%init_array, tarn_note_%c1, comdat\n"
+        ".balign 8\n.quad %c2\n.popsection"
         :
-        : TARN_SYMBOL(&Mine), "i"(Kind));
+        : TARN_SYMBOL(&Mine), "i"(Kind), TARN_SYMBOL(&keep));
 #endif
     return detail::find_in_process(Kind, &Mine, found_);
   }
-  static inline constinit atomic_word<void*> found_ = nullptr;
 #if defined(TARN_HAS_NOTES)
-  static inline constinit atomic_word<bool> kept_ = false;
+  static void keep() noexcept { keep_in_process(Kind, &Mine, found_); }
 #endif
+  static inline constinit atomic_word<void*> found_ = nullptr;
 #endif
 };
 

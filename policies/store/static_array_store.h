@@ -42,10 +42,13 @@ struct static_array_store {
     static constexpr std::size_t aligned_to =
         in_front == 0 ? detail::larger(Traits::chunk_alignment(geometry), alignof(std::uint64_t)) : geometry.chunk_alignment();
     static constexpr std::size_t gap = detail::round_up(in_front, aligned_to) - in_front;
-    // Aligned to more than a page, the object would be padded up to three times. So where a chunk is asked for, it is put to its
-    // place when the program runs.
+    // Aligned to more than a page, the object would be padded up to three times. So where a chunk is asked for, its place is
+    // found when the program runs.
     static constexpr bool floats = in_front == 0 && aligned_to > 4096 && !Traits::in_place;
-    static constexpr std::size_t slack = floats ? aligned_to - alignof(std::uint64_t) : 0;
+    static constexpr std::size_t own_alignment = floats         ? alignof(std::uint64_t)
+                                                 : in_front == 0 ? aligned_to
+                                                                 : alignof(void*);
+    static constexpr std::size_t slack = floats ? aligned_to - own_alignment : 0;
 
    public:
     static constexpr std::size_t size = wanted <= detail::size_limit ? wanted : 1;  // bytes; rule R7 refuses such an array
@@ -64,7 +67,7 @@ struct static_array_store {
     // it: were it aligned as a whole, they would be padded twice.
     union storage {
       std::byte none;
-      alignas(floats ? alignof(std::uint64_t) : in_front == 0 ? aligned_to : alignof(void*)) std::byte bytes[gap + size + slack];
+      alignas(own_alignment) std::byte bytes[gap + size + slack];
     };
     storage storage_{.none = {}};
   };

@@ -445,7 +445,7 @@ BOOST_AUTO_TEST_CASE(defect_8_a_store_that_fails_leaves_nothing_behind) {
   BOOST_TEST(points >= 200u);
 }
 
-// ---- chunks before they are needed --------------------------------------------------------------------------------------------
+// ---- chunks before they are needed --------------------------------------------------------------------------------------
 
 template <class... Policies>
 void reserved_blocks_ask_no_store(called_from = {}) {
@@ -531,10 +531,11 @@ BOOST_AUTO_TEST_CASE(all_classes_share_a_buffer) {
 // itself aligned to no more than its members.
 template <class Pool, std::size_t Arrays, class Least>
 constexpr bool is_small = sizeof(Pool) <= sizeof(Least) + Arrays * 32 * 1024 && alignof(Pool) <= cache_line_bytes;
-static_assert(is_small<size_class_pool<static_array_store<1>, fall_back_to<heap_store>>, 1, size_class_pool<static_array_store<1>>>);
-static_assert(is_small<size_class_pool<static_array_store<9>, fall_back_to<heap_store>>, 1, size_class_pool<static_array_store<9>>>);
-static_assert(is_small<size_class_pool<static_array_store<2>, fall_back_to<static_array_store<3>>>, 2,
-                       size_class_pool<static_array_store<5>>>);
+template <std::size_t Granules, class... Policies>
+using in_array = size_class_pool<static_array_store<Granules>, Policies...>;
+static_assert(is_small<in_array<1, fall_back_to<heap_store>>, 1, in_array<1>>);
+static_assert(is_small<in_array<9, fall_back_to<heap_store>>, 1, in_array<9>>);
+static_assert(is_small<in_array<2, fall_back_to<static_array_store<3>>>, 2, in_array<5>>);
 BOOST_AUTO_TEST_CASE(an_array_serves_wherever_it_lies) {
   using pool_type = size_class_pool<static_array_store<2>, fall_back_to<heap_store>>;
   std::vector<std::byte> room(sizeof(pool_type) + 3 * granule);

@@ -47,6 +47,16 @@ void use() { wrong.deallocate(wrong.allocate()); }
 #endif
 }  // namespace i2_resource_store_in_a_budget
 
+// expect: tarn: [I5] switchable_checking stands in a header of its own, which no product brings
+namespace i5_switchable_checking_without_its_header {
+#ifdef TARN_TWIN
+tarn::size_class_pool<tarn::hardened, tarn::named<"i5">> right;
+#else
+tarn::size_class_pool<tarn::switchable_checking, tarn::named<"i5">> wrong;
+void use() { wrong.deallocate(wrong.allocate(10), 10); }
+#endif
+}  // namespace i5_switchable_checking_without_its_header
+
 // expect: tarn: [I1] an argument of pool<...> is declared and not defined
 namespace i1_policy_of_ones_own {
 #ifdef TARN_TWIN

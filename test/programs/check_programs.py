@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Real programs compute the same with tarn's xallocator in the place of malloc as with the C library's.
 
-A case is a program, with tarn's default policies or with a checking policy. One, `calls`, calls malloc's functions itself, in threads and forks: they do what their manual says. It
-must find mistakes in them; each is a case, too.
+A case is a program, with tarn's default policies or with a checking policy. One, `calls`, calls malloc's functions itself, in
+threads and forks: they do what their manual says. It must find mistakes in them; each is a case, too.
 """
 
 import functools

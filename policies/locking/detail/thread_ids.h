@@ -6,8 +6,8 @@
 // the thread's next allocation that finds no block. A thread that only frees is common, as a consumer, and would otherwise
 // take a lock for each block. Where keys run last (Windows), the key always does, by the thread's number: its record is gone.
 //
-// A thread whose first use comes so late that neither is called any more, such as in a key's destructor, keeps its number when
-// it is gone. Others find that out (number_holders): a few numbers whenever one is taken or blocks are short, and all in trim().
+// A thread whose first use comes so late that neither is called any more, as in a key's destructor, keeps its number when it is
+// gone. Others find that out (number_holders): two numbers whenever one is taken or blocks are short, and all in trim().
 #ifndef TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_THREAD_IDS_H_
 
@@ -219,7 +219,8 @@ struct process_threads {
   TARN_COLD static bool enrol(call what) noexcept {
     static_cast<void>(&note_end_of_library<Unused>);  // instantiates it
     thread_record& me = self();
-    if (me.is >= thread_record::state::enrolling || (what != call::allocates && me.domain != nullptr)) return me.domain != nullptr;
+    const bool is_done = me.is >= thread_record::state::enrolling || (what != call::allocates && me.domain != nullptr);
+    if (is_done) return me.domain != nullptr;
     if (library_ends.load(memory_order_relaxed)) return me.domain != nullptr;  // who tells of the thread's end would be gone
     if (me.waits != 0 && --me.waits != 0) return false;
     if constexpr (platform::system::keys_run_last) return enrol_by_key(me, ends_of_threads);

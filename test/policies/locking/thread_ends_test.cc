@@ -19,12 +19,12 @@
 namespace tarn::test {
 namespace {
 
-// ---- pools: objects, static ones, of many sizes ------------------------------------------------------------------------------
+// ---- pools: objects, static ones, of many sizes -----------------------------------------------------------------------------
 
 struct user {
   void* (*take)();
   void (*give)(void*);
-  std::size_t (*held)();  // bytes or blocks; trimmed first, or not
+  std::size_t (*held)();  // in bytes, or blocks
   void (*trim)();
 };
 constinit pool<static_size<4096>, thread_cached<>> blocks;
@@ -41,11 +41,11 @@ const user users[] = {
      [] { static_cast<void>(blocks.trim()); }},
     {[] { return sizes.allocate(100, 8); }, [](void* b) { sizes.deallocate(b, 100, 8); }, bytes_of_sizes,
      [] { static_cast<void>(sizes.trim()); }},
-    {[] { return of_tag::instance().allocate(); }, [](void* b) { of_tag::instance().deallocate(b); }, [] { return of_tag::instance().capacity(); },
-     [] { static_cast<void>(of_tag::instance().trim()); }},
+    {[] { return of_tag::instance().allocate(); }, [](void* b) { of_tag::instance().deallocate(b); },
+     [] { return of_tag::instance().capacity(); }, [] { static_cast<void>(of_tag::instance().trim()); }},
 };
 
-// ---- where a thread uses them ------------------------------------------------------------------------------------------------
+// ---- where a thread uses them -----------------------------------------------------------------------------------------------
 
 constexpr unsigned rounds = PTHREAD_DESTRUCTOR_ITERATIONS < 4 ? PTHREAD_DESTRUCTOR_ITERATIONS : 4;
 constexpr unsigned places = 2 + rounds;  // in its function, in a destructor of a thread_local object, in each round of a key's
