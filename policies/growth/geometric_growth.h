@@ -1,6 +1,6 @@
 // decides    each chunk holds Factor times the blocks of the one before, from First up to Max: 64, 128, 256, … 4096, 4096 …
-// costs      a few calls to the store in all; unused memory, untouched: with a factor of 2, fewer blocks than are used and First
-//            together, and fewer than Max
+// costs      a few calls to the store in all; unused memory, untouched: with a factor of 2, fewer blocks than are used and
+//            First together, and fewer than Max
 // conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
 // use when   nothing is known about the number of blocks (the default)
 #ifndef TARN_POLICIES_GROWTH_GEOMETRIC_GROWTH_H_

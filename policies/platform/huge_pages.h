@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/system.h"
 
 namespace tarn::detail {
@@ -27,8 +26,8 @@ struct huge_pages_of_system {
     const std::size_t page = platform::system::page_bytes();
     const auto address = reinterpret_cast<std::uintptr_t>(start);
     const std::size_t before = address % page;
-    const std::size_t all = round_up(before + size, page);
-    const std::size_t skip = round_up(address - before, bytes) - (address - before);
+    const std::size_t all = (before + size + page - 1) / page * page;
+    const std::size_t skip = (bytes - (address - before) % bytes) % bytes;
     if (skip >= all || all - skip < bytes || !platform::system::ask_for_huge_pages(start - before, all)) return false;
     if (skip == 0 && before != 0) platform::system::join_small_pages(start - before);  // the heap wrote in front of `start`
     return true;

@@ -1,5 +1,6 @@
 // decides    blocks of a size and alignment given to the pool's constructor
-// costs      nothing in allocate() and deallocate(); a few instructions where a batch is packed or carved
+// costs      nothing in allocate() and deallocate(); a few instructions where a batch is packed or carved. A block of less than
+//            16 bytes takes 16, with lifo_reuse<> 8
 // conflicts  static_array_store, whose array is sized at compile time
 // use when   the size is read from a file, a schema or a plug-in
 #ifndef TARN_POLICIES_SIZE_DYNAMIC_SIZE_H_

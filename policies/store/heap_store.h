@@ -1,7 +1,7 @@
 // decides    chunks come from the global operator new and go back to operator delete. Behind the pool's first 16 MiB, the
 //            system is asked for huge pages there
-// costs      operator new, once for each chunk (a few times for some of 2 MiB and more); a word in the pool; behind the first 16
-//            MiB up to 2 MiB in memory that no block needs yet
+// costs      operator new, once for each chunk (a few times for some of 2 MiB and more); a word in the pool; behind the first
+//            16 MiB up to 2 MiB in memory that no block needs yet
 // conflicts  none
 // use when   there is a heap and no reason not to use it (the default)
 #ifndef TARN_POLICIES_STORE_HEAP_STORE_H_
@@ -80,11 +80,11 @@ struct heap_store {
       return detail::address_of(region.start) % huge::bytes;
     }
 
-    /// A region of whole huge pages: it starts just behind the start of one, or there. To align each would lose as many addresses
-    /// as a huge page has, so few are:
-    ///   - a heap that maps large regions one by one maps whole huge pages for this size, and systems put them where such start;
-    ///   - a heap that cuts them from one piece has each end just behind the start of a huge page, and the next one there. It is
-    ///     aligned if something else lies there, or if it is the first.
+    /// A region of whole huge pages: it starts just behind the start of one, or there. To align each would lose as many
+    /// addresses as a huge page has, so few are:
+    ///   - a heap that maps large regions one by one maps whole huge pages for this size, and systems put that on one;
+    ///   - a heap that cuts them from one piece has each end just behind the start of a huge page, and the next one there. It
+    ///     is aligned if something else lies there, or if it is the first.
     /// glibc begins with the first, and does the second with sizes up to the largest that it got back. So it gets as much back
     /// as an aligned one needs.
     detail::memory get_whole(std::size_t bytes, std::size_t alignment) noexcept {

@@ -21,7 +21,7 @@ struct store_traits {
   bool own_apart = false;          // acquire_own() and release_own(): memory that a pool needs for itself isn't like its chunks
   bool has_end = false;            // end(): called when the pool ends, after all regions were given back
   bool rounds_up = false;          // rounded_up(bytes, alignment): the bytes that acquire() would give, if it gives any
-  bool has_best_size = false;      // best_size(bytes, alignment), static: a size near that for which the store has more to offer
+  bool has_best_size = false;      // best_size(bytes, alignment), static: a size near that which the store serves best
   bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
   /// Returns what a store over this one declares: the same, except that each region goes through that store, by acquire(), and

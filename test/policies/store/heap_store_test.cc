@@ -230,9 +230,10 @@ constexpr next_chunk_of growths[] = {
     next_of<no_growth<500'000>>,
     linear,
 };
-constexpr std::size_t sizes[] = {16,      24,       40,      64,         72,      100,         256,     1000,     4096,
-                                 5000,    65'536,   100'000, 256 * KiB,  300'000, 512 * KiB,   1 * MiB, 1'500'000, 2 * MiB - 192,
-                                 2 * MiB, 3 * MiB,  4 * MiB, 4'194'312u, 8 * MiB, 16 * MiB + 8, 32 * MiB, 64 * MiB};
+constexpr std::size_t sizes[] = {
+    16,        24,        40,      64,      72,        100,           256,     1000,    4096,    5000,      65'536,     100'000,
+    256 * KiB, 300'000,   512 * KiB, 1 * MiB, 1'500'000, 2 * MiB - 192, 2 * MiB, 3 * MiB, 4 * MiB, 4'194'312, 8 * MiB,
+    16 * MiB + 8, 32 * MiB, 64 * MiB};
 
 /// What each chunk may take besides: its record, to the block's alignment; and of pages, what rounding to one adds.
 constexpr std::size_t record = 256;
@@ -324,6 +325,9 @@ std::size_t resident() {
 }
 // At its worst just behind 16 MiB: one block of a huge page is in use.
 BOOST_AUTO_TEST_CASE(nor_is_more_in_memory) {
+  std::string setting;
+  std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), setting);
+  if (setting.find("[always]") != std::string::npos) return;  // small pools have huge pages, too, unasked
   for (const std::size_t size : {64u, 4096u, 65'536u, 262'144u, 4'194'304u})
     for (const next_chunk_of growth : {growths[0], growths[2], growths[4], growths[13]}) {
       if (growth(0, 0, size).wanted > 160 * MiB / size) continue;
@@ -335,7 +339,7 @@ BOOST_AUTO_TEST_CASE(nor_is_more_in_memory) {
         used += size;
         if (before < 15 || (before == used / MiB && used / 64 % 5000 != 0)) continue;
         const std::size_t now = resident();
-        BOOST_TEST(now * 100 <= used * 113 + 100 * 64 * KiB, "blocks of " << size << ": " << used << " bytes, in memory " << now);
+        BOOST_TEST(now * 100 <= used * 113 + 100 * 64 * KiB, size << " bytes, " << used << " in use, in memory " << now);
       }
     }
 }
