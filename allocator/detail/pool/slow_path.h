@@ -261,8 +261,8 @@ struct slow_path {
   static bool retry(state& s, attempt& one) noexcept { return s.supply.retry(s.chunks.geometry().block_size(), one); }
 
   /// Waits for blocks that somebody frees, or that a chunk has which can be had by now.
-  static std::size_t wait(state& s, span<void*> out, std::uint64_t deadline, attempt& one) noexcept {
-    return wait_for(s, out, deadline, [&s, &one](auto is_served) {
+  static std::size_t wait(state& s, span<void*> out, std::uint64_t deadline, [[maybe_unused]] attempt& one) noexcept {
+    return wait_for(s, out, deadline, [&]([[maybe_unused]] auto is_served) {
       if constexpr (!Traits::in_place) {
         const auto growing = growth_guard(s);
         if (!is_held(growing)) return;
