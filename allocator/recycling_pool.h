@@ -92,8 +92,8 @@ class recycling_pool {
       : slots_(zeroed<Given>(given)...) {}
   recycling_pool(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   void operator=(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
-  /// Destroys all objects, each once, also those that were not released: that is no leak. A destructor may release others, which
-  /// does nothing if they were destroyed already, and acquire some, of which none are made any more.
+  /// Destroys all objects, each once, also those that were not released: that is no leak. A destructor may release others,
+  /// which does nothing if they were destroyed already, and acquire some, of which none are made any more.
   ~recycling_pool() {
     constexpr bool is_looked_at = detail::inspector::can_refuse<pool_type>();
     if constexpr ((!std::is_trivially_destructible_v<T> || is_looked_at) && !std::is_base_of_v<detail::rejected, pool_type>) {

@@ -9,7 +9,7 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim_list.h"
-#include "tarn/policies/exhaustion/detail/waiting_line.h"
+#include "tarn/policies/detail/waiting_line.h"
 #include "tarn/policies/exhaustion/fall_back_to.h"
 #include "tarn/policies/exhaustion/reclaim_and_retry.h"
 #include "tarn/policies/exhaustion/report_exhaustion.h"

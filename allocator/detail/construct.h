@@ -6,8 +6,6 @@
 #include <new>
 #include <type_traits>
 
-#include "tarn/allocator/detail/pool/inspector.h"
-#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
@@ -29,8 +27,6 @@ namespace tarn::detail {
 template <class Pool, class... Request>
 [[nodiscard]] void* allocate_or_null(Pool& pool, Request... request) noexcept {
   if constexpr (requires { pool.allocate_or_null(request...); }) return pool.allocate_or_null(request...);
-  else if constexpr (requires { inspector::allocate_or_null(pool, waits_as_usual(), request...); })
-    return inspector::allocate_or_null(pool, waits_as_usual());
   else return pool.try_allocate(request...);
 }
 

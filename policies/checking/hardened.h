@@ -36,7 +36,8 @@ template <class... Options>
 struct hardened_with {
   using axis = tarn::axis::checking;
   static constexpr bool arguments_hold =
-      ((detail::one_of<Options, shuffled, guard_bytes, generations, may_end_in_use> || detail::handlers_in<Options> == 1) && ...) &&
+      ((detail::one_of<Options, shuffled, guard_bytes, generations, may_end_in_use> || detail::handlers_in<Options> == 1) &&
+       ...) &&
       detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/policies/detail/waiting_line.h"
 #include "tarn/policies/exhaustion/detail/no_second_store.h"
-#include "tarn/policies/exhaustion/detail/waiting_line.h"
 #include "tarn/policies/exhaustion/traits.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"

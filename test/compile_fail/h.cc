@@ -3,7 +3,7 @@
 #include "tarn/policies/checking/switchable_checking.h"
 
 // expect: tarn: [H1] hardened_with was given something that is none of its options;
-// expect: they are shuffled, guard_bytes, generations and one reported_to<handler>
+// expect: they are shuffled, guard_bytes, generations, may_end_in_use and one reported_to<handler>
 namespace h1_hardened_with_an_int {
 #ifdef TARN_TWIN
 tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, tarn::guard_bytes>> right;
@@ -13,7 +13,7 @@ tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, int>> wron
 }  // namespace h1_hardened_with_an_int
 
 // expect: tarn: [H2] checked_with was given something that is none of its options;
-// expect: they are shuffled, sites and one reported_to<handler>
+// expect: they are shuffled, sites, may_end_in_use and one reported_to<handler>
 // It has guard bytes anyhow.
 namespace h2_checked_with_guard_bytes {
 #ifdef TARN_TWIN

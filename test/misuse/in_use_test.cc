@@ -243,6 +243,63 @@ BOOST_AUTO_TEST_CASE(more_sites_than_can_be_kept_apart_are_the_last_report) {
   for (letter* const one : held) letters.destroy(one);
 }
 
+/// How many blocks each kind of product reports when it ends with some in use: blocks, and objects.
+struct left {
+  std::size_t blocks;
+  std::size_t objects;
+};
+template <class Checking>
+left left_at_the_end() {
+  const auto reported = [](auto use) {
+    recorder keeping;
+    use();
+    std::size_t n = 0;
+    for (const report& one : recorder::seen()) n += one.what.leaked;
+    return n;
+  };
+  const std::size_t blocks = reported([] {
+    pool<static_size<64>, Checking> plain;
+    static_cast<void>(plain.allocate());
+    pool<static_size<64>, Checking, static_array_store<2>> array;
+    static_cast<void>(array.allocate());
+    size_class_pool<Checking> classes;
+    static_cast<void>(classes.allocate(100));
+    static_cast<void>(classes.allocate(1 << 20));
+  });
+  const std::size_t objects = reported([] {
+    object_pool<letter, Checking> letters;
+    static_cast<void>(letters.construct());
+    object_pool<parcel, Checking> parcels;
+    static_cast<void>(parcels.construct());
+    multipool<letter, parcel, Checking> both;
+    static_cast<void>(both.template construct<letter>());
+    static_cast<void>(both.template construct<parcel>());
+    if constexpr (!Checking::traits.fills) {
+      struct tool : letter {
+        void reset() {}
+      };
+      recycling_pool<tool, Checking> tools;
+      static_cast<void>(tools.acquire());
+    }
+  });
+  return {blocks, objects};
+}
+BOOST_AUTO_TEST_CASE(what_is_left_is_a_leak_if_it_is_a_block_and_not_meant) {
+  for (const left one : {left_at_the_end<checked>(), left_at_the_end<hardened>()}) {
+    BOOST_TEST(one.blocks == 4u);
+    BOOST_TEST(one.objects == 0u);
+  }
+  for (const left one : {left_at_the_end<checked_with<sites, may_end_in_use>>(),
+                         left_at_the_end<hardened_with<may_end_in_use, guard_bytes>>()}) {
+    BOOST_TEST(one.blocks == 0u);
+    BOOST_TEST(one.objects == 0u);
+  }
+  using meant = checked_with<may_end_in_use>;
+  pool<static_size<64>, meant> blocks{meant{"meant"}};
+  static_cast<void>(blocks.allocate());
+  BOOST_TEST(reports_of("meant").size() == 1u);  // who asks is told
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace tarn::test

@@ -26,6 +26,7 @@ class rejected {
   void* try_allocate(const Anything&...) noexcept {
     return nullptr;
   }
+  void* allocate_or_null() noexcept { return nullptr; }
   template <class... Anything>
   void* allocate_within(const Anything&...) noexcept {
     return nullptr;

@@ -42,8 +42,8 @@ class pool_members : public reserving<pool_members<Traits>> {
 
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
-  /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified. Under wait_for_block it waits
-  /// for one, as long as that says.
+  /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified. Under wait_for_block it
+  /// waits for one, as long as that says.
   /// Throws: std::bad_alloc if the pool is exhausted; it is then unchanged.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {  // changes the pool: not for a const one
     if constexpr (refuses)
@@ -75,7 +75,13 @@ class pool_members : public reserving<pool_members<Traits>> {
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_within(const Duration& timeout) noexcept
     requires(Traits::waits)
   {
-    return allocate_or_null(waits_within{nanoseconds_of(timeout)});
+    return allocate_under(waits_within{nanoseconds_of(timeout)});
+  }
+
+  /// Like allocate(), but returns null where that throws, after it has waited: for builds without exceptions.
+  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_or_null() noexcept {
+    if constexpr (Traits::waits) return allocate_under(waits_as_usual());
+    else return try_allocate();
   }
 
   /// Frees a block; null: does nothing. Never fails, never needs memory, never waits for a thread that is at the store.
@@ -122,8 +128,8 @@ class pool_members : public reserving<pool_members<Traits>> {
     return slow::take_batch(state_, out);
   }
 
-  /// Like allocate_batch(), but waits as long as it is told, as allocate_within(). Returns how many there are in `out`, from its
-  /// start: fewer than out.size() if the time is over.
+  /// Like allocate_batch(), but waits as long as it is told, as allocate_within(). Returns how many there are in `out`, from
+  /// its start: fewer than out.size() if the time is over.
   template <detail::time_span Duration>
   std::size_t allocate_batch_within(const Duration& timeout, span<void*> out) noexcept
     requires(Traits::waits)
@@ -266,7 +272,7 @@ class pool_members : public reserving<pool_members<Traits>> {
  private:
   /// As try_allocate(), but waits as `limit` says.
   template <class Limit>
-  void* allocate_or_null(Limit limit) noexcept {
+  void* allocate_under(Limit limit) noexcept {
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return nullptr;
     if constexpr (Traits::samples)

@@ -269,9 +269,9 @@ struct slow_path {
 
   /// Waits for blocks that somebody frees, or that a chunk has which can be had by now. Not at the pool's own store: who is
   /// waited for may wait for that.
-  static std::size_t wait(state& s, span<void*> out, std::uint64_t deadline, attempt& one) noexcept {
+  static std::size_t wait(state& s, span<void*> out, std::uint64_t deadline, [[maybe_unused]] attempt& one) noexcept {
     if (detail::grows_here(s)) return 0;
-    return detail::wait_for(s, out, deadline, [&s, &one](auto is_served) {
+    return detail::wait_for(s, out, deadline, [&]([[maybe_unused]] auto is_served) {
       if constexpr (!Traits::in_place) {
         const auto growing = detail::growth_guard(s);
         if (!detail::is_held(growing)) return;

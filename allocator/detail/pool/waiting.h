@@ -17,7 +17,7 @@
 #include "tarn/allocator/detail/pool/listing.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/span.h"
-#include "tarn/policies/exhaustion/detail/waiting_line.h"
+#include "tarn/policies/detail/waiting_line.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/waiting.h"
 
@@ -148,8 +148,7 @@ TARN_COLD std::size_t give_to_line(State& s, span<void* const> blocks, served_of
 template <class State, class Grow>
 std::size_t wait_for(State& s, span<void*> out, std::uint64_t deadline, Grow grow_until) noexcept {
   static_assert(!State::hits_unguarded && std::is_same_v<decltype(s.locking.hit_guard()), decltype(s.locking.core_guard())>,
-                "tarn: [R12] wait_for_block was combined with a locking policy that says can_wait, but whose hit_guard() and "
-                "core_guard() aren't one lock; who frees and who waits see each other by that");
+                "a locking policy that says can_wait has one lock: its hit_guard() is its core_guard()");
   auto& line = s.supply.line();
   waiting_thread me(out);
   {

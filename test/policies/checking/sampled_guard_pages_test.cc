@@ -297,6 +297,8 @@ BOOST_AUTO_TEST_CASE(a_sampled_block_that_is_left_is_a_leak) {
       }
     }
   BOOST_TEST(told_at_the_end<no_checking>(2, 2).empty());
+  BOOST_TEST(told_at_the_end<checked_with<may_end_in_use>>(2, 2).empty());
+  BOOST_TEST(told_at_the_end<hardened_with<may_end_in_use>>(2, 2).empty());
 }
 
 using unchecked_or_not = std::tuple<no_checking, hardened>;

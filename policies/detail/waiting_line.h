@@ -6,8 +6,8 @@
 //   leave    [guard: the time is over]
 //
 // [guard: …] under the pool's own, by which whoever frees a block and whoever waits for one see each other.
-#ifndef TARN_POLICIES_EXHAUSTION_DETAIL_WAITING_LINE_H_
-#define TARN_POLICIES_EXHAUSTION_DETAIL_WAITING_LINE_H_
+#ifndef TARN_POLICIES_DETAIL_WAITING_LINE_H_
+#define TARN_POLICIES_DETAIL_WAITING_LINE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -133,4 +133,4 @@ class waiting_line {
 
 }  // namespace tarn::detail
 
-#endif  // TARN_POLICIES_EXHAUSTION_DETAIL_WAITING_LINE_H_
+#endif  // TARN_POLICIES_DETAIL_WAITING_LINE_H_
