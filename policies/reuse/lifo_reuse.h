@@ -84,7 +84,7 @@ struct lifo_reuse {
       } while (wake());
     }
     static constexpr bool gone(typename Traits::chunk&) noexcept { return false; }
-    /// From now on is_at_rest() tells whether the free blocks are those that there are now: they wait apart, until one is taken.
+    /// From now on is_at_rest() tells whether the free blocks are those that there are now. They wait apart until one is taken.
     void rest(chunks_type&) noexcept
       requires(can_rest)
     {
