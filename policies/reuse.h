@@ -50,6 +50,8 @@ concept reuse_members = requires(typename P::template list<Traits>& list, typena
 ///   push(chunks, block)          takes it; `crowded`: make_room(chunks) must follow, which returns `done` or `surplus`
 ///   pop_batch, push_batch        the first block of a batch that was given back is handed out first
 ///   adopted(chunk)               a chunk was added, or stayed in a trim
+///   gone(chunk)                  optional: a chunk goes while the list is drained; returns whether adopted() must name others
+///   rest(chunks), is_at_rest()   optional: a trim ends; whether what is free is still the same
 ///   drain(chunks, take)          calls take(block) for every free block, the next to be handed out first; the list is then as
 ///                                new, and columns may go
 ///   restore(chunks, block)       takes back a drained block whose chunk stays

@@ -31,7 +31,7 @@ inline constexpr detail::share percent{Percent};
 
 /// \tparam Blocks  that maintain() keeps ready, at least 1; or percent<1> to percent<99> of all blocks of the pool, at least 1
 /// \tparam Growth  how large each chunk is
-/// Where nobody calls maintain(), the pool grows as Growth says.
+/// Where nobody calls maintain(), the pool grows as Growth says, and allocations get memory for threads' magazines, too.
 template <auto Blocks, class Growth = geometric_growth<>>
 class grow_ahead {
   using given = std::remove_const_t<decltype(Blocks)>;

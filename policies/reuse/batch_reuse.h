@@ -142,7 +142,7 @@ struct batch_reuse {
     void rest(chunks_type& chunks) noexcept {
       if (front_.size() != 0) {
         if (front_.room() == 1) make_room(chunks);
-        if (!front_.push(nullptr)) make_room(chunks);
+        if (!front_.push(nullptr)) return static_cast<void>(make_room(chunks));
       }
       rest_ = front_.entries();
     }

@@ -1,6 +1,7 @@
 // decides    the block freed last is handed out first: one list, linked through the free blocks
-// costs      the smallest of all: 6 instructions to allocate a block, 6 to free it, 8 bytes of state. After frees in random
-//            order every allocation waits for memory, since the address of the next block is stored inside this one
+// costs      the smallest of all: 6 instructions to allocate a block, 6 to free it, 8 bytes of state, 16 where chunks can go
+//            back. After frees in random order every allocation waits for memory, since the address of the next block is
+//            stored inside this one
 // conflicts  none; blocks under 8 bytes take 8
 // use when   blocks are smaller than 16 bytes, or few: the default for those, and for bounded stores
 #ifndef TARN_POLICIES_REUSE_LIFO_REUSE_H_
@@ -84,16 +85,16 @@ struct lifo_reuse {
       } while (wake());
     }
     static constexpr bool gone(typename Traits::chunk&) noexcept { return false; }
-    /// From now on is_at_rest() tells whether the free blocks are those that there are now: they wait apart, until one is taken.
+    /// From now on is_at_rest() tells whether the free blocks are those that there are now. They wait apart until one is taken.
     void rest(chunks_type&) noexcept
       requires(can_rest)
     {
-      resting_ = {detail::replace(head_, nullptr), true};
+      resting_.blocks = head_ != nullptr ? detail::replace(head_, nullptr) : this;
     }
     bool is_at_rest() const noexcept
       requires(can_rest)
     {
-      return resting_.is && head_ == nullptr;
+      return resting_.blocks != nullptr && head_ == nullptr;
     }
     void restore(chunks_type& chunks, void* block) noexcept { push(chunks, block); }
     void forget() noexcept {
@@ -110,7 +111,7 @@ struct lifo_reuse {
       requires(Traits::is_listed)
     {
       std::size_t n = count(chunks, head_, 0);
-      if constexpr (can_rest) n = count(chunks, resting_.blocks, n);
+      if constexpr (can_rest) n = count(chunks, resting_.blocks == this ? nullptr : resting_.blocks, n);
       return n;
     }
 
@@ -122,8 +123,11 @@ struct lifo_reuse {
     }
     /// The blocks that rest may be taken again. Returns whether there are some. Precondition: there are no others.
     TARN_STEP bool wake() noexcept {
-      if constexpr (can_rest) head_ = detail::replace(resting_, {}).blocks;
-      return can_rest && head_ != nullptr;
+      if constexpr (can_rest) {
+        void* const blocks = detail::replace(resting_.blocks, nullptr);
+        if (blocks != this) head_ = blocks;
+      }
+      return head_ != nullptr;
     }
 
     TARN_STEP static void* next(chunks_type& chunks, void* block) noexcept {
@@ -144,8 +148,7 @@ struct lifo_reuse {
     }
 
     struct at_rest {
-      void* blocks = nullptr;
-      bool is = false;
+      void* blocks = nullptr;  // the list itself: it rests, and there are none
     };
     struct never_at_rest {};
 

@@ -266,7 +266,9 @@ class Pool:
         resting = chain.member("resting_")
         apart = resting.member("blocks") if resting is not None else None
         found = self._linked(number(chain.need("head_")))
-        return found if apart is None else found | self._linked(number(apart))
+        if apart is None or number(apart) == chain.address():
+            return found
+        return found | self._linked(number(apart))
 
     def _linked(self, block):
         found = set()

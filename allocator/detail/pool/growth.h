@@ -116,7 +116,7 @@ bool top_up(State& s, const fresh_chunks<State>& fresh = {}) noexcept {
   while (const std::size_t bytes = s.locking.shortage(s, fresh.first())) {
     const memory got = s.supply.fetch_own(bytes, is_ours);
     s.locking.supply(s, got);
-    if (!got) return s.locking.shortage(s, fresh.first()) == 0;  // it may do without
+    if (!got) return fresh.first() != nullptr && s.locking.shortage(s, fresh.first()) == 0;  // it can do without for now
   }
   return true;
 }

@@ -185,7 +185,9 @@ class pool_members : public reserving<pool_members<Traits>> {
     return path::admits_caller(state_) ? slow::maintain(state_, deadline(until)) : maintained::refused;
   }
 
-  /// Gives back wholly free chunks and, if the policy does, idle pages. Returns how many bytes. Looks at every free block.
+  /// Gives back wholly free chunks and, if the policy does, idle pages. Returns how many bytes. O(log chunks) for each chunk
+  /// that goes. page_local_reuse looks at the blocks in its front; others look at every free block, O(log chunks) each, and at
+  /// none if no block was allocated or freed since the last call.
   std::size_t trim() noexcept
     requires(Traits::may_return_chunks)
   {

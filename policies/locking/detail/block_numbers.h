@@ -8,13 +8,13 @@
 //   apart        the chunks of bounded stores, which stand in no table: what such a store has is the users', and is served when
 //                no memory for a table can be had. Their numbers are the last ones
 //
-// Granules are as large as a chunk or up to 16 times smaller, so that a chunk touches few of them, and few chunks touch the same.
-// So chunks of very different sizes have granules of different sizes: a lookup tries each size that some chunk has, the largest
-// first, at most 13.
+// Granules are as large as a chunk or up to 16 times smaller, so that a chunk touches few of them, and few chunks touch the
+// same. So chunks of very different sizes have granules of different sizes: a lookup tries each size that some chunk has, the
+// largest first, at most 13.
 //
-// Before the tables are full, larger ones are made beside them: with each chunk added, some places are cleared, or some runs and
-// places copied, as many as it takes to be ready in time. Then they are published. A thread still reading the old ones finds
-// what it knew.
+// Before the tables are full, larger ones are made beside them: with each chunk added, some places are cleared, or some runs
+// and places copied, as many as it takes to be ready in time. Then they are published. A thread still reading the old ones
+// finds what it knew.
 #ifndef TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_
 #define TARN_POLICIES_LOCKING_DETAIL_BLOCK_NUMBERS_H_
 
