@@ -23,9 +23,10 @@ struct admission {
   TARN_STEP static void tell(State& s, pending_report& one) noexcept {
     if (one.seen()) [[unlikely]] report(s, one);
   }
-  /// Called after the store was, with nothing held.
-  static void tell_of_store(State& s) noexcept {
+  /// Called after the store was, with nothing held. \param asked  whether it was
+  static void tell_of_store(State& s, bool asked = true) noexcept {
     tell_of_overrun(s);
+    if (!asked) return;
     const auto broken = [&s] {
       const auto growing = growth_guard(s);
       return is_held(growing) ? s.supply.take_broken() : decltype(s.supply.take_broken())();

@@ -85,6 +85,7 @@ struct slow_path {
     attempt one;
     typename path::notes seen;
     void* block = nullptr;
+    bool asked = false;
     if constexpr (Traits::in_place) {
       while ((block = path::take_slow(s, seen)) == nullptr && retry(s, one)) {
       }
@@ -92,6 +93,11 @@ struct slow_path {
       do {
         be_asked(s);
         path::be_listed(s);
+        if (is_at_cap(s)) {
+          block = path::take_slow(s, seen);  // another thread may have got the last chunk
+          continue;
+        }
+        asked = true;
         const auto growing = growth_guard(s);
         const bool may_grow = is_held(growing);
         if (may_grow) return_surplus_of_frees(s);
@@ -107,7 +113,7 @@ struct slow_path {
       tell_of_refusal(s);
     }
     path::tell(s, seen);
-    path::tell_of_store(s);
+    path::tell_of_store(s, asked);
     if (Tells && !grows_here(s)) s.supply.tell();
     return block;
   }
@@ -142,6 +148,7 @@ struct slow_path {
     if (s.chunks.geometry().extent(blocks) > size_limit) return false;
     attempt one;
     bool done = false;
+    const bool asks = !is_at_cap(s);
     do {
       if constexpr (Traits::in_place) {
         if (blocks <= s.chunks.capacity()) return true;
@@ -151,7 +158,7 @@ struct slow_path {
         done = grow_to(s, blocks, one);
       }
     } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
-    path::tell_of_store(s);
+    path::tell_of_store(s, asks);
     if (!grows_here(s)) s.supply.tell();
     return done;
   }
