@@ -388,6 +388,33 @@ BOOST_AUTO_TEST_CASE(another_thread_waits_for_the_store) {
   another_waits<own_locking>("a user's");
 }
 
+/// Two threads, each at the store of its own pool, trim the other's: neither waits.
+template <class Pool>
+void trim_each_other() {
+  static std::barrier<>* both;
+  static thread_local Pool* not_mine;
+  const watched now;
+  Pool first, second;
+  std::barrier meet(2);
+  both = &meet;
+  const auto grow = [](Pool& mine, Pool& its) {
+    not_mine = &its;
+    calls = [] {
+      both->arrive_and_wait();
+      static_cast<void>(not_mine->trim());
+      both->arrive_and_wait();
+    };
+    mine.deallocate(mine.allocate());
+  };
+  std::thread beside([&] { grow(first, second); });
+  grow(second, first);
+  beside.join();
+}
+BOOST_AUTO_TEST_CASE(two_stores_that_trim_each_others_pool_dont_wait) {
+  trim_each_other<pool<static_size<64>, mutex_locking<>>>();
+  trim_each_other<pool<static_size<64>, thread_cached<>>>();
+}
+
 /// At its cap, a pool refuses at once, though another thread holds the growth guard, as if it were at the store.
 template <class... Policies>
 void refuses_at_once(const char* name, called_from = {}) {

@@ -198,8 +198,7 @@ struct slow_path {
     const std::size_t bytes = [&s] {
       [[maybe_unused]] const auto calling = call_guard(s);
       s.locking.drain(s);
-      const auto growing = growth_guard(s);
-      return is_held(growing) ? return_idle(s) : 0;
+      return trim_drained(s);
     }();
     tell_of_leaving(s);
     return bytes;
@@ -231,6 +230,17 @@ struct slow_path {
   }
 
  private:
+  /// A thread that is at the store of another pool doesn't wait: whoever holds this guard may trim that pool in the same way.
+  static std::size_t trim_drained(state& s) noexcept {
+    if constexpr (Traits::locking::traits.can_try) {
+      if (is_at_some_store()) {
+        const auto growing = try_growth_guard(s);
+        return growing && !is_filling(s) ? return_idle(s) : 0;
+      }
+    }
+    const auto growing = growth_guard(s);
+    return is_held(growing) ? return_idle(s) : 0;
+  }
   /// Whether to try again. Called with nothing held.
   static bool retry(state& s, attempt& one) noexcept { return s.supply.retry(s.chunks.geometry().block_size(), one); }
 };
