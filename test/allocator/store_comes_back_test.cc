@@ -1,6 +1,6 @@
-// A store that comes back: code of the program runs inside a pool's store call, as a new-handler does, and uses that pool. Every
-// product and every locking policy, and what that code may do: free, trim, ask for figures, allocate. Nothing waits (an alarm
-// ends what does), the store isn't called within its own call, and the pool is right afterwards.
+// A store that comes back: code of the program runs inside a pool's store call, as a new-handler does, and uses that pool.
+// Every product and every locking policy, and what that code may do: free, trim, ask for figures, allocate. Nothing waits (an
+// alarm ends what does), the store isn't called within its own call, and the pool is right afterwards.
 #include <boost/test/unit_test.hpp>
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Forks while a group_guard is held: what is wrong shows as a fork that never returns. And what ThreadSanitizer says of a child.
+// Forks while a group_guard is held: what is wrong shows as a fork that never returns. And what ThreadSanitizer says of
+// children.
 #include <boost/test/unit_test.hpp>
 
 #include <sys/wait.h>
