@@ -116,6 +116,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   static void* take_cold(state& s, std::size_t missing, attempt& one) noexcept {
     typename path::notes seen;
     void* block = nullptr;
+    bool asked = false;
     if constexpr (traits::in_place) {
       do block = path::take_slow(s, seen);
       while (block == nullptr && retry(s, one));
@@ -123,6 +124,11 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
       do {
         detail::be_asked(s);
         path::be_listed(s);
+        if (detail::is_at_cap(s)) {
+          block = path::take_slow(s, seen);
+          continue;
+        }
+        asked = true;
         const auto growing = detail::growth_guard(s);
         const bool may_grow = detail::is_held(growing);
         if (may_grow) detail::return_surplus_of_frees(s);
@@ -135,7 +141,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
       } while (block == nullptr && retry(s, one));
     }
     path::tell(s, seen);
-    path::tell_of_store(s);
+    path::tell_of_store(s, asked);
     if (!detail::grows_here(s)) s.supply.tell();
     return block;
   }

@@ -161,13 +161,18 @@ class fork_list {
     if (!holds_all()) return;
     forker_.store(0, memory_order_relaxed);
     give_back_all(fork_step::renew);
-    ::new (&mutex_) tarn::mutex;
+    make_anew(mutex_);
     taking_.store(0, memory_order_relaxed);
     gate.open_in_child(position());
-    ::new (&forking_) tarn::mutex;
+    make_anew(forking_);
   }
 
  private:
+  /// This thread locked it, in the parent: ThreadSanitizer must hear that it no longer does.
+  static void make_anew(tarn::mutex& mutex) noexcept {
+    mutex.unlock();
+    ::new (static_cast<void*>(&mutex)) tarn::mutex;
+  }
   /// The link to a library, or the last link.
   fork_library** place_of(const fork_library* library) noexcept {
     fork_library** at = &libraries_;

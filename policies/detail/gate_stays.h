@@ -65,6 +65,9 @@ class [[nodiscard]] store_call {
   bool counts_;
 };
 
+/// Whether the calling thread is at the store of a pool with a lock: then it holds a growth guard, and waits for no other.
+inline bool is_at_some_store() noexcept { return process_forks().position().at_store; }
+
 }  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_DETAIL_GATE_STAYS_H_

@@ -46,6 +46,8 @@ class [[nodiscard]] store_call {
   store_call& operator=(const store_call&) = delete;
 };
 
+constexpr bool is_at_some_store() noexcept { return false; }  // nobody counts
+
 }  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_DETAIL_NO_FORKS_H_

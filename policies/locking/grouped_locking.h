@@ -60,7 +60,7 @@ struct group_mutexes {
     if (step != fork_step::renew) return;
     if (!growth.is_mine()) innermost = nullptr;
     growth.renew_in_child();
-    if (is_mine) detail::act_on_leaf(hot, step), hot.lock();
+    if (is_mine) detail::act_on_leaf(hot, step), detail::act_on_leaf(hot, fork_step::lock);
     else if (is_guarded) detail::renew(hot);
     is_guarded = is_mine;
   }

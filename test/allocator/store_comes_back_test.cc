@@ -1,11 +1,13 @@
-// A store that comes back: code of the program runs inside a pool's store call, as a new-handler does, and uses that pool. Every
-// product and every locking policy, and what that code may do: free, trim, ask for figures, allocate. Nothing waits (an alarm
-// ends what does), the store isn't called within its own call, and the pool is right afterwards.
+// A store that comes back: code of the program runs inside a pool's store call, as a new-handler does, and uses that pool.
+// Every product and every locking policy, and what that code may do: free, trim, ask for figures, allocate. Nothing waits (an
+// alarm ends what does), the store isn't called within its own call, and the pool is right afterwards.
 #include <boost/test/unit_test.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <barrier>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -14,9 +16,12 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/object_pool.h"
@@ -104,7 +109,7 @@ struct product {
 std::size_t misuses = 0;  // that were reported
 struct watched {
   watched() {
-    alarm(300);  // a hang
+    alarm(60);  // a hang
     misuses = 0;
     set_misuse_handler([](const misuse& what) noexcept { misuses += what.kind != misuse_kind::leak; });
   }
@@ -341,6 +346,9 @@ BOOST_AUTO_TEST_CASE(under_other_policies) {
   blocks<lock_free, tracing_statistics<hears, counting_statistics>, retry_with<never>>("traced, retries");
 }
 
+template <class... Policies>
+inline constexpr bool is_lock_free = (std::is_same_v<Policies, lock_free> || ...);
+
 /// While one thread is at the store, whose code uses the pool, another that finds no block waits, and is served.
 template <class... Policies>
 void another_waits(const char* name, called_from = {}) {
@@ -378,6 +386,81 @@ BOOST_AUTO_TEST_CASE(another_thread_waits_for_the_store) {
   another_waits<thread_cached<>>("thread_cached");
   another_waits<lock_free>("lock_free");
   another_waits<own_locking>("a user's");
+}
+
+/// Two threads, each at the store of its own pool, trim the other's: neither waits.
+template <class Pool>
+void trim_each_other() {
+  static std::barrier<>* both;
+  static thread_local Pool* not_mine;
+  const watched now;
+  Pool first, second;
+  std::barrier meet(2);
+  both = &meet;
+  const auto grow = [](Pool& mine, Pool& its) {
+    not_mine = &its;
+    calls = [] {
+      both->arrive_and_wait();
+      static_cast<void>(not_mine->trim());
+      both->arrive_and_wait();
+    };
+    mine.deallocate(mine.allocate());
+  };
+  std::thread beside([&] { grow(first, second); });
+  grow(second, first);
+  beside.join();
+}
+BOOST_AUTO_TEST_CASE(two_stores_that_trim_each_others_pool_dont_wait) {
+  trim_each_other<pool<static_size<64>, mutex_locking<>>>();
+  trim_each_other<pool<static_size<64>, thread_cached<>>>();
+}
+
+/// At its cap, a pool refuses at once, though another thread holds the growth guard, as if it were at the store.
+template <class... Policies>
+void refuses_at_once(const char* name, called_from = {}) {
+  using Pool = pool<static_size<64>, Policies...>;
+  const watched now;
+  Pool pool;
+  std::vector<void*> all;
+  while (void* const block = pool.try_allocate()) all.push_back(block);
+  BOOST_TEST_CONTEXT(name) {
+    BOOST_TEST(all.size() >= 10u);
+    pool.deallocate(all.back());
+    all.back() = pool.try_allocate();
+    BOOST_TEST(pool.try_allocate() == nullptr);
+  }
+  auto& state = detail::inspector::drained(pool);
+  BOOST_TEST(pool.try_allocate() == nullptr);
+  std::barrier meet(2);
+  std::thread other([&] {
+    const auto growing = state.locking.growth_guard();
+    [[maybe_unused]] const auto guard = [&] {
+      if constexpr (is_lock_free<Policies...>) return state.locking.core_guard();
+      else return detail::no_guard();
+    }();
+    meet.arrive_and_wait();
+    meet.arrive_and_wait();
+  });
+  meet.arrive_and_wait();
+  BOOST_TEST(pool.try_allocate() == nullptr);  // waits for ever if it asks for the guard
+  std::array<void*, 3> out;
+  BOOST_TEST(pool.try_allocate_batch(out) == 0u);
+  if constexpr (!is_lock_free<Policies...>) BOOST_TEST(!pool.try_reserve(all.size() + 1));
+  meet.arrive_and_wait();
+  other.join();
+  pool.deallocate_batch(all);
+}
+BOOST_AUTO_TEST_CASE(a_refusal_at_the_cap_waits_for_no_thread) {
+  refuses_at_once<lock_free, static_array_store<10>>("lock_free array");
+  refuses_at_once<lock_free, no_growth<40>>("lock_free");
+  refuses_at_once<lock_free, fixed_growth<10, 40>, named<"l">>("lock_free of several chunks");
+  refuses_at_once<mutex_locking<>, static_array_store<10>, counting_statistics>("mutex, array");
+  refuses_at_once<mutex_locking<>, fixed_growth<10, 40>>("mutex");
+  refuses_at_once<mutex_locking<>, fixed_growth<10, 40>, checked>("mutex, checked");
+  refuses_at_once<mutex_locking<only_lockable>, no_growth<40>, return_empty_chunks<>>("lockable");
+  refuses_at_once<grouped_locking<herd, std::mutex>, geometric_growth<4, 8, 2, 40>>("grouped");
+  refuses_at_once<thread_cached<>, fixed_growth<10, 40>>("thread_cached");
+  refuses_at_once<own_locking, fixed_growth<10, 40>>("a user's");
 }
 
 // ---- other products --------------------------------------------------------------------------------------------------------

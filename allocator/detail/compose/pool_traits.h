@@ -188,6 +188,8 @@ struct pool_traits {
   static constexpr bool waits = Exhaustion::traits.waits;
   static constexpr bool reclaims = Exhaustion::traits.reclaims;
   static constexpr bool grows_ahead = Growth::traits.grows_ahead;
+  /// Whether a pool with as many blocks as its growth policy allows may get others: from a second store, or pages that went.
+  static constexpr bool may_grow_past_cap = Exhaustion::traits.has_second() || grows_ahead || returns_pages;
   static constexpr bool tells_later = Store::traits.tells_later || Exhaustion::traits.tells_later;
 
   // The constants that the members of a pool depend on. Error messages show their names.

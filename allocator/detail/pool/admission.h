@@ -23,9 +23,10 @@ struct admission {
   TARN_STEP static void tell(State& s, pending_report& one) noexcept {
     if (one.seen()) [[unlikely]] detail::report(s, one);
   }
-  /// Called after the store was, with nothing held.
-  static void tell_of_store(State& s) noexcept {
+  /// Called after the store was, with nothing held. \param asked  whether it was
+  static void tell_of_store(State& s, bool asked = true) noexcept {
     detail::tell_of_overrun(s);
+    if (!asked) return;
     const auto broken = [&s] {
       const auto growing = detail::growth_guard(s);
       return detail::is_held(growing) ? s.supply.take_broken() : decltype(s.supply.take_broken())();

@@ -42,6 +42,21 @@ std::size_t most_capacity_of(const State& s) noexcept {
   }
 }
 
+/// Whether the pool has every block that it can have: then nobody need wait for the growth guard, whose holder may be at the
+/// store. Always false where that waits for no thread.
+template <class State>
+bool is_at_cap([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::in_place || State::traits::may_grow_past_cap ||
+                again_of<typename State::locking_state> == growth_again::nests) {
+    return false;
+  } else if constexpr (requires { s.locking.has_nothing_more(); }) {
+    return s.locking.has_nothing_more();
+  } else {
+    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    return s.chunks.next(0, 0).wanted == 0;
+  }
+}
+
 template <class State>
 bool overlaps_ahead([[maybe_unused]] const State& s, [[maybe_unused]] memory region) noexcept {
   if constexpr (State::traits::grows_ahead) return s.ahead.overlaps(region);
@@ -210,6 +225,7 @@ bool grow(State& s, attempt_at<State>& one) noexcept {
 /// Gets chunks until there are at least that many blocks, or gets none. Takes the growth guard.
 template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
+  if (detail::is_at_cap(s)) return detail::capacity_of(s) >= blocks;
   const auto growing = detail::growth_guard(s);
   if (!detail::is_held(growing)) return one.is_hopeless = true, detail::capacity_of(s) >= blocks;
   std::size_t more = 0;

@@ -31,7 +31,7 @@ struct plain_path {
     else return true;
   }
   static constexpr void tell(State&, notes) noexcept {}
-  TARN_STEP static constexpr void tell_of_store(State& s) noexcept { detail::tell_of_noted(s); }
+  TARN_STEP static constexpr void tell_of_store(State& s, bool = true) noexcept { detail::tell_of_noted(s); }
   TARN_STEP static constexpr void tell_of_own_store(State&) noexcept {}
   TARN_STEP static constexpr void be_listed(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
@@ -58,7 +58,7 @@ struct plain_path {
   static void* take_slow(State& s) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     void* const block = s.locking.pop_slow(s);
-    detail::note_outside_in_hit(s);
+    note_outside_if(s, block != nullptr);
     return checks::is_on(s) ? handed_out_checked(s, block) : handed_out(s, block);
   }
   static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
@@ -104,7 +104,7 @@ struct plain_path {
   static std::size_t take_batch(State& s, span<void*> out) noexcept {
     [[maybe_unused]] const auto guard = s.locking.hit_guard();
     std::size_t got = s.locking.pop_batch(s, out.data(), out.size());
-    detail::note_outside_in_hit(s);
+    note_outside_if(s, got != 0);
     if (checks::is_on(s)) got = those_that_come_out(s, out.first(got));
     for ([[maybe_unused]] void* const block : out.first(got)) detail::open_block(s, block);
     s.statistics.on_allocate(got);
@@ -124,6 +124,10 @@ struct plain_path {
 
  private:
   using checks = switched<State>;
+  /// Under lock_free a refusal waits for no thread, so not for the core guard.
+  TARN_STEP static void note_outside_if(State& s, bool got) noexcept {
+    if (got || !State::traits::locking::traits.own_free_list) detail::note_outside_in_hit(s);
+  }
   static constexpr bool tries = State::traits::statistics::traits.can_try;
 
   TARN_STEP static status put_held(State& s, void* block) noexcept {

@@ -98,6 +98,7 @@ struct slow_path {
     attempt one;
     typename path::notes seen;
     void* block = nullptr;
+    bool asked = false;
     if constexpr (Traits::in_place) {
       while ((block = path::take_slow(s, seen)) == nullptr && retry(s, one)) {
       }
@@ -105,6 +106,11 @@ struct slow_path {
       do {
         detail::be_asked(s);
         path::be_listed(s);
+        if (detail::is_at_cap(s)) {
+          block = path::take_slow(s, seen);  // another thread may have got the last chunk
+          continue;
+        }
+        asked = true;
         const auto growing = detail::growth_guard(s);
         const bool may_grow = detail::is_held(growing);
         if (may_grow) detail::return_surplus_of_frees(s);
@@ -122,7 +128,7 @@ struct slow_path {
       detail::tell_of_refusal(s);
     }
     path::tell(s, seen);
-    path::tell_of_store(s);
+    path::tell_of_store(s, asked);
     if (Tells && !detail::grows_here(s)) s.supply.tell();
     return block;
   }
@@ -182,6 +188,7 @@ struct slow_path {
     if (s.chunks.geometry().extent(blocks) > size_limit) return false;
     attempt one;
     bool done = false;
+    const bool asks = !detail::is_at_cap(s);
     do {
       if constexpr (Traits::in_place) {
         if (blocks <= s.chunks.capacity()) return true;
@@ -191,7 +198,7 @@ struct slow_path {
         done = detail::grow_to(s, blocks, one);
       }
     } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
-    path::tell_of_store(s);
+    path::tell_of_store(s, asks);
     if (!detail::grows_here(s)) s.supply.tell();
     return done;
   }
@@ -231,8 +238,7 @@ struct slow_path {
     const std::size_t bytes = [&s] {
       [[maybe_unused]] const auto calling = detail::call_guard(s);
       s.locking.drain(s);
-      const auto growing = detail::growth_guard(s);
-      return detail::is_held(growing) ? detail::return_idle(s) : 0;
+      return trim_drained(s);
     }();
     detail::tell_of_leaving(s);
     return bytes;
@@ -264,6 +270,17 @@ struct slow_path {
   }
 
  private:
+  /// A thread that is at the store of another pool doesn't wait: whoever holds this guard may trim that pool in the same way.
+  static std::size_t trim_drained(state& s) noexcept {
+    if constexpr (Traits::locking::traits.can_try) {
+      if (is_at_some_store()) {
+        const auto growing = detail::try_growth_guard(s);
+        return growing && !detail::is_filling(s) ? detail::return_idle(s) : 0;
+      }
+    }
+    const auto growing = detail::growth_guard(s);
+    return detail::is_held(growing) ? detail::return_idle(s) : 0;
+  }
   /// Whether to try again. Called with nothing held.
   static bool retry(state& s, attempt& one) noexcept { return s.supply.retry(s.chunks.geometry().block_size(), one); }
 

@@ -64,11 +64,15 @@ class stack_calls {
   template <class Pool>
   TARN_NOINLINE void* pop_slow(Pool& pool) noexcept {
     if (void* const block = pop(pool)) return block;
+    if (has_nothing_more()) return pop(pool);  // what was carved last is on the stack
     constexpr std::size_t most = 32;
     void* run[most];
     [[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the list empty finds the rest on the stack
     const std::size_t got = pool.list.pop_batch(pool.chunks, run, most);
-    if (got == 0) return pop(pool);
+    if (got == 0) {
+      if (!Traits::may_grow_past_cap && pool.chunks.next(0, 0).wanted == 0) nothing_more_.store(true, memory_order_release);
+      return pop(pool);
+    }
     for (std::size_t i = 0; i != got; ++i)
       ::new (static_cast<void*>(detail::pointer_to(link_of(number_of(pool.chunks.geometry(), run[i]))))) link(stack::none);
     push_batch(pool, run + 1, got - 1);
@@ -104,16 +108,21 @@ class stack_calls {
     return status::done;
   }
 
+  /// Whether every block that there can ever be was handed out at least once: then a refusal waits for no thread.
+  bool has_nothing_more() const noexcept { return nothing_more_.load(memory_order_acquire); }
+
   template <class Pool>
   static void drain(Pool&) noexcept {}
   template <class Pool>
   void drain_all(Pool& pool) noexcept {
     [[maybe_unused]] const auto lock = core_guard();
+    nothing_more_.store(false, memory_order_relaxed);
     while (void* block = pop(pool)) pool.list.push_batch(pool.chunks, &block, 1);
   }
   void drop_all() noexcept {
     stack_.forget_all();
     numbers_.forget();
+    nothing_more_.store(false, memory_order_relaxed);
   }
   void end() noexcept { guards_.end(); }
   /// Blocks on the stack.
@@ -153,6 +162,7 @@ class stack_calls {
 
   stack stack_;
   numbers numbers_;
+  Atomic<bool> nothing_more_ = false;
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
 };
 

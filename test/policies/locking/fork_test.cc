@@ -1,4 +1,5 @@
-// Forks while a group_guard is held. What is wrong shows as a fork that never returns.
+// Forks while a group_guard is held: what is wrong shows as a fork that never returns. And what ThreadSanitizer says of
+// children.
 #include <boost/test/unit_test.hpp>
 
 #include <sys/wait.h>
@@ -6,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <thread>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/locking.h"
@@ -14,8 +16,53 @@
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/observed_thread.h"
 
+namespace {
+int reports = 0;  // by ThreadSanitizer, of this process
+}  // namespace
+extern "C" void __tsan_on_report(void*) { ++reports; }  // NOLINT(bugprone-reserved-identifier)
+
 namespace tarn::test {
 namespace {
+
+/// A child, and a child of that, use the pool, make others and end them. Returns whether nothing was reported.
+template <class Use>
+bool children_are_sound(Use use) {
+  use();
+  std::thread(use).join();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    reports = 0;
+    use();
+    std::thread(use).join();
+    const pid_t second = fork();
+    use();
+    if (second == 0) _exit(reports != 0);
+    int status = -1;
+    waitpid(second, &status, 0);
+    use();
+    _exit(reports != 0 || status != 0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  use();
+  return status == 0;
+}
+template <class Pool>
+bool children_use() {
+  Pool pool;
+  return children_are_sound([&pool] {
+    pool.deallocate(pool.allocate());
+    Pool fresh;  // enters the list of what a fork holds
+    fresh.deallocate(fresh.allocate());
+  });
+}
+BOOST_AUTO_TEST_CASE(a_child_holds_what_it_says_it_holds) {
+  CHECK(children_use<pool<static_size<64>, mutex_locking<>>>());
+  CHECK(children_use<pool<static_size<64>, mutex_locking<spin_mutex>, named<"forked">>>());
+  CHECK(children_use<pool<static_size<64>, thread_cached<>>>());
+  CHECK(children_use<pool<static_size<64>, lock_free, reclaim_and_retry<>>>());
+}
 
 std::atomic<bool> store_waits{false};
 std::atomic<bool> at_store{false};
