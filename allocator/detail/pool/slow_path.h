@@ -275,7 +275,7 @@ struct slow_path {
     if constexpr (Traits::locking::traits.can_try) {
       if (is_at_some_store()) {
         const auto growing = detail::try_growth_guard(s);
-        return growing && !detail::is_filling(s) ? detail::return_idle(s) : 0;
+        return detail::is_held(growing) && !detail::is_filling(s) ? detail::return_idle(s) : 0;
       }
     }
     const auto growing = detail::growth_guard(s);
