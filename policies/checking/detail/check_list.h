@@ -104,8 +104,8 @@ class check_list {
   TARN_COLD static void tell_of_no_room(const char* pool) noexcept {
     char text[512];
     line_writer line(text, sizeof text - 1);
-    (line << "tarn" << ": TARN_CHECK asks for guard bytes in pool \"").plain(pool)
-        << "\", whose blocks have no room for them; write switchable_checking_with<guard_bytes>. Its other checks are on";
+    line << "tarn" << ": TARN_CHECK asks for guard bytes in pool \"" << pool
+         << "\", whose blocks have no room for them; write switchable_checking_with<guard_bytes>. Its other checks are on";
     tell(line, text);
   }
   /// At the end of the process: a name was misspelled, perhaps.
@@ -130,7 +130,7 @@ inline void check_list::tell_of_unknown() noexcept {
     char name[128] = {};
     const std::size_t length = entry.length < sizeof name - 1 ? entry.length : sizeof name - 1;
     std::memcpy(name, entry.name, length);
-    line.plain(name) << (entry.takes_more ? "*" : "") << "\", but there was no pool of that name with switchable_checking";
+    line << name << (entry.takes_more ? "*" : "") << "\", but there was no pool of that name with switchable_checking";
     tell(line, line_text);
   });
 }

@@ -4,39 +4,29 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "tarn/policies/checking/misuse.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/platform/cancellation.h"
 #include "tarn/policies/platform/system.h"
 
 namespace tarn {
 namespace detail {
 
-/// Appends to an array, and truncates what doesn't fit.
+/// Appends to an array, and truncates what doesn't fit. Names may hold anything: control characters become '?', so that the line
+/// stays one.
 class line_writer {
  public:
   line_writer(char* text, std::size_t bytes) noexcept : at_(text), end_(text + (bytes - 1)) {}
 
   line_writer& operator<<(const char* words) noexcept {
-    const std::size_t n = detail::smaller(std::strlen(words), static_cast<std::size_t>(end_ - at_));
-    std::memcpy(at_, words, n);
-    at_ += n;
+    for (; *words != 0 && at_ != end_; ++words)
+      *at_++ = static_cast<unsigned char>(*words) < ' ' || *words == 0x7F ? '?' : *words;
     return *this;
   }
   line_writer& operator<<(std::uint64_t number) noexcept { return digits(number, 10); }
   line_writer& operator<<(const void* address) noexcept {
     *this << "0x";
     return digits(reinterpret_cast<std::uintptr_t>(address), 16);
-  }
-  /// A text that may hold anything: the line stays one.
-  line_writer& plain(const char* words) noexcept {
-    char* at = at_;
-    *this << words;
-    for (; at != at_; ++at)
-      if (static_cast<unsigned char>(*at) < ' ' || *at == 0x7F) *at = '?';
-    return *this;
   }
   line_writer& hex(unsigned value) noexcept {
     *this << "0x";
@@ -89,7 +79,7 @@ inline const char* name_of(misuse_kind kind) noexcept {
 /// A pool without a name is "pool", and known by its address.
 inline void write_name(line_writer& line, const char* name) noexcept {
   line << "pool";
-  if (*name != 0) (line << " \"").plain(name) << "\"";
+  if (*name != 0) line << " \"" << name << "\"";
 }
 
 inline bool is_aligned(const misuse& what) noexcept {
