@@ -168,7 +168,8 @@ bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexce
   if constexpr (State::traits::returns_pages) {
     if (!may_grow && !grows_here(s)) return false;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return !s.chunks.pages_go() && s.list.come_back();
+    if (!may_grow && s.chunks.pages_go()) return false;  // these may be on their way
+    return s.list.come_back();
   } else {
     return false;
   }
