@@ -21,7 +21,6 @@ class buffer_store {
  public:
   using axis = tarn::axis::store;
   using implies = no_growth<>;
-  using calls_nobody = buffer_store;
   static constexpr store_traits traits{.bounded = true, .has_end = true};
 
   /// \param bytes  must outlive the pool, and belong to no other. Its start is rounded up to the block's alignment; a span too

@@ -22,7 +22,6 @@ namespace tarn {
 template <std::size_t Blocks>
 struct static_array_store {
   using axis = tarn::axis::store;
-  using calls_nobody = static_array_store;
   static constexpr bool arguments_hold = Blocks != 0;
   struct complaint {
     static_assert(arguments_hold, "tarn: [T1] static_array_store<0>: an array of no blocks; give at least 1");

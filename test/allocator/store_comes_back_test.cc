@@ -592,6 +592,36 @@ BOOST_AUTO_TEST_CASE(of_other_products) {
   static constexpr product recycled = of_objects<recycling_pool<reset_item, mutex_locking<>, fixed_growth<10>>>::all();
   all_acts("recycling_pool", recycled);
 }
+/// One thread is at the store for a class, another waits there for its class. The first asks for a block of that class, too.
+template <class Sizes>
+void another_class_isnt_waited_for() {
+  static Sizes* all;
+  static std::optional<observed_thread> other;
+  static void* got;
+  const watched now;
+  Sizes pool;
+  all = &pool;
+  void* const first = pool.try_allocate(200);
+  got = nullptr;
+  std::vector<void*> blocks;
+  calls = [] {
+    other.emplace([] { got = all->try_allocate(3000); });
+    static_cast<void>(other->comes_to_wait());
+    if (void* const block = all->try_allocate(3000)) all->deallocate(block, 3000);
+    static_cast<void>(all->trim());
+  };
+  while (calls != nullptr) blocks.push_back(pool.try_allocate(64));
+  other->join();
+  BOOST_TEST(got != nullptr);
+  pool.deallocate(got, 3000);
+  pool.deallocate(first, 200);
+  for (void* const block : blocks) pool.deallocate(block, 64);
+  other.reset();
+}
+BOOST_AUTO_TEST_CASE(a_store_of_many_sizes_waits_for_no_class) {
+  another_class_isnt_waited_for<size_class_pool<mutex_locking<>>>();
+  another_class_isnt_waited_for<size_class_pool<thread_cached<>, fixed_growth<10>>>();
+}
 BOOST_AUTO_TEST_CASE(of_many_sizes) {
   static constexpr product sizes = of_sizes<size_class_pool<fixed_growth<10>>>::all();
   all_acts("size_class_pool", sizes);

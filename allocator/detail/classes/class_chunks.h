@@ -160,6 +160,7 @@ class tagged_chunks {
   }
   void release_large(owned region, std::size_t alignment) noexcept { stores_.release(region, larger(alignment, Granule)); }
 
+  bool is_at_store() const noexcept { return stores_.is_at_store(); }
   /// As the same in owner_stores.
   void tell() noexcept {
     stores_.tell();

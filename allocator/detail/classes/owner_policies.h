@@ -27,6 +27,7 @@ class source_of_owner {
   void release(memory region, std::size_t alignment) noexcept { owner_->release(region, alignment); }
   memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept { return owner_->acquire_own(bytes, alignment); }
   void release_own(memory region, std::size_t alignment) noexcept { owner_->release_own(region, alignment); }
+  bool owner_is_at_store() const noexcept { return owner_ != nullptr && owner_->is_at_store(); }
 
  protected:
   Owner* owner_;

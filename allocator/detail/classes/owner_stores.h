@@ -184,6 +184,8 @@ class owner_stores {
     return at_store([&] { return second_.acquire(size(bytes), aligned(alignment)); });
   }
 
+  /// Whether this thread is at one of them. Then it grows no class: another thread that does may wait for these stores.
+  bool is_at_store() const noexcept { return mutex_.is_mine(); }
   /// The stores tell what happened there. Called with nothing held.
   void tell() noexcept {
     if constexpr (Store::traits.tells_later) source_.tell();

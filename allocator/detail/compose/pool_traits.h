@@ -17,6 +17,12 @@
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/platform/system_pages.h"
 
+namespace tarn {
+class buffer_store;
+template <std::size_t Blocks>
+struct static_array_store;
+}  // namespace tarn
+
 namespace tarn::detail {
 
 template <class Traits>
@@ -39,9 +45,10 @@ concept grows_as_implied = std::is_same_v<typename Store::implies, Growth>;
 /// Whether a store has what it gives from the start, and so runs no code of the program. One that derives it may.
 template <class Store>
 inline constexpr bool calls_nobody = false;
-template <class Store>
-  requires requires { typename Store::calls_nobody; }
-inline constexpr bool calls_nobody<Store> = std::is_same_v<typename Store::calls_nobody, Store>;
+template <>
+inline constexpr bool calls_nobody<buffer_store> = true;
+template <std::size_t Blocks>
+inline constexpr bool calls_nobody<static_array_store<Blocks>> = true;
 
 /// The growth policy that says how many blocks a chunk in a buffer has: the pool's, or that of the second store.
 template <class Exhaustion, class Growth, bool StoreIsABuffer>

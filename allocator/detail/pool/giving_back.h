@@ -170,7 +170,8 @@ bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexce
     if (!may_grow && !detail::grows_here(s)) return false;
     [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
-    const bool some = !s.chunks.pages_go() && s.list.come_back();
+    if (!may_grow && s.chunks.pages_go()) return false;  // these may be on their way
+    const bool some = s.list.come_back();
     detail::serve(s, served);
     return some;
   } else {

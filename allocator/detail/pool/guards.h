@@ -24,6 +24,7 @@ template <class State>
 bool grows_here([[maybe_unused]] const State& s) noexcept {
   constexpr growth_again again = again_of<typename State::locking_state>;
   if constexpr (!State::traits::store_comes_back) return false;
+  else if (s.supply.owner_is_at_store()) return true;
   else if constexpr (again == growth_again::nests) return s.chunks.is_growing();
   else if constexpr (again == growth_again::told) return s.locking.grows_here();
   else return s.supply.grower() == this_thread_number();

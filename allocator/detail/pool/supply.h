@@ -146,6 +146,11 @@ class supply {
 
   // ---- what else the policies say ------------------------------------------------------------------------------------------
 
+  /// Whether this thread is at a store of the product that the pool is a part of.
+  bool owner_is_at_store() const noexcept {
+    if constexpr (requires { source_.owner_is_at_store(); }) return source_.owner_is_at_store();
+    else return false;
+  }
   /// The thread that is at a store, where the locking policy can't say that; 0: none is.
   thread_number grower() const noexcept
     requires(notes_grower)
