@@ -230,6 +230,7 @@ struct slow_path {
     const std::size_t bytes = [&s] {
       [[maybe_unused]] const auto calling = call_guard(s);
       s.locking.drain(s);
+      serve(s);
       const auto growing = growth_guard(s);
       return is_held(growing) ? return_idle(s) : 0;
     }();
