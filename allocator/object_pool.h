@@ -156,6 +156,7 @@ class object_pool {
         [&](void* block) { return detail::make_in<T>(block, args...); });
   }
   /// The same, but waits for blocks as long as it is told. Returns how many: fewer than out.size() if the time is over.
+  /// Throws: what a constructor throws, as construct_n().
   template <detail::time_span Duration, class... Args>
   [[nodiscard]] std::size_t construct_n_within(const Duration& timeout, span<T*> out, const Args&... args)
     requires(waits)

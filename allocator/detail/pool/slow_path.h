@@ -238,6 +238,7 @@ struct slow_path {
     const std::size_t bytes = [&s] {
       [[maybe_unused]] const auto calling = detail::call_guard(s);
       s.locking.drain(s);
+      detail::serve(s);
       return trim_drained(s);
     }();
     detail::tell_of_leaving(s);

@@ -121,6 +121,15 @@ void serve([[maybe_unused]] State& s, [[maybe_unused]] served_of<State>& served)
     }
   }
 }
+/// The same, called with nothing held.
+template <class State>
+TARN_STEP void serve([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::waits) {
+    served_of<State> served;
+    [[maybe_unused]] const auto guard = hit_guard(s);
+    serve(s, served);
+  }
+}
 /// Gives a block that came back to the first who waits. Returns whether there is one. Called under the hit guard.
 template <class State>
 bool give_to_first([[maybe_unused]] State& s, [[maybe_unused]] void* block,
