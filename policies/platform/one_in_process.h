@@ -147,7 +147,7 @@ class TARN_ONE_IN_LIBRARY one_in_process {
  private:
   TARN_COLD static void* find() noexcept {
 #if defined(TARN_HAS_NOTES)
-    // The note, and a call when the library is loaded, before its objects are made. Not an object with a constructor: every file
+    // The note, and a call when the library is loaded, before its objects are made. No object with a constructor: every file
     // that includes this would have it. This is there where the function is.
     asm volatile(
         ".pushsection .note.tarn, \"aGR\", %%note, tarn_note_%c1, comdat\n"
