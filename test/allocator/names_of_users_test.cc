@@ -214,6 +214,25 @@ BOOST_AUTO_TEST_CASE(a_users_own_policy_of_each_axis) {
   use_pools<mine, takes_all::store<X>, takes_all::reuse<X>, takes_all::retention<X>>();
   use_pools<takes_all::exhaustion<X>, takes_all::checking<X>, takes_all::statistics<X>, takes_all::name<X>>();
 }
+// A user's flags see what our headers construct: this file is compiled with -Wextra.
+struct message {
+  long number;
+  char text[40];
+};
+
+BOOST_AUTO_TEST_CASE(an_aggregate_from_fewer_arguments_than_members) {
+  tarn::object_pool<message> messages;
+  message* const one = messages.construct(7);
+  BOOST_TEST(one->number == 7);
+  BOOST_TEST(one->text[39] == 0);
+  message* some[2];
+  messages.construct_n(some, 8);
+  BOOST_TEST(some[1]->number == 8);
+  messages.destroy_n(some);
+  messages.destroy(messages.try_construct());
+  messages.destroy(one);
+}
+
 constinit tarn::memory_budget budget{tarn::unlimited};
 
 BOOST_AUTO_TEST_CASE(machinery_of_the_library_with_types_of_users) {

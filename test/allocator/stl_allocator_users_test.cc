@@ -366,7 +366,7 @@ BOOST_AUTO_TEST_CASE(two_threads_take_and_give_at_once) {
   BOOST_TEST((intact[0] && intact[1]));
 }
 
-// ---- constant expressions ----------------------------------------------------------------------------------------------------
+// ---- constant expressions ---------------------------------------------------------------------------------------------------
 
 constexpr std::size_t beyond_any_object = 100;
 

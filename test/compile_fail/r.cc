@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <span>
 
+#include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/allocator/stl_allocator.h"
 #include "tarn/policies/checking/switchable_checking.h"
 
 // expect: tarn: [R1] a block of zero bytes can't be told from the next one
@@ -170,6 +172,38 @@ tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, tarn::return_empty_c
 tarn::pool<tarn::static_size<64>, tarn::batch_reuse<>, tarn::return_empty_chunks<>> wrong;
 #endif
 }  // namespace r8_return_empty_chunks_of_batches
+
+// expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back
+// The same mistake in several products is said once, and nothing else is.
+namespace r12_in_several_products {
+#ifdef TARN_TWIN
+using locking = tarn::mutex_locking<>;
+#else
+using locking = tarn::no_locking;
+#endif
+void use() {
+  tarn::object_pool<long, locking, tarn::checked, tarn::wait_for_block<1>> objects;
+  objects.destroy(objects.construct(1));
+  tarn::size_class_pool<locking, tarn::checked, tarn::wait_for_block<1>> sizes;
+  sizes.deallocate(sizes.try_allocate(8, 8), 8, 8);
+  tarn::stl_allocator<int, locking, tarn::checked, tarn::wait_for_block<1>> all;
+  all.deallocate(all.allocate(1), 1);
+  all.deallocate(all.allocate(3), 3);
+}
+}  // namespace r12_in_several_products
+
+// expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
+namespace r8_in_an_allocator_alone {
+#ifdef TARN_TWIN
+tarn::stl_allocator<int, tarn::page_local_reuse<>, tarn::return_empty_chunks<>, tarn::checked> all;
+#else
+tarn::stl_allocator<int, tarn::lifo_reuse<>, tarn::return_empty_chunks<>, tarn::checked> all;
+#endif
+void use() {
+  all.deallocate(all.allocate(1), 1);
+  all.deallocate(all.allocate(3), 3);
+}
+}  // namespace r8_in_an_allocator_alone
 
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
 namespace r8_returning_idle_objects {

@@ -15,6 +15,9 @@ import compilers
 # The comments directly above a namespace, and the namespace, whose closing line says its name again.
 CASE = re.compile(r"^(?://.*\n)*namespace (\w+) \{\n(?:.*\n)*?\}  // namespace \1$", re.MULTILINE)
 
+# Of what a compiler says of a mistake: the sentence, and how it came there, for which clang takes three lines a step.
+MOST_LINES = 50
+
 # What such a file includes is for another target than what was precompiled.
 OTHER_TARGET = "#define TARN_PLATFORM_HEADER"
 
@@ -49,6 +52,8 @@ def wrong_code(compiler, root, path, text, name, said_in, first):
     for words in re.findall(r"^\s*// mentions: (.*\S)", said_in, re.MULTILINE):
         if words not in said:
             return f"neither an error nor its notes say '{words}':\n" + said
+    if len(said.splitlines()) > MOST_LINES:
+        return f"says {len(said.splitlines())} lines, more than {MOST_LINES}:\n{said}"
     many_allowed = re.search(r"^\s*// errors: many\b", said_in, re.MULTILINE)
     if len(errors) != 1 and not many_allowed:
         return f"gives {len(errors)} errors where one is enough:\n" + "\n".join(errors)

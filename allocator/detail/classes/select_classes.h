@@ -153,7 +153,10 @@ constexpr auto compose_classes(
     [[maybe_unused]] second_store_complaint<Exhaustion, owner_traits> c;
     return std::type_identity<rejected_classes>{};
   } else {
-    return std::type_identity<class_composition<Classes, Granule, typename decltype(nine)::type>>{};
+    using chosen = class_composition<Classes, Granule, typename decltype(nine)::type>;
+    // A rule may refuse the pool of a class. It says so once in each file, and not necessarily here.
+    using refused = std::is_base_of<rejected, typename chosen::class_pool>;
+    return std::type_identity<std::conditional_t<refused::value, rejected_classes, chosen>>{};
   }
 }
 

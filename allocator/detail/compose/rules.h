@@ -124,8 +124,9 @@ struct rule_complaint {
       "tarn: [R7] the block, or the first chunk of them, is larger than an address space; lower the size or the number "
       "of blocks");
   static_assert(Broken != rule::r8,
-                "tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them; "
-                "drop the reuse policy, or use keep_chunks and call trim()");
+                "tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them, "
+                "yours or the product's own, as recycling_pool's; drop the reuse policy, if you named one, or the retention "
+                "policy");
   static_assert(
       Broken != rule::r9,
       "tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look "
