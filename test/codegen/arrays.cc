@@ -34,19 +34,25 @@ struct pools {
   static constexpr bool in_pairs = true;
   static constexpr bool takes(const asked& a) { return detail::first_broken(a.c) == detail::rule::none; }
   template <class... Ps>
-  static constexpr const void* place() { return &object<pool<Ps...>>; }
+  static constexpr const void* place() {
+    return &object<pool<Ps...>>;
+  }
 };
 struct static_pools {
   static constexpr bool in_pairs = false;
   static constexpr bool takes(const asked& a) { return pools::takes(a) && !a.c.locking.ends_at_exit; }
   template <class... Ps>
-  static constexpr const void* place() { return &detail::static_body<tag, pool<Ps...>>::body; }
+  static constexpr const void* place() {
+    return &detail::static_body<tag, pool<Ps...>>::body;
+  }
 };
 struct object_pools {
   static constexpr bool in_pairs = false;
   static constexpr bool takes(const asked& a) { return takes_all(a); }
   template <class Size, class... Ps>
-  static constexpr const void* place() { return &object<object_pool<tool, Ps...>>; }
+  static constexpr const void* place() {
+    return &object<object_pool<tool, Ps...>>;
+  }
 };
 struct recycling_pools {
   static constexpr bool in_pairs = false;
@@ -54,25 +60,33 @@ struct recycling_pools {
     return is_recycled(a) && !a.c.reuse.finds_chunks && !a.c.retention.returns_chunks && !a.c.checking.checks_leaving;
   }
   template <class Size, class... Ps>
-  static constexpr const void* place() { return &object<recycling_pool<tool, Ps...>>; }
+  static constexpr const void* place() {
+    return &object<recycling_pool<tool, Ps...>>;
+  }
 };
 struct multipools {
   static constexpr bool in_pairs = false;
   static constexpr bool takes(const asked& a) { return takes_defaults(a); }
   template <class Size, class... Ps>
-  static constexpr const void* place() { return &object<multipool<tool, Ps...>>; }
+  static constexpr const void* place() {
+    return &object<multipool<tool, Ps...>>;
+  }
 };
 struct size_class_pools {
   static constexpr bool in_pairs = false;
   static constexpr bool takes(const asked& a) { return is_sizes(a); }
   template <class Size, class... Ps>
-  static constexpr const void* place() { return &object<size_class_pool<Ps...>>; }
+  static constexpr const void* place() {
+    return &object<size_class_pool<Ps...>>;
+  }
 };
 struct xallocators {
   static constexpr bool in_pairs = false;
   static constexpr bool takes(const asked& a) { return is_malloc(a); }
   template <class Size, class... Ps>
-  static constexpr auto place() { return &detail::static_classes<tag, 16 * 1024, Ps...>::instance; }
+  static constexpr auto place() {
+    return &detail::static_classes<tag, 16 * 1024, Ps...>::instance;
+  }
 };
 
 // ---- which of them are legal ------------------------------------------------------------------------------------------------
