@@ -126,8 +126,8 @@ template <class State>
 TARN_STEP void serve([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::waits) {
     served_of<State> served;
-    [[maybe_unused]] const auto guard = hit_guard(s);
-    serve(s, served);
+    [[maybe_unused]] const auto guard = detail::hit_guard(s);
+    detail::serve(s, served);
   }
 }
 /// Gives a block that came back to the first who waits. Returns whether there is one. Called under the hit guard.
