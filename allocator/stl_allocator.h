@@ -16,11 +16,6 @@
 #include <new>
 #include <type_traits>
 #include <version>
-#if defined(__GLIBCXX__) && !defined(__cpp_lib_allocate_at_least)
-#include <bits/allocator.h>  // std::allocator, of <memory>, which is 20,000 lines
-#else
-#include <memory>
-#endif
 
 #include "tarn/allocator/detail/classes/static_classes.h"
 #include "tarn/allocator/detail/construct.h"
@@ -28,6 +23,7 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/axis.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/standard_allocator.h"
 
 namespace tarn {
 

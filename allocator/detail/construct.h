@@ -38,19 +38,14 @@ template <class Pool, class... Request>
   else return detail::or_fail(allocate_or_null(pool, request...));
 }
 
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"  // fewer arguments than members: the caller's choice, as in T{1}
-#endif
+TARN_FEWER_ARGUMENTS_
 /// Constructs a T in `block`. If T has no constructor for the arguments, they initialise its members.
 template <class T, class... Args>
 T* make_in(void* block, Args&&... args) {
   if constexpr (std::is_constructible_v<T, Args...>) return ::new (block) T(static_cast<Args&&>(args)...);
   else return ::new (block) T{static_cast<Args&&>(args)...};
 }
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
+TARN_FEWER_ARGUMENTS_END_
 
 /// Gives a block back unless it is kept: a constructor may throw.
 template <class Pool>

@@ -100,6 +100,16 @@
 #define TARN_SHARED_HERE_ __declspec(dllexport)
 #endif
 
+/// Around what makes an aggregate from what a caller gives: fewer arguments than members are his choice, as in T{1}.
+#if defined(__GNUC__)
+#define TARN_FEWER_ARGUMENTS_ \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
+#define TARN_FEWER_ARGUMENTS_END_ _Pragma("GCC diagnostic pop")
+#else
+#define TARN_FEWER_ARGUMENTS_
+#define TARN_FEWER_ARGUMENTS_END_
+#endif
+
 /// As default arguments: where the function was called. <source_location> is missing in clang 14.
 #define TARN_CALLER_FILE __builtin_FILE()
 #define TARN_CALLER_LINE __builtin_LINE()

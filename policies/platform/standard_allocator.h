@@ -1,0 +1,15 @@
+// std::allocator without the rest of <memory>, where a standard library has it in a header of its own.
+#ifndef TARN_POLICIES_PLATFORM_STANDARD_ALLOCATOR_H_
+#define TARN_POLICIES_PLATFORM_STANDARD_ALLOCATOR_H_
+
+#include <version>
+
+#include "tarn/policies/platform/standard.h"
+
+#if defined(__GLIBCXX__) && !defined(__cpp_lib_allocate_at_least)
+#include <bits/allocator.h>  // 300 lines; <memory> has 20,000
+#else
+#include <memory>
+#endif
+
+#endif  // TARN_POLICIES_PLATFORM_STANDARD_ALLOCATOR_H_
