@@ -155,7 +155,7 @@ constexpr auto compose_classes(
   } else {
     using chosen = class_composition<Classes, Granule, typename decltype(nine)::type>;
     // A rule may refuse the pool of a class. It says so once in each file, and not necessarily here.
-    using refused = std::is_base_of<rejected, typename chosen::class_pool>;
+    using refused = std::is_base_of<rejected, typename chosen::template parts<false>::class_pool>;
     return std::type_identity<std::conditional_t<refused::value, rejected_classes, chosen>>{};
   }
 }
