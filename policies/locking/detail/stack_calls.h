@@ -70,7 +70,7 @@ class stack_calls {
     [[maybe_unused]] const auto lock = core_guard();  // to the end: who finds the list empty finds the rest on the stack
     const std::size_t got = pool.list.pop_batch(pool.chunks, run, most);
     if (got == 0) {
-      if (!Traits::may_grow_past_cap && pool.chunks.next(0, 0).wanted == 0) nothing_more_.store(true, memory_order_release);
+      if (is_at_cap(pool)) nothing_more_.store(true, memory_order_release);
       return pop(pool);
     }
     for (std::size_t i = 0; i != got; ++i)
@@ -148,6 +148,13 @@ class stack_calls {
   }
 
  private:
+  /// Called under the core guard. A pool without a growth policy, as a test has, can't say.
+  template <class Pool>
+  static bool is_at_cap(const Pool& pool) noexcept {
+    if constexpr (requires { Traits::may_grow_past_cap; })
+      return !Traits::may_grow_past_cap && pool.chunks.next(0, 0).wanted == 0;
+    else return false;
+  }
   static number slot_in(const chunk& c, const geometry& g, const void* block) noexcept {
     return static_cast<number>(g.slot_at(address_of(block) - address_of(c.first) - g.offset()));
   }
