@@ -67,7 +67,7 @@ void* operator new(std::size_t bytes, std::align_val_t alignment, const std::not
   if (start != nullptr) ++aligned_regions;
   std::size_t lost = 0;
 #if defined(__GLIBC__)
-  // glibc maps as much more as the alignment; of what it cuts from its heap, the rest stays there. The bit of its own says which.
+  // glibc maps as much more as the alignment; of what it cuts from its heap, the rest stays there. A bit in front says which.
   const auto* const words = static_cast<const std::size_t*>(start);
   if (unit > 64 && start != nullptr && !tarn::test::sanitized && (words[-1] & 2) != 0) lost = unit;
 #endif
