@@ -65,7 +65,8 @@ class large_blocks {
     link(*r);
     if constexpr (Checks) known_.insert(*r, block, size_of(*r));
     if constexpr (Tells)
-      asked_.enter(detail::pointer_to(owner), owner.name(), [](void* its) noexcept { return static_cast<Owner*>(its)->report_large_in_use(); });
+      asked_.enter(detail::pointer_to(owner), owner.name(),
+                   [](void* its) noexcept { return static_cast<Owner*>(its)->report_large_in_use(); });
     return block;
   }
 

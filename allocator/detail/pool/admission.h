@@ -152,7 +152,8 @@ struct admission {
   /// Whether this thread is outside every call of the pool, or at its store, if reentry is tracked. If not, that was reported.
   TARN_STEP static bool is_outside([[maybe_unused]] State& s) noexcept {
     if constexpr (traits::tells_reentry) {
-      if (const call_frame* const last = call_frame::last_in(detail::pointer_to(s)); last != nullptr && !last->is_at_store()) [[unlikely]] {
+      const call_frame* const last = call_frame::last_in(detail::pointer_to(s));
+      if (last != nullptr && !last->is_at_store()) [[unlikely]] {
         tell_of_reentry(s, *call_frame::in(detail::pointer_to(s)));
         return false;
       }

@@ -96,7 +96,8 @@ class pool_members : public reserving<pool_members<Traits>> {
     if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::deallocate_on(state_, block);
     const status answer = path::put(state_, block);
     if constexpr (Traits::hears_frees) return slow::settle_heard(state_, block, answer);
-    if (answer == status::crowded) [[unlikely]] return slow::make_room(Traits::is_static ? block : detail::pointer_to(state_), state_);
+    if (answer == status::crowded) [[unlikely]]
+      return slow::make_room(Traits::is_static ? block : detail::pointer_to(state_), state_);
     if (answer != status::done && (!refuses || answer != status::refused)) [[unlikely]] slow::settle(state_, block, answer);
   }
 

@@ -263,7 +263,8 @@ struct slow_path {
     if constexpr (Traits::in_place) {
       detail::return_all(s);
     } else {
-      [[maybe_unused]] const auto growing = detail::growth_guard(s);  // a store that comes back gets no chunk that would be lost
+      // A store that comes back gets no chunk that would be lost.
+      [[maybe_unused]] const auto growing = detail::growth_guard(s);
       detail::return_all(s);
     }
     s.supply.end();

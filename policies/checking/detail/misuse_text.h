@@ -12,8 +12,8 @@
 namespace tarn {
 namespace detail {
 
-/// Appends to an array, and truncates what doesn't fit. Names may hold anything: control characters become '?', so that the line
-/// stays one.
+/// Appends to an array, and truncates what doesn't fit. Names may hold anything: control characters become '?', so that it
+/// stays one line.
 class line_writer {
  public:
   line_writer(char* text, std::size_t bytes) noexcept : at_(text), end_(text + (bytes - 1)) {}
