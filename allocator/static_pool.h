@@ -133,9 +133,14 @@ struct static_body {
   static constinit static_body_of<Tag, Pool> body;
 };
 template <class Tag, class Pool>
-constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{
-    // `detail::` so that no look-up among Pool's friends makes it complete: by itself it may have no name.
-    detail::with_listing<typename named_by_tag<Pool>::name>(values_of_tag<Tag, Pool>{})};
+constexpr auto static_values() noexcept {
+  using values = values_of_tag<Tag, Pool>;
+  if constexpr (std::is_same_v<static_body_of<Tag, Pool>, rejected>) return values();
+  else return detail::with_listing<typename named_by_tag<Pool>::name>(values());
+}
+template <class Tag, class Pool>
+// `detail::` so that no look-up among Pool's friends makes it complete: by itself it may have no name.
+constinit static_body_of<Tag, Pool> static_body<Tag, Pool>::body{detail::static_values<Tag, Pool>()};
 
 template <class Body>
 inline constexpr bool is_in_place = false;

@@ -6,7 +6,7 @@
  *   mirrors policies/locking/detail/stack_calls.h
  *     pop         stack_.pop
  *     push        stack_.push
- *     pop_slow    pop core_guard pool.list.pop_batch pop link_of push_batch
+ *     pop_slow    pop pop core_guard pool.list.pop_batch nothing_more_.store pop link_of push_batch
  *     push_batch  link_of .store stack_.push_chain link_of
  *
  * Whoever pops a number owns it alone, and in the end each is in one place: on the stack, with a thread, or never carved. Any
@@ -31,6 +31,8 @@
 #ifndef CHAIN /* the longest that deallocate_batch() gives back */
 #define CHAIN 1
 #endif
+
+bool nothing_more; /* the last run was carved, and is on the stack */
 
 #include "tagged_stack.pml"
 
@@ -102,7 +104,7 @@ inline carve() {
 #endif
   if
   :: got == 0 ->
-     d_step { n = 0; last_try = true };
+     d_step { n = 0; last_try = true; nothing_more = true };               /* nothing_more_.store */
      stack_pop();
      last_try = false
   :: got == 1 -> skip
@@ -146,7 +148,11 @@ proctype thread(byte me) {
         :: number == NONE ->
            stack_pop();                                                   /* stack_calls::pop_slow */
            if
-           :: number == NONE -> carve()
+           :: number == NONE && nothing_more ->                           /* has_nothing_more */
+              last_try = true;
+              stack_pop();
+              last_try = false
+           :: number == NONE && !nothing_more -> carve()
            :: else
            fi
         :: else

@@ -103,6 +103,7 @@ struct rejected_body : rejected {
   template <class... Anything>
   constexpr explicit(false) rejected_body(const Anything&...) noexcept {}
   static std::size_t usable_size(const void*) noexcept { return 0; }
+  static void* allocate_or_null(std::size_t, std::size_t = 1) noexcept { return nullptr; }
   static void deallocate_sized(void*, std::size_t, std::size_t) noexcept {}
   static constexpr std::size_t tabled_bytes = 0, tabled_alignment = 1;
   static void* hit_tabled(std::size_t) noexcept { return nullptr; }
