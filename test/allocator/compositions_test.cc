@@ -81,7 +81,7 @@ constexpr bool can_live_together() {
     using reuse = std::conditional_t<reuse_policy<A>, A, std::conditional_t<reuse_policy<B>, B, own_reuse>>;
     using exhaustion =
         std::conditional_t<exhaustion_policy<A>, A, std::conditional_t<exhaustion_policy<B>, B, report_exhaustion>>;
-    using own_locking = std::conditional_t<exhaustion::traits.hears_frees, mutex_locking<>, no_locking>;
+    using own_locking = std::conditional_t<exhaustion::traits.needs_frees(), mutex_locking<>, no_locking>;
     using locking = std::conditional_t<locking_policy<A>, A, std::conditional_t<locking_policy<B>, B, own_locking>>;
     using own_name = std::conditional_t<checking::traits.switches, named<"tested">, unnamed>;
     using name = std::conditional_t<name_policy<A>, A, std::conditional_t<name_policy<B>, B, own_name>>;

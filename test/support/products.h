@@ -19,7 +19,7 @@ struct asked {
 
   /// It is a pool; and a policy for the end of the store is asked for where there is one.
   constexpr bool is_pool() const {
-    const bool is_for_the_end = c.exhaustion.has_second() || c.exhaustion.hears_frees;
+    const bool is_for_the_end = c.exhaustion.has_second() || c.exhaustion.needs_frees();
     return (!is_for_the_end || c.store.bounded || c.growth.max_chunks == 1) && detail::first_broken(c) == detail::rule::none;
   }
 };
