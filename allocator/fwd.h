@@ -149,6 +149,7 @@ struct guard_bytes;
 template <class... Options>
 struct hardened_with;
 using hardened = hardened_with<>;
+struct may_end_in_use;
 struct misuse;
 enum class misuse_kind : unsigned char;
 struct no_checking;

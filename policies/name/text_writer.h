@@ -37,9 +37,7 @@ class text_writer {
   /// Escapes as `escape(c)` says, which writes a character of ASCII, and replaces what isn't UTF-8: a name may be cut anywhere.
   template <class Escape>
   void put_text(const char* text, Escape escape) noexcept {
-    put_text(text, escape, [this](const char* wide, std::size_t n) {
-      for (std::size_t i = 0; i != n; ++i) put(wide[i]);
-    });
+    put_text(text, escape, as_it_is{*this});
   }
   /// \param escape_wide  of (character, bytes), writes one that isn't in ASCII
   template <class Escape, class EscapeWide>
@@ -59,6 +57,12 @@ class text_writer {
   }
 
  private:
+  struct as_it_is {
+    void operator()(const char* wide, std::size_t bytes) const noexcept {
+      for (; bytes != 0; --bytes) to.put(*wide++);
+    }
+    text_writer& to;
+  };
   /// Bytes of the character of UTF-8 that the text begins with; 0: of none (RFC 3629, section 4).
   static std::size_t character(const char* text) noexcept {
     const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
