@@ -105,7 +105,7 @@ struct group_guards {
     void mark(const void* pool) noexcept {
       if (!guard_) return;
       mark_ = {pool, mutexes::innermost};
-      mutexes::innermost = &mark_;
+      mutexes::innermost = detail::launder_address(&mark_);  // g++ 12 warns of a dangling pointer, which goes when this does
     }
 
     typename store_mutex<Mutex>::guard guard_;

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/classes/class_exhaustion.h"
+#include "tarn/policies/checking.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/name.h"
 #include "tarn/policies/name/listed_pools.h"
