@@ -1,14 +1,12 @@
 // decides    the block freed last is handed out first: one list, linked through the free blocks
-// costs      the smallest of all: 6 instructions to allocate a block, 6 to free it, 8 bytes of state, 16 where chunks can go
-//            back. After frees in random order every allocation waits for memory, since the address of the next block is
-//            stored inside this one
+// costs      the smallest of all: 6 instructions to allocate a block, 6 to free it, 8 bytes of state. After frees in random
+//            order every allocation waits for memory, since the address of the next block is stored inside this one
 // conflicts  none; blocks under 8 bytes take 8
 // use when   blocks are smaller than 16 bytes, or few: the default for those, and for bounded stores
 #ifndef TARN_POLICIES_REUSE_LIFO_REUSE_H_
 #define TARN_POLICIES_REUSE_LIFO_REUSE_H_
 
 #include <cstddef>
-#include <type_traits>
 
 #include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/free_words.h"
@@ -37,7 +35,6 @@ struct lifo_reuse {
   class list {
     using chunks_type = typename Traits::chunks;
     using words = detail::free_words<chunks_type>;
-    static constexpr bool can_rest = !Traits::one_chunk && Traits::may_return_chunks;
 
    public:
     TARN_STEP void* pop(chunks_type& chunks) noexcept {
@@ -49,7 +46,6 @@ struct lifo_reuse {
       return block;
     }
     void* pop_slow(chunks_type& chunks) noexcept {
-      if (head_ == nullptr) wake();
       void* const block = pop(chunks);
       return block != nullptr ? block : carve(chunks);
     }
@@ -63,9 +59,7 @@ struct lifo_reuse {
 
     std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
       std::size_t got = 0;
-      do {
-        while (got != n && head_ != nullptr) out[got++] = pop(chunks);
-      } while (got != n && wake());
+      while (got != n && head_ != nullptr) out[got++] = pop(chunks);
       return got + chunks.carve(out + got, n - got);
     }
     detail::status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
@@ -74,33 +68,17 @@ struct lifo_reuse {
     }
 
     void adopted(typename Traits::chunk&) noexcept {}
+    static constexpr bool gone(typename Traits::chunk&) noexcept { return false; }
     template <class Take>
     void drain(chunks_type& chunks, Take take) noexcept {
-      do {
-        for (void* block = detail::replace(head_, nullptr); block != nullptr;) {
-          void* const below = next(chunks, block);  // take() may write to the block
-          take(block);
-          block = below;
-        }
-      } while (wake());
-    }
-    static constexpr bool gone(typename Traits::chunk&) noexcept { return false; }
-    /// From now on is_at_rest() tells whether the free blocks are those that there are now. They wait apart until one is taken.
-    void rest(chunks_type&) noexcept
-      requires(can_rest)
-    {
-      resting_.blocks = head_ != nullptr ? detail::replace(head_, nullptr) : this;
-    }
-    bool is_at_rest() const noexcept
-      requires(can_rest)
-    {
-      return resting_.blocks != nullptr && head_ == nullptr;
+      for (void* block = detail::replace(head_, nullptr); block != nullptr;) {
+        void* const below = next(chunks, block);  // take() may write to the block
+        take(block);
+        block = below;
+      }
     }
     void restore(chunks_type& chunks, void* block) noexcept { push(chunks, block); }
-    void forget() noexcept {
-      head_ = nullptr;
-      resting_ = {};
-    }
+    void forget() noexcept { head_ = nullptr; }
     static std::size_t outside(const chunks_type& chunks) noexcept
       requires(Traits::is_listed)
     {
@@ -110,26 +88,13 @@ struct lifo_reuse {
     std::size_t in_front(const chunks_type& chunks) const noexcept
       requires(Traits::is_listed)
     {
-      std::size_t n = count(chunks, head_, 0);
-      if constexpr (can_rest) n = count(chunks, resting_.blocks == this ? nullptr : resting_.blocks, n);
+      std::size_t n = 0;
+      for (void* block = head_; block != nullptr && n != chunks.carved(); ++n)
+        block = next(const_cast<chunks_type&>(chunks), block);
       return n;
     }
 
    private:
-    static std::size_t count(const chunks_type& chunks, void* first, std::size_t n) noexcept {
-      for (void* block = first; block != nullptr && n != chunks.carved(); ++n)
-        block = next(const_cast<chunks_type&>(chunks), block);
-      return n;
-    }
-    /// The blocks that rest may be taken again. Returns whether there are some. Precondition: there are no others.
-    TARN_STEP bool wake() noexcept {
-      if constexpr (can_rest) {
-        void* const blocks = detail::replace(resting_.blocks, nullptr);
-        if (blocks != this) head_ = blocks;
-      }
-      return head_ != nullptr;
-    }
-
     TARN_STEP static void* next(chunks_type& chunks, void* block) noexcept {
       void* const below = words(chunks).read(block, 0);
       return below == nullptr || words(chunks).trusts(below) ? below : nullptr;
@@ -147,13 +112,7 @@ struct lifo_reuse {
       return run[0];
     }
 
-    struct at_rest {
-      void* blocks = nullptr;  // the list itself: it rests, and there are none
-    };
-    struct never_at_rest {};
-
     void* head_ = nullptr;
-    TARN_NO_UNIQUE_ADDRESS std::conditional_t<can_rest, at_rest, never_at_rest> resting_;
   };
 };
 

@@ -263,15 +263,7 @@ class Pool:
             return self._batches(chain.need("batches_"))
         if chain.member("shelves_") is not None:
             return self._bitmaps()
-        resting = chain.member("resting_")
-        apart = resting.member("blocks") if resting is not None else None
-        found = self._linked(number(chain.need("head_")))
-        if apart is None or number(apart) == chain.address():
-            return found
-        return found | self._linked(number(apart))
-
-    def _linked(self, block):
-        found = set()
+        found, block = set(), number(chain.need("head_"))
         while block != 0:
             if block in found:
                 raise Corrupted("its free list is a ring")

@@ -187,8 +187,8 @@ class pool_members : public reserving<pool_members<Traits>> {
   }
 
   /// Gives back wholly free chunks and, if the policy does, idle pages. Returns how many bytes. O(log chunks) for each chunk
-  /// that goes. page_local_reuse looks at the blocks in its front; others look at every free block, O(log chunks) each, and at
-  /// none if no block was allocated or freed since the last call.
+  /// that goes. page_local_reuse looks at the blocks in its front; others look at every free block, O(log chunks) each;
+  /// batch_reuse at none if no block was allocated or freed since the last call.
   std::size_t trim() noexcept
     requires(Traits::may_return_chunks)
   {

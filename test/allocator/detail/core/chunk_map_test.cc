@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(chunks_come_and_go_while_a_larger_table_is_made) {
   watched_index its;
   for (std::size_t step = 0; step != 30'000; ++step) {
     const std::size_t i = random() % all.size();
-    if (in[i]) its.map.erase(all[i], its.g);
+    if (in[i]) its.map.take_out(all[i], its.g);
     else its.insert(all[i]);
     in[i] = !in[i];
     const std::size_t k = random() % all.size();
