@@ -109,7 +109,7 @@ class multipool {
   [[nodiscard]] T* try_construct(Arguments&&... arguments) {
     return pool_of<T>().try_construct(std::forward<Arguments>(arguments)...);
   }
-  /// Like construct(), but waits for a block as long as it is told, and returns null if the time is over. Throws: what the
+  /// Like construct(), but waits for a block for at most `timeout`, and returns null when the time is over. Throws: what the
   /// constructor throws.
   template <class T, detail::time_span Duration, class... Arguments>
   [[nodiscard]] T* construct_within(const Duration& timeout, Arguments&&... arguments)

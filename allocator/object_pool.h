@@ -119,7 +119,7 @@ class object_pool {
     void* const block = blocks_.try_allocate();
     return block == nullptr ? nullptr : construct_in(block, std::forward<Args>(args)...);
   }
-  /// Like construct(), but waits for a block as long as it is told, as a pool's allocate_within(), and returns null if the time
+  /// Like construct(), but waits for a block for at most `timeout`, as a pool's allocate_within(). Returns null when the time
   /// is over; then no constructor runs. Throws: what the constructor throws.
   template <detail::time_span Duration, class... Args>
   [[nodiscard]] T* construct_within(const Duration& timeout, Args&&... args)
@@ -155,7 +155,7 @@ class object_pool {
     return burst<detail::limit_of_try>(blocks_, out, {}).fill_some(
         [&](void* block) { return detail::make_in<T>(block, args...); });
   }
-  /// The same, but waits for blocks as long as it is told. Returns how many: fewer than out.size() if the time is over.
+  /// The same, but waits for blocks for at most `timeout`. Returns how many: fewer than out.size() if the time is over.
   /// Throws: what a constructor throws, as construct_n().
   template <detail::time_span Duration, class... Args>
   [[nodiscard]] std::size_t construct_n_within(const Duration& timeout, span<T*> out, const Args&... args)

@@ -109,13 +109,13 @@ class recycling_pool {
   }
 
   /// Returns an object that nobody else has: a new one, or one that was released and reset; null where there are no more. Under
-  /// wait_for_block it waits for one, as long as that says.
+  /// wait_for_block it waits for one, at most for that policy's time.
   /// Throws: what T's constructor throws; the pool is as it was.
   [[nodiscard]] T* acquire() { return object_at(detail::inspector::allocate_or_null(slots_, detail::waits_as_usual())); }
   /// Like acquire(), but never waits. Returns an object, or null where there is none now. Throws: as acquire().
   [[nodiscard]] T* try_acquire() { return object_at(slots_.try_allocate()); }
-  /// Like acquire(), but waits as long as it is told, as a pool's allocate_within(). Returns an object, or null if the time is
-  /// over. Throws: as acquire().
+  /// Like acquire(), but waits for at most `timeout`, as a pool's allocate_within(). Returns an object, or null when the time
+  /// is over. Throws: as acquire().
   template <detail::time_span Duration>
   [[nodiscard]] T* acquire_within(const Duration& timeout)
     requires(detail::inspector::waits(static_cast<const pool_type*>(nullptr)))

@@ -64,10 +64,12 @@ inline constexpr bool second_store_holds<P, Traits> = serving_store<typename P::
 /// Everything that the pool uses of an exhaustion policy besides its traits.
 /// The machinery is `state<Traits>`, made from the policy.
 ///   retry(bytes)                    called with nothing held. True: try again; false: give up. `bytes`: the size of a block.
+///                                   Functions named try_… call it as well, so it must not wait for another thread.
 ///                                   Alternatively retry(bytes, attempt), where the type `attempt` keeps state for one
-/// allocation
+///                                   allocation
 ///   freed(blocks)                   if `hears_frees` is true: that many blocks were freed, and can be had
-///   line(), nanoseconds()           if `waits` is true: who waits for a block, in their order, and how long a call waits
+///   line(), nanoseconds()           if `waits` is true: the threads that wait for a block, and how long a call without a
+///                                   time waits
 ///   member()                        if `reclaims` is true: through which other pools ask this one. retry() is then called only
 ///                                   after the store refused, not growth
 ///   asked()                         if `hears_asks` is true: another pool asked this one to trim, which it does next

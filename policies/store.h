@@ -78,8 +78,8 @@ concept store_members =
 /// Everything that the pool uses of a store policy besides its traits.
 /// The machinery is `source<Traits>`, made from the policy.
 ///   acquire(bytes, alignment)   called under the growth guard only, so calls never overlap and a store need not be
-///                               thread-safe. Returns at least `bytes` (more is welcome), aligned; null: refused. Must not use
-///                               the pool that it serves
+///                               thread-safe. Returns at least `bytes` (more is welcome), aligned; null: refused. May use the
+///                               pool that it serves, which then gets no chunk (docs/axes/store.md)
 ///   release(region, alignment)  takes back a region exactly as it was given
 ///   array<Traits>               if it is in place: the region alone, with start() and end()
 ///   acquire_own(), release_own()

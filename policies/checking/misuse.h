@@ -37,7 +37,7 @@ enum class misuse_kind : unsigned char {
   corrupt_free_list,   // what the pool keeps in its free blocks was overwritten
   leak,                // blocks were in use when the pool ended, or when report_in_use() asked
   broken_store,        // the store gave memory that breaks its contract
-  reentry,             // the pool was called from inside its own call, by a signal handler or its store
+  reentry,             // the pool was called from inside its own call, by a signal handler; or release(), by its store
   page_fault,          // an access that faulted, to a block on pages of its own: see explain_fault()
   corrupt_chunk,       // what the pool keeps in front of a chunk's blocks was overwritten; its blocks are no longer handed out
 };

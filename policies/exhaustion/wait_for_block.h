@@ -19,7 +19,7 @@
 namespace tarn {
 
 /// \tparam Milliseconds  time until an allocation fails as with report_exhaustion, counted from when it first found nothing.
-///                       A call named try_… doesn't wait, and one named …_within is told how long
+///                       A call named try_… doesn't wait, and one named …_within waits for its own time
 template <std::size_t Milliseconds = 1000>
 struct wait_for_block {
   using axis = tarn::axis::exhaustion;

@@ -135,7 +135,7 @@ constexpr bool second_serves_owner() noexcept {
 }
 
 /// Called by its qualified name: the argument would have the pool instantiated.
-/// Nine policies as classes, or what is left of them after their one error.
+/// Policies as classes, or what is left of them after their one error.
 template <class Classes, std::size_t Granule, class Size, class Locking, class Growth, class Store, class Reuse,
           class Retention, class Exhaustion, class Checking, class Statistics, class Name>
 constexpr auto compose_classes(

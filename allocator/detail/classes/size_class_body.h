@@ -71,8 +71,8 @@ class size_class_body {
     if constexpr (waits) return allocate_for(bytes, alignment, waits_as_usual());
     else return try_allocate(bytes, alignment);
   }
-  /// Like allocate(), but waits for a block of its class as long as it is told, as a pool's allocate_within(), and returns null
-  /// if the time is over. What gets a region of its own doesn't wait.
+  /// Like allocate(), but waits for a block of its class for at most `timeout`, as a pool's allocate_within(), and returns null
+  /// when the time is over. A large block, which gets its own region, never waits.
   template <time_span Duration>
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_within(
       const Duration& timeout, std::size_t bytes, std::size_t alignment = default_alignment) noexcept
@@ -146,8 +146,8 @@ class size_class_body {
   // ---- chunks before they are needed ---------------------------------------------------------------------------------------
 
 #if TARN_EXCEPTIONS
-  /// Gets chunks until the class of such requests has at least `blocks` blocks, in use or free: then so many allocations ask no
-  /// store, as those of a container's nodes. O(blocks).
+  /// Gets chunks until the class of such requests has at least `blocks` blocks, in use or free: that many allocations then call
+  /// no store, for example those of a container's nodes. O(blocks).
   /// Throws: std::bad_alloc if the store gives less, or such requests have no class; what came stays.
   void reserve(std::size_t blocks, std::size_t bytes, std::size_t alignment = default_alignment) {
     if (!try_reserve(blocks, bytes, alignment)) throw std::bad_alloc();

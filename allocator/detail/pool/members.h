@@ -43,7 +43,7 @@ class pool_members : public reserving<pool_members<Traits>> {
   // ---- blocks --------------------------------------------------------------------------------------------------------------
 #if TARN_EXCEPTIONS
   /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified. Under wait_for_block it
-  /// waits for one, as long as that says.
+  /// waits for one, at most for that policy's time.
   /// Throws: std::bad_alloc if the pool is exhausted; it is then unchanged.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {  // changes the pool: not for a const one
     if constexpr (refuses)
@@ -69,8 +69,8 @@ class pool_members : public reserving<pool_members<Traits>> {
     return slow::try_allocate(state_);
   }
 
-  /// Like allocate(), but waits as long as it is told: a std::chrono::duration, or something like it; not at all if that isn't
-  /// positive. Returns null if the time is over. First come, first served.
+  /// Like allocate(), but waits for at most `timeout`, a std::chrono::duration or something like it; not at all if that isn't
+  /// positive. Returns null when the time is over. First come, first served.
   template <detail::time_span Duration>
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_within(const Duration& timeout) noexcept
     requires(Traits::waits)
@@ -78,7 +78,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     return allocate_under(waits_within{nanoseconds_of(timeout)});
   }
 
-  /// Like allocate(), but returns null where that throws, after it has waited: for builds without exceptions.
+  /// Like allocate(), which may wait, but returns null where that throws: for builds without exceptions.
   [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_or_null() noexcept {
     if constexpr (Traits::waits) return allocate_under(waits_as_usual());
     else return try_allocate();
@@ -110,8 +110,8 @@ class pool_members : public reserving<pool_members<Traits>> {
   }
 
 #if TARN_EXCEPTIONS
-  /// Fills `out` with blocks. Returns out.size(). Under wait_for_block it waits for all of them at once, and holds none
-  /// meanwhile; not if the pool doesn't have so many.
+  /// Fills `out` with blocks. Returns out.size(). Under wait_for_block it waits for all of them together, and holds none while
+  /// it queues. It doesn't wait if the pool has fewer blocks.
   /// Throws: std::bad_alloc if it can't get all of them; then none is allocated. Chunks obtained for it stay.
   std::size_t allocate_batch(span<void*> out) {
     const std::size_t got = take_batch(out, waits_as_usual());
@@ -129,7 +129,7 @@ class pool_members : public reserving<pool_members<Traits>> {
     return slow::take_batch(state_, out);
   }
 
-  /// Like allocate_batch(), but waits as long as it is told, as allocate_within(). Returns how many there are in `out`, from
+  /// Like allocate_batch(), but waits for at most `timeout`, as allocate_within(). Returns how many blocks are in `out`, from
   /// its start: fewer than out.size() if the time is over.
   template <detail::time_span Duration>
   std::size_t allocate_batch_within(const Duration& timeout, span<void*> out) noexcept

@@ -197,7 +197,7 @@ struct slow_path {
         path::be_listed(s);
         done = detail::grow_to(s, blocks, one);
       }
-    } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy waits for a block, which would bring no chunk
+    } while (!done && !Traits::hears_frees && retry(s, one));  // such a policy wants a free, which would bring no chunk
     path::tell_of_store(s, asks);
     if (!detail::grows_here(s)) s.supply.tell();
     return done;

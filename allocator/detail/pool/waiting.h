@@ -1,5 +1,5 @@
-// How long a call waits for a block, and the waiting. The line of those who wait belongs to the exhaustion policy
-// (waiting_line.h); nobody else is here where it `waits`:
+// How long a call waits for a block, and the waiting. The line of waiting threads belongs to the exhaustion policy
+// (waiting_line.h). Used only if that `waits`:
 //
 //   free     [hit: somebody waits] → put_slow: [hit: to the first in the line; none left: push]
 //   grow     [core: adopt, to those in the line]
