@@ -46,7 +46,8 @@ void readopt(State& s, typename State::chunk* leaving) noexcept {
     for (; leaving != nullptr; leaving = leaving->next) lost |= s.list.gone(*leaving);
     if (!lost) return;
   }
-  if constexpr (State::traits::reuse::traits.needs_chunks) s.chunks.each([&s](typename State::chunk& c) { s.list.adopted(c); });
+  if constexpr (State::traits::reuse::traits.needs_chunks)
+    s.chunks.each([&s](typename State::chunk& its) { s.list.adopted(its); });
 }
 
 /// As unlink_empty(), if the list doesn't see empty chunks: the free blocks of every chunk are counted. Each block is visited
@@ -62,20 +63,20 @@ typename State::chunk* unlink_counted(State& s) noexcept {
   chunk* leaving = nullptr;
   chunk* staying = nullptr;
   s.list.drain(s.chunks, block_counter<decltype(s.chunks)>{s.chunks, with_blocks});
-  const auto is_empty = [](const chunk& c) { return c.idle == c.carved; };
+  const auto is_empty = [](const chunk& its) { return its.idle == its.carved; };
   for (chunk *c = with_blocks, *next; c != nullptr; c = next) {
     next = c->next;
     if (is_empty(*c)) s.chunks.unlink(*c, leaving);
     else c->next = detail::replace(staying, c);
   }
-  s.chunks.each_begun([&](chunk& c) {
-    if (is_empty(c)) s.chunks.unlink(c, leaving);
+  s.chunks.each_begun([&](chunk& its) {
+    if (is_empty(its)) s.chunks.unlink(its, leaving);
   });
   s.chunks.unlink_untouched(leaving);
   detail::readopt(s, leaving);
-  const auto put_back = [&s](chunk& c) {
-    c.idle = 0;
-    detail::restore(s, detail::replace(c.free, nullptr));
+  const auto put_back = [&s](chunk& its) {
+    its.idle = 0;
+    detail::restore(s, detail::replace(its.free, nullptr));
   };
   for (; staying != nullptr; staying = staying->next) put_back(*staying);
   s.chunks.each_begun(put_back);

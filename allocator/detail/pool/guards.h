@@ -37,7 +37,7 @@ class growing_once {
 
  public:
   template <class Make>
-  growing_once(State& s, Make make) : s_(s), is_nested_(detail::grows_here(s)) {
+  growing_once(State& of, Make make) : s_(of), is_nested_(detail::grows_here(of)) {
     if (is_nested_) return;
     ::new (static_cast<void*>(detail::pointer_to(guard_))) Guard(make());
     if (detail::is_held(guard_)) mark(true);
