@@ -126,7 +126,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
         path::be_listed(s);
         if (detail::is_at_cap(s)) {
           block = path::take_slow(s, seen);
-          continue;
+          if (block != nullptr || detail::is_at_cap(s)) continue;
         }
         asked = true;
         const auto growing = detail::growth_guard(s);

@@ -18,6 +18,8 @@
 
 #include "tarn/allocator/multipool.h"
 #include "tarn/allocator/object_pool.h"
+#include "tarn/policies/checking.h"
+#include "tarn/policies/locking/lock_free.h"
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/test/support/check.h"
 
@@ -296,6 +298,46 @@ void build_and_end() {
 BOOST_AUTO_TEST_CASE(objects_that_own_others_in_other_pools_are_destroyed_once) {
   build_and_end<>();
   build_and_end<checked>();
+}
+
+/// While a pool is walked its blocks lie apart. One that can't grow, and finds none meanwhile, finds them all afterwards.
+template <class... Policies>
+struct asking {
+  static inline object_pool<asking, Policies...>* its = nullptr;
+  static inline bool asks = false;
+  ~asking() {
+    if (asks) static_cast<void>(its->try_construct());
+  }
+  std::array<long, 4> bytes = {};
+};
+template <class... Policies>
+void nothing_is_lost_at_the_cap() {
+  using object = asking<Policies...>;
+  object_pool<object, Policies...> pool;
+  object::its = &pool;
+  const auto constructed = [&pool] {
+    std::size_t n = 0;
+    while (pool.try_construct() != nullptr) ++n;
+    return n;
+  };
+  BOOST_TEST(constructed() == 8u);
+  object::asks = true;
+  pool.clear();
+  object::asks = false;
+  BOOST_TEST(constructed() == 8u);
+  pool.clear();
+  object* some[8];
+  for (object*& one : some) one = pool.construct();
+  for (object* const one : {some[0], some[2], some[5]}) pool.destroy(one);
+  std::size_t more = 0;
+  pool.for_each([&](object&) { more += pool.try_construct() != nullptr; });
+  BOOST_TEST(more + constructed() == 3u);
+}
+BOOST_AUTO_TEST_CASE(a_block_that_is_asked_for_within_a_walk_at_the_cap_costs_none) {
+  nothing_is_lost_at_the_cap<fixed_growth<8, 8>, lock_free>();
+  nothing_is_lost_at_the_cap<static_array_store<8>, lock_free>();
+  nothing_is_lost_at_the_cap<fixed_growth<8, 8>, lock_free, hardened>();
+  nothing_is_lost_at_the_cap<fixed_growth<8, 8>, mutex_locking<>>();
 }
 
 }  // namespace

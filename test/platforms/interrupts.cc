@@ -2,7 +2,7 @@
 // anywhere: nothing is lost, nothing is owned twice. For test/platforms/bare.
 //
 //   TARN_TEST_OPERATIONS   how many calls, of both sides together (1,000,000)
-//   TARN_TEST_MASK         a type in the place of interrupt_mask: no_mask and open_mask, which are wrong, must be found
+//   TARN_TEST_MASK         a type in the place of interrupt_mask: no_mask, which is wrong, must be found
 #include <cstdint>
 #include <cstdio>
 #include <initializer_list>
@@ -23,18 +23,6 @@ namespace {
 struct no_mask {
   static int save_and_mask() noexcept { return 0; }
   static void restore(int) noexcept {}
-};
-
-/// Lets interrupts in at the end of a guard inside another one.
-struct open_mask {
-  static int save_and_mask() noexcept { return tarn::interrupt_mask::save_and_mask(), 0; }
-  static void restore(int) noexcept {
-#if defined(__arm__)
-    asm volatile("cpsie i" : : : "memory");
-#else
-    asm volatile("csrsi mstatus, 8" : : : "memory");
-#endif
-  }
 };
 
 constexpr std::uint32_t blocks = 48;

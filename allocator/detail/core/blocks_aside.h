@@ -57,6 +57,8 @@ class blocks_aside {
       if (last_ != at_end) walk([](void*) {});  // an exception ended it
     if constexpr (Passed == passed::wait) give_back();
     if constexpr (!State::traits::in_place) s_.chunks.each([](chunk& c) { c.walked = 0; });
+    // lock_free, which may have found the list empty meanwhile, looks again.
+    if constexpr (State::traits::locking::traits.own_free_list) s_.locking.drain_all(s_);
   }
   blocks_aside(const blocks_aside&) = delete;
   blocks_aside& operator=(const blocks_aside&) = delete;

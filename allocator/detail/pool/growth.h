@@ -225,7 +225,10 @@ bool grow(State& s, attempt_at<State>& one) noexcept {
 /// Gets chunks until there are at least that many blocks, or gets none. Takes the growth guard.
 template <class State>
 bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
-  if (detail::is_at_cap(s)) return detail::capacity_of(s) >= blocks;
+  if (detail::is_at_cap(s)) {
+    if (detail::capacity_of(s) >= blocks) return true;
+    if (detail::is_at_cap(s)) return false;  // else a chunk was given back meanwhile
+  }
   const auto growing = detail::growth_guard(s);
   if (!detail::is_held(growing)) return one.is_hopeless = true, detail::capacity_of(s) >= blocks;
   std::size_t more = 0;

@@ -47,6 +47,7 @@ struct inspector {
   template <class Traits, class Visit>
   static void each_live(pool_members<Traits>& pool, Visit visit) {
     [[maybe_unused]] const unasked<pool_state<Traits>> alone(pool.state_);
+    [[maybe_unused]] const waits_for_nobody<pool_state<Traits>> nobody(pool.state_);
     std::uint64_t then = 0;
     if constexpr (Traits::samples) then = pool.state_.checking.sampled_now();
     detail::each_live(drained(pool), visit);

@@ -291,9 +291,13 @@ class pool_members : public reserving<pool_members<Traits>> {
     } else {
       if constexpr (refuses)
         if (!path::admits_caller(state_)) [[unlikely]] return 0;
+      const bool could = slow::can_have(state_, out.size());  // before: chunks may go meanwhile, and come again
       std::size_t got = slow::take_batch(state_, out, only_looks());
       if (got == out.size()) return got;
-      if (!slow::can_have(state_, out.size())) return detail::tell_of_refusal(state_), got;
+      if (!could && !slow::can_have(state_, out.size())) {
+        detail::note_refusal(state_);
+        return detail::tell_of_refusal(state_), got;
+      }
       deallocate_batch(out.first(got));
       return slow::wait_for_batch(state_, out, limit);
     }

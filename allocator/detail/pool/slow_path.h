@@ -108,7 +108,7 @@ struct slow_path {
         path::be_listed(s);
         if (detail::is_at_cap(s)) {
           block = path::take_slow(s, seen);  // another thread may have got the last chunk
-          continue;
+          if (block != nullptr || detail::is_at_cap(s)) continue;  // or given one back meanwhile
         }
         asked = true;
         const auto growing = detail::growth_guard(s);
@@ -122,7 +122,7 @@ struct slow_path {
       } while (block == nullptr && retry(s, one));
     }
     if constexpr (waits_under<Traits, Limit>)
-      if (block == nullptr) block = wait_for_one(s, detail::end_of(s, limit), one, seen);
+      if (block == nullptr) block = wait_for_one(s, detail::end_of(s, limit), one, seen, asked);
     if (block == nullptr && !std::is_same_v<Limit, only_looks>) {
       detail::note_refusal(s);
       detail::tell_of_refusal(s);
@@ -156,7 +156,8 @@ struct slow_path {
   TARN_COLD static std::size_t wait_for_batch(state& s, span<void*> out, Limit limit) noexcept {
     attempt one;
     typename path::notes seen;
-    const std::size_t came = wait(s, out, detail::end_of(s, limit), one);
+    bool asked = false;
+    const std::size_t came = wait(s, out, detail::end_of(s, limit), one, asked);
     std::size_t got = 0;
     for (void* const given : out.first(came))
       if (void* const block = path::take_given(s, given, seen)) out[got++] = block;
@@ -165,7 +166,7 @@ struct slow_path {
       detail::tell_of_refusal(s);
     }
     path::tell(s, seen);
-    path::tell_of_store(s);
+    path::tell_of_store(s, asked);
     if (!detail::grows_here(s)) s.supply.tell();
     return got;
   }
@@ -288,12 +289,15 @@ struct slow_path {
 
   /// Waits for blocks that somebody frees, or that a chunk has which can be had by now. Not at the pool's own store: who is
   /// waited for may wait for that.
-  static std::size_t wait(state& s, span<void*> out, std::uint64_t deadline, [[maybe_unused]] attempt& one) noexcept {
+  static std::size_t wait(state& s, span<void*> out, std::uint64_t deadline, [[maybe_unused]] attempt& one,
+                          [[maybe_unused]] bool& asked) noexcept {
     if (detail::grows_here(s)) return 0;
     return detail::wait_for(s, out, deadline, [&]([[maybe_unused]] auto is_served) {
       if constexpr (!Traits::in_place) {
+        if (detail::is_at_cap(s)) return;  // no chunk goes while this one waits
         const auto growing = detail::growth_guard(s);
         if (!detail::is_held(growing)) return;
+        asked = true;
         detail::top_up(s);
         while (!is_served() && (detail::come_back(s, true) || detail::grow(s, one))) {
         }
@@ -301,9 +305,10 @@ struct slow_path {
     });
   }
   /// A block that a checking policy refuses is no block: it waits for another.
-  static void* wait_for_one(state& s, std::uint64_t deadline, attempt& one, typename path::notes& seen) noexcept {
+  static void* wait_for_one(state& s, std::uint64_t deadline, attempt& one, typename path::notes& seen,
+                            bool& asked) noexcept {
     void* block = nullptr;
-    while (block == nullptr && wait(s, {&block, 1}, deadline, one) != 0) block = path::take_given(s, block, seen);
+    while (block == nullptr && wait(s, {&block, 1}, deadline, one, asked) != 0) block = path::take_given(s, block, seen);
     return block;
   }
 };

@@ -42,7 +42,6 @@ for target in "${targets[@]}"; do
   TARN_TEST_SECONDS=${TARN_TEST_SECONDS:-3000} trial "$target" "-DTARN_TEST_OPERATIONS=$calls"
   count $? "$target"
   found "$target" "nothing is masked" -DTARN_TEST_MASK=no_mask
-  found "$target" "a guard in another lets interrupts in" -DTARN_TEST_MASK=open_mask
   [ "${target#cortex_m0}" = "$target" ] || continue
   found "$target" "no tag" -I "$work/untagged"
   found "$target" "blocks are carved while interrupts come" -I "$work/unmasked"

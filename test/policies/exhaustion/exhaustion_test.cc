@@ -566,4 +566,85 @@ BOOST_AUTO_TEST_CASE(what_is_there_is_taken_at_once) {
   pool.deallocate(block);
 }
 
+/// A store that is asked until it is told to go on.
+struct patient_store {
+  using axis = tarn::axis::store;
+  static constexpr store_traits traits{};
+  static inline std::atomic<bool> is_asked = false;
+  static inline std::atomic<bool> goes_on = false;
+  template <class Traits>
+  struct source {
+    constexpr explicit source(const patient_store&) noexcept {}
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      is_asked = true;
+      is_asked.notify_all();
+      goes_on.wait(false);
+      return {::operator new(bytes, std::align_val_t(alignment), std::nothrow), bytes};
+    }
+    void release(detail::memory region, std::size_t alignment) noexcept {
+      ::operator delete(region.start, std::align_val_t(alignment));
+    }
+  };
+};
+
+/// Two pools share their locks. One that can't grow waits for nobody who is at the store of the other.
+BOOST_AUTO_TEST_CASE(at_its_cap_a_pool_waits_for_no_store) {
+  using locking = grouped_locking<patient_store, tarn::mutex>;
+  pool<static_size<64>, locking, no_growth<2>, wait_for_block<>> full;
+  pool<static_size<64>, locking, no_growth<2>, patient_store> growing;
+  void* const blocks[] = {full.allocate(), full.allocate()};
+  std::thread grower([&] { growing.deallocate(growing.allocate()); });
+  patient_store::is_asked.wait(false);
+  BOOST_TEST(full.allocate_within(std::chrono::milliseconds(0)) == nullptr);
+  BOOST_TEST(full.allocate_within(std::chrono::milliseconds(1)) == nullptr);
+  patient_store::goes_on = true;
+  patient_store::goes_on.notify_all();
+  grower.join();
+  for (void* const block : blocks) full.deallocate(block);
+}
+
+/// A mutex that calls a function, once, before it is locked for the n-th time.
+struct counted_mutex {
+  static inline int until = 0;
+  static inline void (*call)(void*) = nullptr;
+  static inline void* argument = nullptr;
+  void lock() {
+    if (until != 0 && --until == 0) call(argument);
+    its.lock();
+  }
+  bool try_lock() { return its.try_lock(); }
+  void unlock() { its.unlock(); }
+  std::mutex its;
+};
+
+/// Chunks that go while a batch is looked for come again: it isn't refused as larger than the pool.
+BOOST_AUTO_TEST_CASE(a_batch_is_served_although_chunks_went_meanwhile) {
+  using one = pool<static_size<64>, mutex_locking<counted_mutex>, fixed_growth<4, 8>, wait_for_block<300>>;
+  bool was_called = true;
+  for (int at = 1; was_called; ++at) {
+    one its;
+    struct others {
+      one* from;
+      void* blocks[8];
+      bool are_gone;
+    } they{&its, {}, false};
+    its.allocate_batch(they.blocks);
+    counted_mutex::argument = &they;
+    counted_mutex::call = [](void* argument) {
+      others& all = *static_cast<others*>(argument);
+      all.from->deallocate_batch(all.blocks);
+      static_cast<void>(all.from->trim());
+      all.are_gone = true;
+    };
+    counted_mutex::until = at;
+    void* mine[6];
+    const std::size_t got = its.allocate_batch_within(std::chrono::milliseconds(0), mine);
+    counted_mutex::until = 0;
+    was_called = they.are_gone;
+    BOOST_TEST(got == (was_called ? 6u : 0u), "before lock " << at);
+    if (!was_called) its.deallocate_batch(they.blocks);
+    its.deallocate_batch(span<void* const>(mine, got));
+  }
+}
+
 }  // namespace
