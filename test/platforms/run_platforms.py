@@ -148,7 +148,9 @@ def compiler_of(target):
 def flags_of(target):
     services = target.services.split()
     flags = [f"-DTARN_TEST_{one.upper()}={int(one in services)}" for one in SERVICES]
-    return ["-std=c++20", "-O0", "-g0", *WARNINGS, f"-DTARN_TEST_BARE={int(target.run == 'bare')}", *flags]
+    # Not optimised: it compiles sooner. Where a program is bare, 4 MiB of code must do: with -O0 it has 1 % more.
+    optimised = "-Og" if target.run == "bare" else "-O0"
+    return ["-std=c++20", optimised, "-g0", *WARNINGS, f"-DTARN_TEST_BARE={int(target.run == 'bare')}", *flags]
 
 
 def build_command(target, program):

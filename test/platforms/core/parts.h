@@ -6,8 +6,8 @@
 
 namespace tarn::test {
 
-extern const part compositions_part_0, compositions_part_1, compositions_part_2, compositions_part_3, products_part,
-    threads_part;
+extern const part compositions_part_0, compositions_part_1, compositions_part_2, compositions_part_3, compositions_part_4,
+    compositions_part_5, products_part, threads_part;
 
 }  // namespace tarn::test
 

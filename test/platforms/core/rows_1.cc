@@ -1,4 +1,4 @@
-#define TARN_QUARTER 1
+#define TARN_SHARE 1
 #include "tarn/test/platforms/core/rows_here.h"
 
-const tarn::test::part tarn::test::compositions_part_1 = make_part("compositions, quarter 1", rows);
+const tarn::test::part tarn::test::compositions_part_1 = make_part("compositions, share 1", rows);
