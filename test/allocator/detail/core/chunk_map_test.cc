@@ -319,7 +319,7 @@ class watched_index {
   using map_type = tarn::detail::chunk_index<chunk, entering_geometry>;
   static constexpr std::byte untouched{0xA5};
   map_type map;
-  const entering_geometry g;
+  const entering_geometry g{};
   std::size_t most_entered = 0;  // with one chunk
   std::size_t most_cleared = 0;  // bytes, with one chunk
   bool refuses = false;
