@@ -494,7 +494,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_asks_upstream_for_wha
   for (const std::size_t bytes : {most, most - 1, most - 4096, most / 2 + 1, most / 2, most / 4, most / 8, most / 8 - 40})
     CHECK(thrown_by_allocate(resource, bytes) == upstream.thrown && upstream.thrown != 0);
   const int before = upstream.thrown;
-  BOOST_CHECK_THROW(static_cast<void>(resource.allocate(16, most / 2 + 1)), arena_full);
+  std::size_t half = most / 2 + 1;  // not a constant: clang 14 warns of one
+  BOOST_CHECK_THROW(static_cast<void>(resource.allocate(16, half)), arena_full);
   CHECK(upstream.thrown == before + 1);
   // One that gives it all the same gets it back.
   struct generous : std::pmr::memory_resource {
