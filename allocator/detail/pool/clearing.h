@@ -16,6 +16,7 @@
 #include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
+#include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn::detail {
@@ -29,9 +30,8 @@ class clearing {
 
  public:
   /// Precondition: no other thread uses the pool while this lives.
-  explicit clearing(state& s) noexcept : s_(s), alone_(s), at_end_{s}, aside_(s) {
+  explicit clearing(state& s) noexcept : s_(s), alone_(s), nobody_(s), at_end_{s}, aside_(s) {
     if constexpr (Traits::samples) sampled_then_ = s_.checking.sampled_now();
-    if constexpr (Traits::waits) s_.supply.line().close();
   }
   ~clearing() {
     if (!gives_surplus && aside_.has_all()) {
@@ -82,7 +82,6 @@ class clearing {
   /// Once the blocks are back in their chunks.
   struct last_steps {
     ~last_steps() {
-      if constexpr (Traits::waits) s.supply.line().open();
       if constexpr (gives_surplus) detail::give_surplus_back(s);
       if constexpr (Traits::hears_frees)
         if (freed != 0) s.supply.freed(freed);
@@ -93,6 +92,7 @@ class clearing {
 
   state& s_;
   unasked<state> alone_;
+  waits_for_nobody<state> nobody_;
   last_steps at_end_;
   blocks_aside<state, refuses ? passed::wait : passed::vanish> aside_;
   std::uint64_t sampled_then_ = 0;  // those that came later may be left

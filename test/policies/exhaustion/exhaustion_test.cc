@@ -647,4 +647,19 @@ BOOST_AUTO_TEST_CASE(a_batch_is_served_although_chunks_went_meanwhile) {
   }
 }
 
+/// Nobody could free a block meanwhile: a walk within a walk doesn't change that when it ends.
+BOOST_AUTO_TEST_CASE(no_call_waits_within_a_walk) {
+  object_pool<int, mutex_locking<>, no_growth<2>, wait_for_block<>> pool;
+  int* const first = pool.construct();
+  int* const second = pool.construct();
+  std::size_t visited = 0;
+  pool.for_each([&](int&) {
+    pool.for_each([&](int&) { ++visited; });
+    BOOST_TEST(pool.construct_within(std::chrono::hours(1)) == nullptr);
+  });
+  BOOST_TEST(visited == 4u);
+  pool.destroy(first);
+  pool.destroy(second);
+}
+
 }  // namespace
