@@ -5,7 +5,6 @@
 
 #include "tarn/allocator/block_reservation.h"
 #include "tarn/allocator/containers.h"
-#include "tarn/allocator/handle.h"
 #include "tarn/allocator/maintenance_thread.h"
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/memory_resource.h"
@@ -18,17 +17,15 @@
 #include "tarn/allocator/presets.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/registry.h"
-#include "tarn/allocator/shared_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/locking/group_guard.h"
-#include "tarn/policies/statistics/heaptrack_trace.h"
-#include "tarn/policies/statistics/perfetto_trace.h"
-#include "tarn/policies/statistics/sampled_trace.h"
+#include "tarn/policies/statistics/trace_file.h"
 #include "tarn/policies/statistics/trace_ring.h"
+#include "tarn/policies/statistics/tracing_statistics.h"
 #include "tarn/policies/store/resource_store.h"
 
 #endif  // TARN_ALLOCATOR_ALL_H_

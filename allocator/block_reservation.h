@@ -10,19 +10,15 @@
 
 #include <cstddef>
 
-#include "tarn/allocator/detail/pool/block_steps.h"
+#include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/members.h"
-#include "tarn/allocator/detail/pool/reserving.h"
-#include "tarn/policies/detail/arithmetic.h"
-#include "tarn/policies/detail/free_words.h"
+#include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/replace.h"
-#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
-#include "tarn/policies/platform/page_memory.h"
+#include "tarn/policies/platform/pages.h"
 
 namespace tarn {
 

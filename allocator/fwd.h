@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 

@@ -15,8 +15,8 @@
 #include <new>
 
 #include "tarn/allocator/detail/pool/members.h"
-#include "tarn/policies/detail/store_mutex.h"
-#include "tarn/policies/growth/maintained.h"
+#include "tarn/policies/detail/fork.h"
+#include "tarn/policies/growth.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"

@@ -30,14 +30,57 @@
 #include <new>
 #include <type_traits>
 
-#include "tarn/allocator/detail/class_checks.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/locking.h"
 #include "tarn/policies/platform/config.h"
 
+// What the macros for class-level operator new ask about a class: whether it is the one that they stand in, and what is placed
+// in memory that the caller has.
+
 namespace tarn::detail {
+
+/// The promise of a coroutine, or a base that has some of a promise's members.
+template <class Class>
+concept promise_like = requires(Class& promise) { promise.get_return_object(); } ||
+                       requires(Class& promise) { promise.initial_suspend(); } ||
+                       requires(Class& promise) { promise.final_suspend(); } ||
+                       requires(Class& promise) { promise.unhandled_exception(); } ||
+                       requires(Class& promise) { promise.return_void(); };
+
+/// The argument of placement new: what converts to void*, as in the language. In a coroutine's promise it is nothing: a
+/// coroutine passes its own arguments to the promise's operator new, and a pointer among them would be taken for the place.
+template <class Class>
+class placement {
+ public:
+  template <class Place>
+    requires(std::is_convertible_v<Place, void*> && !promise_like<Class>)
+  placement(Place&& place) noexcept(std::is_nothrow_convertible_v<Place, void*>) : place_(static_cast<Place&&>(place)) {}
+  void* get() const noexcept { return place_; }
+
+ private:
+  void* place_;
+};
+
+/// Instantiated where a macro stands: `Here` is an lvalue of that class, which isn't complete yet. Nor is one that is derived
+/// from it, as `struct node : pooled<node>`; it may be named. A class that is complete is another.
+template <class Class, class Here>
+struct owner_of_pool {
+  static constexpr bool is_complete = requires { sizeof(Class); };
+  static_assert(std::is_same_v<Class&, Here> || !is_complete,
+                "tarn: [N2] DECLARE_MEMORY_POOL was given another class than the one that it stands in, which would have no "
+                "pool; give it the class that it stands in");
+  using type = void;
+};
+
+/// Named where a DECLARE_MEMORY_POOL stands behind a macro called new.
+template <class... Nothing>
+struct macro_new_complaint {
+  static_assert(sizeof...(Nothing) != 0,
+                "tarn: [N3] DECLARE_MEMORY_POOL stands where new is a macro, as debug heaps define it, so that no operator can "
+                "be declared; write #define new behind the class");
+};
 
 /// The operators behind the macros. Class is incomplete where this type is named, and complete where its members are used.
 template <class Class, class... Policies>
@@ -261,5 +304,49 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
 #define TARN_PREPARE_3_(a, b, c, blocks) ::tarn::detail::prepare_memory_pool<a, b, c>(blocks)
 #define TARN_PREPARE_4_(a, b, c, d, blocks) ::tarn::detail::prepare_memory_pool<a, b, c, d>(blocks)
 #define TARN_PREPARE_5_(a, b, c, d, e, blocks) ::tarn::detail::prepare_memory_pool<a, b, c, d, e>(blocks)
+
+// One static pool for all shared libraries of a process, however they are built and loaded. Without these macros a library
+// may have its own copy of a static pool, as of every static member of a template: see docs/products/shared-pools.md.
+//
+//   using orders = tarn::static_pool<struct orders_tag, tarn::size_of<Order>, tarn::shared_locking>;
+//   TARN_DECLARE_SHARED_POOL(orders);     in the header, after that line, before the pool is used
+//   TARN_DEFINE_SHARED_POOL(orders);      in one source file of one library, to which all others link
+//
+//   DECLARE_SHARED_MEMORY_POOL(Order);    the same for the pool of a class that has one of the DECLARE_MEMORY_POOL macros
+//   DEFINE_SHARED_MEMORY_POOL(Order);     in one source file of one library
+//
+// Write all four at global scope, with a semicolon. If the definition can't be found, linking or loading fails; a second copy
+// is never made (except with -Bsymbolic, see shared-pools.md). With MSVC, whose compiler must know, define
+// TARN_DEFINES_SHARED_POOLS in all files of the library that defines the pools.
+
+namespace tarn::detail {
+
+/// What a static pool is known by, taken apart. No other type has it.
+template <class StaticPool>
+struct shared_pool_parts;
+template <class Tag, class... Policies>
+struct shared_pool_parts<static_pool<Tag, Policies...>> {
+  using tag = Tag;
+  using composition = pool<Policies...>;
+};
+
+/// The static pool of a class that has one itself, not only by a base.
+template <has_own_pool Class>
+using pool_of_class = typename Class::memory_pool_operators::static_pool_type;
+
+}  // namespace tarn::detail
+
+/// Names the body by template arguments: an explicit instantiation takes no alias.
+#define TARN_SHARED_BODY_(...)                                                           \
+  ::tarn::detail::static_body<typename ::tarn::detail::shared_pool_parts<__VA_ARGS__>::tag, \
+                              typename ::tarn::detail::shared_pool_parts<__VA_ARGS__>::composition>
+
+/// \param ...  a type: a static_pool
+#define TARN_DECLARE_SHARED_POOL(...) extern template struct TARN_SHARED_ TARN_SHARED_BODY_(__VA_ARGS__)
+#define TARN_DEFINE_SHARED_POOL(...) template struct TARN_SHARED_HERE_ TARN_SHARED_BODY_(__VA_ARGS__)
+
+/// \param ...  a class
+#define DECLARE_SHARED_MEMORY_POOL(...) TARN_DECLARE_SHARED_POOL(::tarn::detail::pool_of_class<__VA_ARGS__>)
+#define DEFINE_SHARED_MEMORY_POOL(...) TARN_DEFINE_SHARED_POOL(::tarn::detail::pool_of_class<__VA_ARGS__>)
 
 #endif  // TARN_ALLOCATOR_MEMORY_POOL_MACROS_H_

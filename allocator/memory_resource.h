@@ -11,16 +11,81 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
 #include <memory_resource>
 #include <new>
 #include <type_traits>
+#include <utility>
 
-#include "tarn/allocator/detail/classes/noted_upstream.h"
 #include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/axis.h"
+#include "tarn/policies/detail/call_frame.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/held.h"
 #include "tarn/policies/store/resource_store.h"
+
+// What a memory resource over pools asks instead of its upstream: the same, but what upstream throws is noted. A pool calls its
+// store where nothing may be thrown, so the exception waits here for the thread whose request failed.
+
+namespace tarn::detail {
+
+class noted_upstream final : public std::pmr::memory_resource {
+ public:
+  explicit noted_upstream(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
+
+  std::pmr::memory_resource* get() const noexcept { return upstream_; }
+
+  /// Returns what upstream threw last, if this thread had asked, and forgets it; null otherwise.
+  std::exception_ptr take() noexcept {
+    const tried lock(mutex_);
+    if (!lock || asker_ != this_thread_number()) return nullptr;
+    asker_ = 0;
+    return std::exchange(thrown_, nullptr);
+  }
+  /// Throws that, if there is any.
+  void rethrow() {
+#if TARN_EXCEPTIONS
+    if (std::exception_ptr thrown = take()) std::rethrow_exception(std::exchange(thrown, nullptr));
+#endif
+  }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+#if TARN_EXCEPTIONS
+    try {
+      return upstream_->allocate(bytes, alignment);
+    } catch (...) {
+      note(std::current_exception());
+      throw;
+    }
+#else
+    return upstream_->allocate(bytes, alignment);
+#endif
+  }
+  void do_deallocate(void* region, std::size_t bytes, std::size_t alignment) override {
+    upstream_->deallocate(region, bytes, alignment);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+  void note(std::exception_ptr thrown) noexcept {
+    const tried lock(mutex_);
+    if (!lock) return;
+    asker_ = this_thread_number();
+    std::swap(thrown_, thrown);  // the earlier one ends when nothing is held
+  }
+
+  std::pmr::memory_resource* upstream_;
+  std::exception_ptr thrown_;
+  std::uint64_t asker_ = 0;  // a thread's number
+  mutex mutex_;              // never waited for: it may be held by a thread that a fork left behind
+};
+
+}  // namespace tarn::detail
 
 namespace tarn {
 
@@ -249,5 +314,50 @@ class synchronized_pool_resource : public pool_resource<shared_locking> {
 }  // namespace pmr
 
 }  // namespace tarn
+
+// A store whose regions are all zero, over any other; and an exhaustion policy whose second store gives such regions.
+
+namespace tarn::detail {
+
+/// \tparam Base    what gives regions: the source of a store, or the state of an exhaustion policy
+/// \tparam Zeroed  they are zero already
+template <class Base, bool Zeroed = false>
+struct zeroing : Base {
+  using Base::Base;
+  memory acquire(std::size_t bytes, std::size_t boundary) noexcept {
+    const memory region = Base::acquire(bytes, boundary);
+    if (!Zeroed && region) std::memset(region.start, 0, region.bytes);
+    return region;
+  }
+};
+
+template <class Store>
+struct zeroed_store : Store {
+  static constexpr auto traits = Store::traits.wrapped();  // nothing would zero an array in the pool
+
+  constexpr zeroed_store()
+    requires std::default_initializable<Store>
+  = default;
+  constexpr explicit zeroed_store(const Store& store) noexcept : Store(store) {}
+
+  template <class Traits>
+  using source = zeroing<typename Store::template source<Traits>, Store::traits.zeroed>;
+};
+
+template <class P>
+concept has_second_store = policy_on<P, axis::exhaustion> && P::traits.has_second();
+
+template <class Exhaustion>
+struct zeroed_second_store : Exhaustion {
+  constexpr zeroed_second_store()
+    requires std::default_initializable<Exhaustion>
+  = default;
+  constexpr explicit zeroed_second_store(const Exhaustion& policy) noexcept : Exhaustion(policy) {}
+
+  template <class Traits>
+  using state = zeroing<typename Exhaustion::template state<Traits>>;
+};
+
+}  // namespace tarn::detail
 
 #endif  // TARN_ALLOCATOR_MEMORY_RESOURCE_H_

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tarn/allocator/detail/compose/values.h"
+#include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/size_class_pool.h"

@@ -16,20 +16,87 @@
 #include <utility>
 
 #include "tarn/allocator/detail/construct.h"
-#include "tarn/allocator/detail/object_blocks.h"
-#include "tarn/allocator/detail/one_object.h"
-#include "tarn/allocator/detail/pool/burst.h"
-#include "tarn/allocator/detail/pool/endings.h"
+#include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/detail/pool/waiting.h"
-#include "tarn/allocator/handle.h"
 #include "tarn/allocator/object_ptr.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/stl_allocator.h"
-#include "tarn/policies/checking/call_site.h"
-#include "tarn/policies/detail/span.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
+
+// The pool of blocks in a pool of objects.
+
+namespace tarn::detail {
+
+/// As Pool, but without what would make for_each(), clear() and the destructor take a block for an object that there isn't.
+template <class Pool>
+class object_blocks : public Pool {
+ public:
+  using Pool::Pool;
+
+  template <class Never = void>
+  bool reserve_blocks(std::size_t) {
+    static_assert(!std::is_void_v<Never>, "tarn: [O7] a reserved block is no object; use a pool<size_of<T>>");
+    return false;
+  }
+  template <class Never = void>
+  bool try_reserve_blocks(std::size_t blocks) {
+    return reserve_blocks<Never>(blocks);
+  }
+};
+
+// What a pool of objects asks of a type.
+
+// Of a type that is only declared nothing is said here: size_of<T> refuses it.
+template <class T>
+concept abstract_class = requires { sizeof(T); } && std::is_abstract_v<T>;
+template <class T>
+concept throws_at_its_end = requires { sizeof(T); } && !std::is_nothrow_destructible_v<T>;
+
+template <class T>
+inline constexpr bool is_one_object = std::is_object_v<T> && !std::is_array_v<T> && !abstract_class<T>;
+
+/// After a complaint: the members of what stands in for the pool. They do nothing.
+template <bool Holds, class T>
+struct object_complaint {
+  static_assert(Holds,
+                "tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class, which it can't "
+                "construct; name the type of one object");
+  static constexpr bool has_destructors = false;
+  static constexpr bool may_return_chunks = true;
+  static constexpr bool waits = true;
+
+  template <class... Anything>
+  std::decay_t<T>* construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* try_construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* construct_within(Anything&&...) noexcept {
+    return nullptr;
+  }
+  void destroy(const volatile void*) noexcept {}
+  template <class... Anything>
+  void construct_n(const Anything&...) noexcept {}
+  template <class... Anything>
+  std::size_t try_construct_n(const Anything&...) noexcept {
+    return 0;
+  }
+  template <class... Anything>
+  std::size_t construct_n_within(const Anything&...) noexcept {
+    return 0;
+  }
+  template <class Anything>
+  void destroy_n(const Anything&) noexcept {}
+};
+
+}  // namespace tarn::detail
 
 namespace tarn {
 

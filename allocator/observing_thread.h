@@ -16,8 +16,7 @@
 #include <thread>
 
 #include "tarn/policies/platform/atomic_word.h"
-#include "tarn/policies/platform/local_sockets.h"
-#include "tarn/policies/platform/watched_set.h"
+#include "tarn/policies/platform/sockets.h"
 
 namespace tarn {
 

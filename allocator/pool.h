@@ -15,9 +15,7 @@
 #include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/detail/compose/select.h"
-#include "tarn/allocator/detail/compose/sharing.h"
-#include "tarn/allocator/detail/compose/values.h"
-#include "tarn/allocator/detail/pool/body.h"
+#include "tarn/allocator/detail/pool/members.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn {

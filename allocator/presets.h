@@ -9,9 +9,9 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/group_guard.h"
 #include "tarn/policies/store/resource_store.h"
-#include "tarn/policies/detail/arithmetic.h"
 
 namespace tarn::presets {
 

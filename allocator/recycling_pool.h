@@ -18,11 +18,9 @@
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/detail/pool/waiting.h"
-#include "tarn/allocator/detail/pool/zeroed_store.h"
+#include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 

@@ -13,10 +13,10 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/allocator/detail/classes/class_chunks.h"
+#include "tarn/allocator/detail/classes/class_stores.h"
 #include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/classes/size_class_body.h"
-#include "tarn/allocator/detail/compose/values.h"
+#include "tarn/allocator/detail/compose/select.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn {

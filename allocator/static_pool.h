@@ -10,10 +10,10 @@
 #include <concepts>
 #include <type_traits>
 
-#include "tarn/policies/detail/type_name.h"
+#include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/name.h"
-#include "tarn/policies/name/listed_pools.h"
+#include "tarn/policies/name/named.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"
 

@@ -19,10 +19,10 @@
 #include <cstddef>
 #include <cstring>
 
-#include "tarn/allocator/detail/classes/static_classes.h"
+#include "tarn/allocator/detail/classes/select_classes.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking.h"
 #include "tarn/policies/statistics.h"
 #include "tarn/policies/store.h"

@@ -7,7 +7,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
-#include "tarn/policies/retention/return_empty_pages.h"
+#include "tarn/policies/retention.h"
 
 namespace tarn_bench {
 

@@ -4,8 +4,9 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 
@@ -56,5 +57,22 @@ inline constexpr std::size_t natural = 0;
 inline constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
 
 }  // namespace tarn
+
+// Policies that need a standard header which pool.h doesn't include are only declared in their axis's header, each with a
+// home<>: the one error that names the header if a user forgot to include it.
+
+namespace tarn::detail {
+
+template <class P>
+concept defined = !std::is_class_v<P> || requires { sizeof(P); };  // no class, so no policy: another complaint
+
+/// Specialised next to the declaration, with a static_assert that names the header.
+template <class P>
+struct home {
+  static_assert(defined<P>,
+                "tarn: [I1] an argument of pool<...> is declared and not defined; include the header that defines it");
+};
+
+}  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_AXIS_H_

@@ -7,21 +7,59 @@
 #include <cstdint>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/checking/call_site.h"
-#include "tarn/policies/checking/checked.h"
-#include "tarn/policies/checking/deferred_checking.h"
-#include "tarn/policies/checking/hardened.h"
 #include "tarn/policies/checking/misuse.h"
-#include "tarn/policies/checking/no_checking.h"
-#include "tarn/policies/checking/sampled_guard_pages.h"
-#include "tarn/policies/checking/told_sites.h"
-#include "tarn/policies/checking/traits.h"
-#include "tarn/policies/detail/declared.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 
 namespace tarn {
+
+/// What a checking policy declares about itself.
+struct checking_traits {
+  bool refuses = false;          // a call can be refused: the pool takes the checked path
+  bool switches = false;         // is_on(): whether calls are looked at now: comes_out(), comes_in(), describe_deallocate(),
+                                 // take_noted(), choose(), switch_on() and switch_off(), as switchable_checking has them
+  bool finds_chunks = false;     // it looks up the chunk of a block in every call
+  std::size_t prefix = 0;        // bytes in front of every block
+  std::size_t suffix = 0;        // bytes after every block
+  bool hides_links = false;      // lists encode their links in free blocks, and follow a link only if the column's in_use(slot)
+                                 // says that the block is free; on_astray(chunks, address, pending_report): the link was
+                                 // invalid
+  bool keeps_payload = false;    // links lie in front of free blocks, whose payload belongs to the policy
+  bool fills = false;            // it writes over free blocks
+  bool shuffles = false;         // blocks that were never handed out come in random order
+  bool checks_leaving = false;   // the reuse policy checks blocks that leave its front
+  bool samples = false;          // some blocks are the policy's own: due(), owns(), take(), give(), each_sampled(),
+                                 // sampled_now(), drop_sampled(), report_sampled() and describe_fault(), as
+                                 // sampled_guard_pages has them
+  bool has_generations = false;  // generation_of(): a number that is unique to one use of a block, also if its chunk went
+                                 // back to the store, and another came at that address
+  bool has_sites = false;        // note_site(): where a block was allocated
+  bool knows_pool = false;       // belongs_to(pool), from the pool's constructor
+  bool knows_owner = false;      // admits_caller(): only one thread may call. hand_over(): another thread takes over
+  bool sees_end = false;         // on_end(): the pool ends
+  bool may_end_in_use = false;   // blocks in use at that time are meant, and not reported
+  bool tells_in_use = false;     // note_in_use(), be_listed(): the pool is among those that report_in_use() asks
+  bool can_verify = false;       // next_damaged(): the pool has verify()
+  bool tells_reentry = false;    // a reentrant call is refused
+  bool has_name = false;         // it is constructed with the pool's name
+};
+
+// decides    nothing is checked: misuse is undefined behaviour, as with operator delete
+// costs      nothing
+// conflicts  none
+// use when   the program is known to be correct, and every instruction counts (the default)
+struct no_checking {
+  using axis = tarn::axis::checking;
+  static constexpr checking_traits traits{};
+
+  template <class Traits>
+  using per_chunk = detail::no_column<axis>;
+
+  template <class Traits>
+  struct state {
+    constexpr explicit state(const no_checking&) noexcept {}
+  };
+};
 
 // "tarn/policies/checking/switchable_checking.h" has it.
 template <class... Options>

@@ -5,20 +5,113 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/reclaim_list.h"
-#include "tarn/policies/detail/waiting_line.h"
-#include "tarn/policies/exhaustion/fall_back_to.h"
-#include "tarn/policies/exhaustion/reclaim_and_retry.h"
-#include "tarn/policies/exhaustion/report_exhaustion.h"
-#include "tarn/policies/exhaustion/retry_with.h"
-#include "tarn/policies/exhaustion/traits.h"
-#include "tarn/policies/exhaustion/wait_for_block.h"
+#include "tarn/policies/detail/reclaim.h"
+#include "tarn/policies/platform/cancellation.h"
 #include "tarn/policies/store.h"
 
+// The second store of an exhaustion policy that has none: it refuses.
+
+namespace tarn::detail {
+
+struct no_second_store {
+  constexpr chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {}; }
+  constexpr memory acquire(std::size_t, std::size_t) noexcept { return {}; }
+  constexpr void release(memory, std::size_t) noexcept {}
+};
+
+}  // namespace tarn::detail
+
 namespace tarn {
+
+/// What an exhaustion policy declares about itself.
+struct exhaustion_traits {
+  std::size_t extra_chunks = 0;             // the most chunks from the policy's own second store
+  bool store_is_sized_by_geometry = false;  // that store's region is computed when the pool is compiled
+  bool store_is_bounded = false;            // that store has only one region
+  bool retries = true;                      // retry() may ask the pool to try again; false: an allocation that finds nothing
+                                            // fails at once
+  bool has_end = false;                     // end(): called when the pool ends
+  bool keeps_attempt = false;               // a type `attempt`: state for one allocation, which retry() is given
+  bool tells_later = false;                 // tell(): called after that store was asked, at the end of the operation, with
+                                            // nothing held
+  bool hears_frees = false;                 // freed(blocks): that many blocks were freed, and can be had
+  bool waits = false;                       // line(): the threads that wait for a block; nanoseconds(): how long a call waits
+  bool hears_asks = false;                  // asked(): another pool asked this one to trim, which it does next
+  bool reclaims = false;  // member(): through which other pools ask this one. retry() is called only after the store refused
+
+  /// Whether it needs a locking policy under which a freed block is there for every thread.
+  constexpr bool needs_frees() const noexcept { return hears_frees || waits; }
+  /// Whether there is a second store.
+  constexpr bool has_second() const noexcept { return extra_chunks != 0; }
+};
+
+// decides    a pool that can't get another chunk reports it: allocate() throws std::bad_alloc, try_allocate() returns null
+// costs      nothing
+// conflicts  none
+// use when   the caller knows best what to do (the default)
+struct report_exhaustion {
+  using axis = tarn::axis::exhaustion;
+  static constexpr exhaustion_traits traits{.retries = false};
+
+  template <class Traits>
+  struct state : detail::no_second_store {
+    constexpr explicit state(const report_exhaustion&) noexcept {}
+    constexpr bool retry(std::size_t) noexcept { return false; }
+  };
+};
+
+// decides    a pool that can't get another chunk calls a handler, with no lock held. The handler may free blocks of the pool,
+//            or memory of the program; as long as it returns true, the pool tries again
+// costs      nothing until then
+// conflicts  none; a static pool's handler must be a constant without a destructor
+// use when   something can be given up to free memory: a cache, a reserve, the oldest entries
+/// \tparam Handler  bool handler(std::size_t bytes): whether the pool tries again to get a block of that many bytes; false: it
+///                  gives up, as with report_exhaustion. It must return, and not throw. Several threads may call it at once. If
+///                  the type has no default value, such as a pointer to a function, the pool copies the handler it is given;
+///                  what that throws, the pool's constructor throws. A pool of many sizes makes a copy for each class when it
+///                  is first needed: there, copying must not throw
+template <class Handler>
+class retry_with {
+ public:
+  using axis = tarn::axis::exhaustion;
+  static constexpr bool arguments_hold = std::copy_constructible<Handler> && requires(Handler& handler, std::size_t bytes) {
+    { handler(bytes) } -> std::convertible_to<bool>;
+  };
+  struct complaint {
+    static_assert(
+        arguments_hold,
+        "tarn: [X2] retry_with was given a handler that can't be copied, or not be called with a number of bytes for a "
+        "bool; write bool operator()(std::size_t bytes)");
+  };
+  static constexpr exhaustion_traits traits{};
+
+  constexpr retry_with() noexcept
+    requires(std::default_initializable<Handler> && !std::is_pointer_v<Handler>)
+  = default;
+  constexpr explicit retry_with(Handler handler) noexcept(std::is_nothrow_move_constructible_v<Handler>)
+      : handler_(static_cast<Handler&&>(handler)) {}
+
+  template <class Traits>
+  class state : public detail::no_second_store {
+   public:
+    constexpr explicit state(const retry_with& policy) noexcept(std::is_nothrow_copy_constructible_v<Handler>)
+        : handler_(policy.handler_) {}
+    bool retry(std::size_t bytes) noexcept {
+      const detail::uncancelled whole;
+      return handler_(bytes);
+    }
+
+   private:
+    Handler handler_;
+  };
+
+ private:
+  Handler handler_{};
+};
 
 namespace detail {
 template <class State>

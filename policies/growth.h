@@ -7,14 +7,122 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/growth/fixed_growth.h"
-#include "tarn/policies/growth/geometric_growth.h"
-#include "tarn/policies/growth/grow_ahead.h"
-#include "tarn/policies/growth/maintained.h"
-#include "tarn/policies/growth/no_growth.h"
-#include "tarn/policies/growth/traits.h"
+#include "tarn/policies/platform/config.h"
+
+// The hard limit of a growth policy.
+
+namespace tarn::detail {
+
+/// How many blocks may be added to `total`: at most `cap` in all, whose strides take at most `bytes`.
+constexpr std::size_t room_under_cap(std::size_t total, std::size_t cap, std::size_t bytes, std::size_t stride) noexcept {
+  const std::size_t most = bytes == static_cast<std::size_t>(-1) ? cap : smaller(cap, bytes / stride);
+  return most - smaller(most, total);
+}
+
+}  // namespace tarn::detail
 
 namespace tarn {
+
+/// What a growth policy declares about itself.
+struct growth_traits {
+  std::size_t max_chunks = unlimited;  // the most chunks that a pool can have at once
+  bool needs_bounded_store = false;    // the policy names no number of blocks: a bounded store determines it
+  bool grows_ahead = false;            // watermark() and fill(): how many blocks maintain() keeps ready, and how
+};
+
+// decides    every chunk holds the same number of blocks, up to an optional cap on the total, in blocks or bytes
+// costs      a call to the store for every Blocks blocks
+// conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
+// use when   memory must grow in even, predictable steps
+/// \tparam Blocks  in each chunk, at least 1
+/// \tparam Cap     blocks in all chunks together
+/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each; records of chunks not counted
+template <std::size_t Blocks, std::size_t Cap = unlimited, std::size_t Bytes = unlimited>
+struct fixed_growth {
+  using axis = tarn::axis::growth;
+  static constexpr bool arguments_hold = Blocks != 0 && Cap != 0 && Bytes != 0;
+  struct complaint {
+    static_assert(Blocks != 0, "tarn: [G1] fixed_growth<0>: chunks of no blocks; give at least 1");
+    static_assert(Cap != 0 && Bytes != 0,
+                  "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+  };
+  static constexpr growth_traits traits{};
+
+  constexpr detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t stride) const noexcept {
+    const std::size_t blocks = detail::smaller(Blocks, detail::room_under_cap(total, Cap, Bytes, stride));
+    return {blocks, blocks};
+  }
+};
+
+// decides    each chunk holds Factor times the blocks of the one before, from First up to Max: 64, 128, 256, … 4096, 4096 …
+// costs      a few calls to the store in all; unused memory, untouched: with a factor of 2, fewer blocks than are used and
+//            First together, and fewer than Max
+// conflicts  bounded stores (static_array_store, buffer_store), which have one chunk
+// use when   nothing is known about the number of blocks (the default)
+/// \tparam First   blocks in the first chunk; natural: as many as fit into 4 KiB, at least 1
+/// \tparam Max     blocks in the largest chunk; natural: as many as fit into 4 MiB, at least 1
+/// \tparam Factor  from one chunk to the next, at least 2
+/// \tparam Cap     blocks in all chunks together
+/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each; records of chunks not counted
+/// If the store refuses a chunk, half of it is tried, down to the first one's size. A region larger than requested (page_store
+/// gives such) is used to the end, within the cap. A pool that has given all chunks back starts again with First.
+template <std::size_t First = natural, std::size_t Max = natural, std::size_t Factor = 2, std::size_t Cap = unlimited,
+          std::size_t Bytes = unlimited>
+struct geometric_growth {
+  using axis = tarn::axis::growth;
+  static constexpr bool arguments_hold = Factor >= 2 && (Max == natural || First <= Max) && Cap != 0 && Bytes != 0;
+  struct complaint {
+    static_assert(Factor >= 2,
+                  "tarn: [G3] geometric_growth with a factor under 2 doesn't grow; use fixed_growth<Blocks>, or a factor of 2");
+    static_assert(Max == natural || First <= Max,
+                  "tarn: [G4] geometric_growth whose first chunk is larger than its largest; swap First and Max");
+    static_assert(Cap != 0 && Bytes != 0,
+                  "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+  };
+  static constexpr growth_traits traits{};
+
+  constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
+    const std::size_t first = First != natural ? First : detail::larger(1, first_bytes / stride);
+    const std::size_t left = detail::room_under_cap(total, Cap, Bytes, stride);
+    std::size_t next = first;
+    if (total != 0) {
+      const std::size_t largest = detail::larger(first, Max != natural ? Max : max_bytes / stride);
+      next = detail::smaller(detail::multiply(last, Factor), largest);
+    }
+    return {detail::smaller(next, left), left, detail::smaller(first, left)};
+  }
+
+ private:
+  static constexpr std::size_t first_bytes = 4 * 1024;
+  static constexpr std::size_t max_bytes = 4 * 1024 * 1024;
+};
+
+// What a pool says when its maintain() returns.
+
+/// What came of a pool's maintain().
+enum class maintained : unsigned char {
+  done,        // as many blocks are ready as are wanted, and no surplus is left
+  unfinished,  // the deadline passed, or another thread fills the last pages; there may be more to do
+  refused,     // the store, a cap of the growth policy, or the system's memory: fewer blocks are ready than are wanted
+};
+
+// decides    one chunk of Blocks blocks, and never another
+// costs      nothing: the chunk's record lies in the pool itself, so the store's bytes are all blocks
+// conflicts  no_growth<> (no number) with a store that has no end
+// use when   the number of blocks is a hard limit; bounded stores imply it
+/// \tparam Blocks  in the one chunk; natural: as many as a bounded store has room for. A bounded store with less room gives
+///                 what it has
+template <std::size_t Blocks = natural>
+struct no_growth {
+  using axis = tarn::axis::growth;
+  static constexpr growth_traits traits{.max_chunks = 1, .needs_bounded_store = Blocks == natural};
+
+  constexpr detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t) const noexcept {
+    if (total != 0) return {};
+    if (Blocks == natural) return {1, unlimited};
+    return {Blocks, Blocks};
+  }
+};
 
 /// Everything that the pool uses of a growth policy besides its traits.
 ///   next_chunk(last, total, stride)   called with the pool's core guard held; pure. `last` and `total`: blocks in the newest

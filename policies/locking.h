@@ -8,20 +8,282 @@
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
+#include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/locking/grouped_locking.h"
-#include "tarn/policies/locking/interrupt_locking.h"
-#include "tarn/policies/locking/lock_free.h"
-#include "tarn/policies/locking/mutex_locking.h"
-#include "tarn/policies/locking/no_locking.h"
-#include "tarn/policies/locking/spin_mutex.h"
-#include "tarn/policies/locking/thread_aware_mutex.h"
-#include "tarn/policies/locking/thread_cached.h"
-#include "tarn/policies/locking/traits.h"
+#include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/included.h"
 #include "tarn/policies/platform/system.h"
 
+// The calls of every locking policy whose callers go straight to the list: only the guards differ.
+
+namespace tarn::detail {
+
+/// \tparam Guards  hot() and growth(), const: guards that the pool holds around a hit and around the store; if `can_try`,
+///                 try_growth(), which may be false; end(): the pool ends, or is as new. Optional: `again`, a growth_again,
+///                 and grows_here() if it is `told`
+template <class Guards>
+class direct_calls {
+ public:
+  TARN_STEP auto hit_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
+  TARN_STEP auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
+  TARN_STEP auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
+  auto try_growth_guard() const
+    requires(Guards::can_try)
+  {
+    return guards_.try_growth();
+  }
+  static constexpr growth_again again = again_of<Guards>;
+  bool grows_here() const noexcept
+    requires(again == growth_again::told)
+  {
+    return guards_.grows_here();
+  }
+
+  template <class Pool>
+  TARN_STEP static void* pop(Pool& pool) noexcept {
+    return pool.list.pop(pool.chunks);
+  }
+  template <class Pool>
+  TARN_STEP static void* pop_slow(Pool& pool) noexcept {
+    return pool.list.pop_slow(pool.chunks);
+  }
+  template <class Pool>
+  TARN_STEP static status push(Pool& pool, void* block) noexcept {
+    return pool.list.push(pool.chunks, block);
+  }
+  template <class Pool>
+  TARN_STEP static status push_slow(Pool& pool, void* block) noexcept {
+    return pool.list.push(pool.chunks, block);
+  }
+  template <class Pool>
+  TARN_STEP static status make_room(Pool& pool) noexcept {
+    return pool.list.make_room(pool.chunks);
+  }
+  template <class Pool>
+  TARN_STEP static std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept {
+    return pool.list.pop_batch(pool.chunks, out, n);
+  }
+  template <class Pool>
+  TARN_STEP static status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept {
+    return pool.list.push_batch(pool.chunks, in, n);
+  }
+
+  template <class Pool, class Chunk>
+  TARN_STEP static void adopt(Pool& pool, Chunk& fresh) noexcept {
+    pool.chunks.adopt(fresh, pool.list);
+  }
+
+  // Nothing lies in front of the list, and the policy keeps nothing for itself.
+  template <class Pool>
+  TARN_STEP static void drain(Pool&) noexcept {}
+  template <class Pool>
+  TARN_STEP static void drain_all(Pool&) noexcept {}
+  TARN_STEP static void drop_all() noexcept {}
+  TARN_STEP void end() noexcept { guards_.end(); }
+  template <class Pool, class Chunk>
+  TARN_STEP static constexpr std::size_t shortage(Pool&, const Chunk*) noexcept {
+    return 0;
+  }
+  template <class Pool>
+  TARN_STEP static void supply(Pool&, memory) noexcept {}
+  TARN_STEP static constexpr void expect(std::size_t) noexcept {}
+  TARN_STEP static constexpr bool starves() noexcept { return false; }
+
+ private:
+  TARN_NO_UNIQUE_ADDRESS Guards guards_;
+};
+
+}  // namespace tarn::detail
+
 namespace tarn {
+
+/// What a locking policy declares about itself.
+struct locking_traits {
+  bool may_return_chunks = true;  // no reader can still look into a chunk that was given back
+  bool needs_identity = false;    // a static pool passes its tag on, as Traits::identity
+  bool keeps_memory = false;      // its machinery needs memory from the store for itself
+  bool can_forget = false;        // forget_if_alone(): it gives up that memory, unless another thread has a part of it
+  bool keeps_blocks = false;      // threads keep free blocks that others can't reach
+  bool own_free_list = false;     // the list only carves
+  bool one_thread = false;        // nothing is locked: one thread owns the pool
+  bool has_owner = false;         // owner(): the number of the thread that owns all pools of the policy
+  bool can_wait = false;          // a freed block is visible to every thread at once, so a thread can wait for one
+  bool can_try = false;           // try_growth_guard(): a growth guard that doesn't wait, and converts to bool
+  bool has_tally = false;         // tally: how it counts blocks itself, instead of in a few cells
+  bool compares_and_swaps = false;  // it needs a processor that can
+  bool tag_comes_round = false;   // and is right only for interrupts of one core, which end before what they interrupt goes on
+  std::size_t most_blocks = unlimited;  // that it can tell apart
+  bool ends_at_exit = false;      // it has a static object whose destructor runs at exit
+};
+
+// decides    every operation takes the pool's own mutex; growth takes a second one, so that other threads don't wait for the
+//            store
+// costs      a lock and an unlock for each operation: 2 ns a pair while the process has one thread, 9 ns with more, some 40 ns
+//            when two threads contend (AMD EPYC)
+// conflicts  none
+// use when   several threads share a pool now and then
+namespace detail {
+template <class M>
+concept basic_lockable = std::default_initializable<M> && requires(M& m) {
+  m.lock();
+  m.unlock();
+};
+
+/// Whether the target has what the mutex keeps apart.
+template <class M>
+inline constexpr bool locks_here = platform::system::has_threads;
+template <class M>
+  requires(!requires { M::keeps_threads_apart; })
+inline constexpr bool locks_here<M> = true;
+
+/// Holds a mutex as long as it lives: the mutex's own guard, if it has one.
+template <class Mutex>
+struct guard_of {
+  using type = held<Mutex>;
+};
+template <class Mutex>
+  requires std::constructible_from<typename Mutex::guard, Mutex&>
+struct guard_of<Mutex> {
+  using type = typename Mutex::guard;
+};
+
+/// The two mutexes of a pool.
+template <class Mutex, class Member = fork_member>
+class mutex_pair : Member {
+  using Member::admits;
+  using guard = typename guard_of<Mutex>::type;
+
+ public:
+  static constexpr bool can_try = try_lockable<Mutex>;
+  static constexpr growth_again again = growth_again::told;
+
+  TARN_STEP guard hot() const { return guard(self().admits(act) ? hot_ : mutex_of_forker<Mutex>); }
+  typename store_mutex<Mutex>::guard growth() const {
+    self().admits(act);
+    return typename store_mutex<Mutex>::guard(growth_);
+  }
+  /// For work that isn't worth waiting for a store.
+  typename store_mutex<Mutex>::guard try_growth() const
+    requires try_lockable<Mutex>
+  {
+    self().admits(act);
+    return typename store_mutex<Mutex>::guard(growth_, only_try());
+  }
+  /// Whether this thread holds growth().
+  bool grows_here() const noexcept { return growth_.is_mine(); }
+  void end() noexcept { Member::leave(); }
+
+ private:
+  TARN_STEP mutex_pair& self() const noexcept {
+    static_cast<void>(&fork_handlers<Mutex>);  // instantiates it
+    return const_cast<mutex_pair&>(*this);
+  }
+  static void act(fork_member& m, fork_step step) noexcept {
+    auto& pair = static_cast<mutex_pair&>(m);
+    detail::act_on_leaf(pair.hot_, step);
+    if (step == fork_step::renew) pair.growth_.renew_in_child();
+  }
+
+  mutable Mutex hot_;
+  mutable store_mutex<Mutex> growth_;
+};
+}  // namespace detail
+
+/// \tparam Mutex  any default-constructible BasicLockable; if it has a type `guard`, that is used to lock it
+template <class Mutex = mutex>
+struct mutex_locking {
+  using axis = tarn::axis::locking;
+  static constexpr bool arguments_hold = detail::basic_lockable<Mutex> && detail::locks_here<Mutex>;
+  struct complaint {
+    static_assert(detail::basic_lockable<Mutex>,
+                  "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
+                  "name a mutex, as tarn::mutex");
+    static_assert(!detail::basic_lockable<Mutex> || arguments_hold,
+                  "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
+                  "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
+                  "header (docs/platforms.md)");
+  };
+  static constexpr locking_traits traits{.can_wait = true, .can_try = detail::try_lockable<Mutex>};
+  template <class T>
+  using cell = T;  // hooks run under the mutex
+  template <class Traits>
+  using per_chunk = detail::no_column<axis>;
+  template <class Traits>
+  using state = detail::direct_calls<detail::mutex_pair<Mutex, detail::fork_member_in<Traits>>>;
+};
+
+// decides    nothing is locked: one thread at a time uses the pool
+// costs      nothing
+// conflicts  none
+// use when   the pool belongs to one thread, or the caller locks (the default)
+struct no_locking {
+  using axis = tarn::axis::locking;
+  static constexpr locking_traits traits{.one_thread = true};
+  template <class T>
+  using cell = T;
+  template <class Traits>
+  using per_chunk = detail::no_column<axis>;
+
+  struct guards {
+    static constexpr bool can_try = false;
+    static constexpr detail::growth_again again = detail::growth_again::nests;
+    TARN_STEP detail::no_guard hot() const noexcept { return {}; }
+    TARN_STEP detail::no_guard growth() const noexcept { return {}; }
+    TARN_STEP static void end() noexcept {}
+  };
+  template <class Traits>
+  using state = detail::direct_calls<guards>;
+};
+
+// A mutex that locks only once the process has had a second thread.
+
+/// A spin_mutex that a pool's guard doesn't lock while the process has one thread: an allocation and a free then take
+/// 0.84 instead of 13 ns (Xeon with AMX). glibc reports when that ends (2.32 and later, `__libc_single_threaded`);
+/// elsewhere it always locks. lock() and try_lock() themselves always lock.
+/// Precondition: no store that runs under it starts the process's second thread.
+class thread_aware_mutex {
+ public:
+  /// Says that it needs threads: where there are none, it would keep nothing apart.
+  static constexpr bool keeps_threads_apart = true;
+
+  /// Unlocked.
+  constexpr thread_aware_mutex() noexcept = default;
+  thread_aware_mutex(const thread_aware_mutex&) = delete;
+  thread_aware_mutex& operator=(const thread_aware_mutex&) = delete;
+
+  /// Waits until it is unlocked, and locks it. Precondition: this thread doesn't hold it.
+  void lock() noexcept { mutex_.lock(); }
+  /// Locks it unless it is locked. Returns whether it did. Doesn't wait.
+  bool try_lock() noexcept { return mutex_.try_lock(); }
+  /// Unlocks it. Precondition: this thread holds it.
+  void unlock() noexcept { mutex_.unlock(); }
+
+  /// What a pool holds instead of std::lock_guard. It remembers whether it locked, so that the second thread may start while
+  /// it is held.
+  class guard {
+   public:
+    /// Locks the mutex, unless the process has one thread.
+    TARN_STEP explicit guard(thread_aware_mutex& mutex) noexcept : mutex_(detail::is_single_threaded() ? nullptr : &mutex) {
+      if (mutex_ != nullptr) [[unlikely]]
+        mutex_->lock();
+    }
+    /// Unlocks what it locked.
+    TARN_STEP ~guard() {
+      if (mutex_ != nullptr) [[unlikely]]
+        mutex_->unlock();
+    }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+
+   private:
+    thread_aware_mutex* mutex_;
+  };
+
+ private:
+  spin_mutex mutex_;
+};
 
 namespace detail {
 template <class P, class Traits>
@@ -119,7 +381,6 @@ using shared_locking_of_bounded =
 }  // namespace tarn
 
 // A program that has included <mutex> has paid for it.
-#include "tarn/policies/platform/included.h"
 #if defined(TARN_MUTEX_IS_INCLUDED)
 #include "tarn/policies/locking/group_guard.h"
 #endif

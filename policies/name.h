@@ -5,12 +5,34 @@
 #include <concepts>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/name/named.h"
-#include "tarn/policies/name/run_time_name.h"
-#include "tarn/policies/name/traits.h"
-#include "tarn/policies/name/unnamed.h"
+#include "tarn/policies/checking/misuse.h"
 
 namespace tarn {
+
+/// What a name policy declares about itself.
+struct name_traits {
+  bool is_listed = false;  // listing(): the pool's entry in the registry
+};
+
+/// A pool's entry in the registry.
+struct pool_listing {
+  const char* name = "";  // ends with a null; lives as long as the pool
+  call_site where;        // the pool's declaration, if that is known
+  bool has_size = false;  // the registry adds the block size, as in "orders/64": the pool is one of several of this name
+};
+
+// decides    the pool has no name, and isn't in the registry
+// costs      nothing
+// conflicts  none
+// use when   nobody looks at the pool from outside (the default)
+struct unnamed {
+  using axis = tarn::axis::name;
+  static constexpr name_traits traits{};
+
+  struct state {
+    constexpr explicit state(const unnamed&) noexcept {}
+  };
+};
 
 /// Everything that the pool uses of a name policy besides its traits. It has no machinery of its own: listed pools that differ
 /// in nothing but the name share their code.

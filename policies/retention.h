@@ -7,13 +7,94 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/platform/page_advice.h"
-#include "tarn/policies/retention/keep_chunks.h"
-#include "tarn/policies/retention/return_empty_chunks.h"
-#include "tarn/policies/retention/return_empty_pages.h"
-#include "tarn/policies/retention/traits.h"
+#include "tarn/policies/platform/pages.h"
+#include "tarn/policies/reuse/page_local_reuse.h"
 
 namespace tarn {
+
+/// What a retention policy declares about itself.
+struct retention_traits {
+  bool returns_chunks = false;  // it gives chunks back automatically
+  bool returns_pages = false;   // the same for pages of memory in a chunk; then also returns_chunks. most_idle(bytes): how many
+                                // bytes may be idle if so many are in use; advice: how pages go
+  bool tells_surplus = false;   // has_surplus(): whether too many are free now, for maintain()
+};
+
+// decides    a chunk never goes back while the pool lives, unless trim() or release() is called
+// costs      nothing
+// conflicts  none
+// use when   the peak recurs, or memory is not shared with anything (the default)
+struct keep_chunks {
+  using axis = tarn::axis::retention;
+  static constexpr retention_traits traits{};
+
+  struct state {
+    constexpr explicit state(const keep_chunks&) noexcept {}
+    constexpr detail::status emptied() noexcept { return detail::status::done; }
+    constexpr void reused() noexcept {}
+    constexpr std::size_t keep() const noexcept { return static_cast<std::size_t>(-1); }
+  };
+};
+
+// decides    a chunk goes back to the store as soon as it and High others are wholly free; Low of them then stay
+// costs      nothing for an allocation or a free; it implies page_local_reuse, which sees which chunks are empty
+// conflicts  reuse policies that don't see empty chunks; lock_free, whose readers may still read a chunk
+// use when   peaks aren't typical, and other code needs the memory
+/// \tparam Low   empty chunks that stay when some go back
+/// \tparam High  empty chunks that there may be before some go back, at least Low: a load that goes up and down by less than
+///               High - Low chunks doesn't reach the store
+template <std::size_t Low = 1, std::size_t High = 4>
+struct return_empty_chunks {
+  using axis = tarn::axis::retention;
+  using implies = page_local_reuse<>;
+  static constexpr bool arguments_hold = Low <= High;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [K1] return_empty_chunks<Low, High> with more chunks that stay than there may be; swap them");
+  };
+  static constexpr retention_traits traits{.returns_chunks = true, .tells_surplus = true};
+
+  class state {
+   public:
+    constexpr explicit state(const return_empty_chunks&) noexcept {}
+    constexpr detail::status emptied() noexcept {
+      return ++empty_ > High ? detail::status::surplus : detail::status::done;
+    }
+    constexpr void reused() noexcept { --empty_; }
+    constexpr std::size_t keep() const noexcept { return Low; }
+    constexpr bool has_surplus() const noexcept { return empty_ > High; }
+
+   private:
+    std::size_t empty_ = 0;
+  };
+};
+
+// decides    pages of memory in which no block is in use go back to the system, although others of their chunk are in use, as
+//            soon as more is idle than KeepPercent of what is in use; wholly free chunks go back to the store then
+// costs      nothing for an allocation or a free; it implies page_local_reuse, and adds two bits and a little for each block. A
+//            page that is used again is a page fault: a load that swings needs trim() or maintain(), not this
+// conflicts  stores whose pages can't go or aren't the system's; reuse policies that don't see empty chunks; lock_free
+// use when   a pool shrinks to a part of its peak and other code needs the memory
+/// \tparam KeepPercent  how much may be idle, in percent of the bytes of blocks in use; then half of that stays
+/// \tparam KeepBytes    how much may be idle in any case, in bytes
+/// \tparam Advice       whether the pages leave at once, or when the system needs them
+template <std::size_t KeepPercent = 25, std::size_t KeepBytes = 1024 * 1024, page_advice Advice = page_advice::discard>
+struct return_empty_pages {
+  using axis = tarn::axis::retention;
+  using implies = page_local_reuse<>;
+  static constexpr retention_traits traits{.returns_chunks = true, .returns_pages = true, .tells_surplus = true};
+  static constexpr page_advice advice = Advice;
+
+  /// Bytes that may be idle.
+  static constexpr std::size_t most_idle(std::size_t in_use) noexcept {
+    return detail::larger(in_use / 100 * KeepPercent, KeepBytes);
+  }
+
+  // Counts chunks, for a pool whose checking policy needs its pages.
+  struct state : return_empty_chunks<>::state {
+    constexpr explicit state(const return_empty_pages&) noexcept : return_empty_chunks<>::state(return_empty_chunks<>()) {}
+  };
+};
 
 /// Everything that the pool uses of a retention policy besides its traits.
 /// The machinery is `state`, made from the policy, called with the core guard held.

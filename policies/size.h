@@ -4,16 +4,105 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/size/dynamic_size.h"
-#include "tarn/policies/size/geometric_classes.h"
-#include "tarn/policies/size/listed_classes.h"
-#include "tarn/policies/size/size_of.h"
-#include "tarn/policies/size/static_size.h"
-#include "tarn/policies/size/traits.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/throwing.h"
 
 namespace tarn {
+
+/// What a size policy declares about itself.
+struct size_traits {
+  bool at_run_time = false;  // bytes() and alignment() are known when the pool is made, not when it is compiled
+};
+
+// decides    blocks of a size and alignment given to the pool's constructor
+// costs      nothing in allocate() and deallocate(); a few instructions where a batch is packed or carved. A block of less than
+//            16 bytes takes 16, with lifo_reuse<> 8
+// conflicts  static_array_store, whose array is sized at compile time
+// use when   the size is read from a file, a schema or a plug-in
+class dynamic_size {
+ public:
+  using axis = tarn::axis::size;
+  static constexpr size_traits traits{.at_run_time = true};
+
+  /// \param bytes      block size in bytes, at least 1
+  /// \param alignment  in bytes, a power of two; natural: the largest that divides `bytes`, up to that of std::max_align_t
+  /// Throws: std::invalid_argument if the two make no valid block (a build without exceptions aborts).
+  constexpr explicit dynamic_size(std::size_t bytes, std::size_t alignment = natural)
+      : bytes_(bytes), alignment_(alignment == natural ? detail::natural_alignment(bytes) : alignment) {
+    if (bytes_ == 0) detail::throw_invalid_argument("tarn: dynamic_size: a block of zero bytes; give at least 1");
+    if (!detail::is_power_of_two(alignment_))
+      detail::throw_invalid_argument("tarn: dynamic_size: an alignment that is no power of two");
+    if (bytes_ > detail::size_limit || alignment_ > detail::size_limit)
+      detail::throw_invalid_argument("tarn: dynamic_size: a block larger than an address space");
+  }
+
+  /// Return what it was made with, in bytes.
+  constexpr std::size_t bytes() const noexcept { return bytes_; }
+  constexpr std::size_t alignment() const noexcept { return alignment_; }
+
+ private:
+
+  std::size_t bytes_;
+  std::size_t alignment_;
+};
+
+// decides    blocks of Bytes bytes, aligned to Align, both fixed at compile time
+// costs      nothing
+// conflicts  none
+// use when   the size is known, which is nearly always; size_of<T> says it for a type
+/// \tparam Bytes  block size in bytes, at least 1
+/// \tparam Align  a power of two; natural: the largest that divides Bytes, up to that of std::max_align_t
+template <std::size_t Bytes, std::size_t Align = natural>
+struct static_size {
+  using axis = tarn::axis::size;
+  static constexpr size_traits traits{};
+  /// Return the size and the alignment of a block in bytes.
+  TARN_STEP static constexpr std::size_t bytes() noexcept { return Bytes; }
+  TARN_STEP static constexpr std::size_t alignment() noexcept {
+    return Align == natural ? detail::natural_alignment(Bytes) : Align;
+  }
+
+  /// The spelling that every equal layout shares, so that they share one instantiation too.
+  using canonical = static_size<Bytes, alignment()>;
+};
+
+// decides    blocks for objects of type T: sizeof(T) bytes, aligned to alignof(T)
+// costs      nothing; types of equal size and alignment share one instantiation of the pool
+// conflicts  none
+// use when   the blocks are for one type
+/// \tparam T  an object type that is complete where the pool is named
+template <class T>
+struct size_of {
+  using axis = tarn::axis::size;
+  static constexpr size_traits traits{};
+
+  static constexpr bool is_object = std::is_object_v<T> && !std::is_unbounded_array_v<T>;
+  static constexpr bool is_complete = !is_object || requires { sizeof(T); };
+  static constexpr bool arguments_hold = is_object && is_complete;
+  struct complaint {
+    static_assert(is_object,
+                  "tarn: [S1] size_of<T> was given a reference, a function, void or an array without a bound, which have no "
+                  "size; name an object type, or use static_size<Bytes>");
+    static_assert(is_complete,
+                  "tarn: [S2] size_of<T> was given a type that is only declared here, so its size is unknown; include its "
+                  "definition before the pool is named, or use static_size<Bytes>");
+  };
+
+  /// Return the size and the alignment of a T in bytes.
+  static constexpr std::size_t bytes() noexcept {
+    if constexpr (is_object && is_complete) return sizeof(T);
+    else return 1;
+  }
+  static constexpr std::size_t alignment() noexcept {
+    if constexpr (is_object && is_complete) return alignof(T);
+    else return 1;
+  }
+  using canonical = static_size<bytes(), alignment()>;
+};
 
 /// Everything that the pool uses of a size policy besides its traits.
 /// `bytes()` and `alignment()` are static constants unless its traits say at_run_time.

@@ -6,13 +6,109 @@
 #include <cstddef>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/statistics/counting_statistics.h"
-#include "tarn/policies/statistics/no_statistics.h"
-#include "tarn/policies/statistics/trace_event.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
-#include "tarn/policies/statistics/traits.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
+
+/// What a statistics policy declares about itself.
+struct statistics_traits {
+  bool counts = false;         // read(): what statistics() of the pool returns
+  bool hears_blocks = true;    // on_allocate() and on_deallocate() do something
+  bool can_try = false;        // try_on_allocate(), try_on_deallocate(): whether a hit was counted; if not, the others do
+  bool hears_release = false;  // on_release(): all blocks are released, including those in use
+  bool hears_events = false;   // on_event(): each block and chunk with its address, refusals, and the release of all blocks
+};
+
+// decides    blocks in use, their peak, allocations, chunks and their bytes are counted
+// costs      five counters in the pool; a pair of calls takes about 2.5 times as long, under thread_cached 0.7 ns longer
+// conflicts  none
+// use when   a pool must be sized, monitored or accounted for
+/// What a pool with counting_statistics has counted since it was made.
+struct pool_counts {
+  std::size_t in_use = 0;  // blocks that were handed out and not given back
+  std::size_t peak = 0;  // the most blocks that were in use at once
+  std::size_t allocations = 0;  // blocks that were ever handed out
+  std::size_t chunks = 0;  // that the pool holds
+  std::size_t bytes = 0;  // in those chunks, as the store gave them
+};
+
+struct counting_statistics {
+  using axis = tarn::axis::statistics;
+  static constexpr statistics_traits traits{.counts = true, .can_try = true, .hears_release = true};
+
+  template <class Traits>
+  class state {
+    template <class T>
+    using cell = typename Traits::template cell<T>;
+
+   public:
+    static constexpr bool counts = true;
+    constexpr explicit state(const counting_statistics&) noexcept {}
+
+    TARN_STEP constexpr void on_allocate(std::size_t blocks) noexcept { blocks_.add(blocks); }
+    TARN_STEP constexpr void on_deallocate(std::size_t blocks) noexcept { blocks_.subtract(blocks); }
+    TARN_STEP constexpr bool try_on_allocate() noexcept { return blocks_.try_add(); }
+    TARN_STEP constexpr bool try_on_deallocate() noexcept { return blocks_.try_subtract(); }
+    constexpr void on_chunk(std::size_t bytes) noexcept {
+      chunks_ += 1;
+      bytes_ += bytes;
+    }
+    constexpr void off_chunk(std::size_t bytes) noexcept {
+      chunks_ -= 1;
+      bytes_ -= bytes;
+    }
+    constexpr void on_release() noexcept { blocks_.settle(); }
+
+    constexpr pool_counts read() const noexcept {
+      return {blocks_.in_use(), blocks_.peak(), blocks_.allocations(), chunks_, bytes_};
+    }
+
+   private:
+    typename Traits::tally blocks_;
+    cell<std::size_t> chunks_ = 0;
+    cell<std::size_t> bytes_ = 0;
+  };
+};
+
+// decides    nothing is counted
+// costs      nothing; one counter in memory makes a pair of calls take 2.5 times as long
+// conflicts  none
+// use when   the figures are not needed (the default)
+struct no_statistics {
+  using axis = tarn::axis::statistics;
+  static constexpr statistics_traits traits{.hears_blocks = false};
+
+  template <class Traits>
+  struct state {
+    static constexpr bool counts = false;
+    constexpr explicit state(const no_statistics&) noexcept {}
+    TARN_STEP constexpr void on_allocate(std::size_t) noexcept {}
+    TARN_STEP constexpr void on_deallocate(std::size_t) noexcept {}
+    constexpr void on_chunk(std::size_t) noexcept {}
+    constexpr void off_chunk(std::size_t) noexcept {}
+  };
+};
+
+// What a policy with `.hears_events` is told, and a sink of tracing_statistics.
+
+/// What happened in a pool.
+enum class trace_kind : unsigned char {
+  allocate = 1,  // a block was handed out
+  free = 2,  // a block was given back; told before another call can be handed it
+  grow = 3,  // a chunk became the pool's
+  give_back = 4,  // a chunk goes back to the store
+  refuse = 5,  // an allocation failed: the pool is exhausted. A batch, or a reservation, that falls short fails once
+  release = 6,  // all blocks of the pool are free: release(), the clear() of an object pool, or the pool's end
+};
+
+/// One event of a pool.
+struct trace_event {
+  trace_kind kind;  // what happened
+  const void* pool;  // what a report of misuse names, too: it tells pools apart
+  const void* address;  // of the block or the chunk; null for refuse and release
+  std::size_t bytes;  // of the block: its block_size(), for refuse too; of the chunk as the store gave it; 0 for release
+};
 
 namespace detail {
 template <class P, class Traits>
@@ -53,5 +149,76 @@ concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, st
 };
 
 }  // namespace tarn
+
+// A number that hooks change outside all locks. Each change is atomic and relaxed.
+
+namespace tarn::detail {
+
+template <class T>
+class shared_cell {
+ public:
+  constexpr shared_cell(T value) noexcept : value_(value) {}
+
+  TARN_STEP operator T() const noexcept { return value_.load(memory_order_relaxed); }
+  TARN_STEP void operator=(T value) noexcept { value_.store(value, memory_order_relaxed); }
+  TARN_STEP void operator+=(T more) noexcept { value_.fetch_add(more, memory_order_relaxed); }
+  TARN_STEP void operator-=(T less) noexcept { value_.fetch_sub(less, memory_order_relaxed); }
+
+  TARN_STEP void raise_to(T value) noexcept {
+    T seen = *this;
+    while (seen < value && !value_.compare_exchange_weak(seen, value, memory_order_relaxed)) {}
+  }
+
+ private:
+  atomic_word<T> value_;
+};
+
+/// Raises a number to at least `value`, whether only one thread at a time changes it or several do.
+template <class T>
+constexpr void raise(T& cell, T value) noexcept {
+  if (cell < value) cell = value;
+}
+template <class T>
+void raise(shared_cell<T>& cell, T value) noexcept {
+  cell.raise_to(value);
+}
+
+// Counts blocks in cells of the locking policy, which every call changes.
+
+/// \tparam Cell  a number that is safe to change where a hit does
+template <class Cell>
+class cell_tally {
+ public:
+  TARN_STEP constexpr void add(std::size_t blocks) noexcept {
+    allocations_ += blocks;
+    in_use_ += blocks;
+    detail::raise(peak_, static_cast<std::size_t>(in_use_));
+  }
+  TARN_STEP constexpr void subtract(std::size_t blocks) noexcept { in_use_ -= blocks; }
+  TARN_STEP constexpr bool try_add() noexcept { return add(1), true; }
+  TARN_STEP constexpr bool try_subtract() noexcept { return subtract(1), true; }
+  constexpr void settle() noexcept { in_use_ = 0; }
+
+  constexpr std::size_t in_use() const noexcept { return in_use_; }
+  constexpr std::size_t peak() const noexcept { return peak_; }
+  constexpr std::size_t allocations() const noexcept { return allocations_; }
+
+ private:
+  Cell in_use_ = 0;
+  Cell peak_ = 0;
+  Cell allocations_ = 0;
+};
+
+/// The locking policy's own way to count blocks, if it has one.
+template <class Locking, bool HasOwn>
+struct tally_of {
+  using type = cell_tally<typename Locking::template cell<std::size_t>>;
+};
+template <class Locking>
+struct tally_of<Locking, true> {
+  using type = typename Locking::tally;
+};
+
+}  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_STATISTICS_H_

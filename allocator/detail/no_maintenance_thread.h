@@ -2,7 +2,7 @@
 #ifndef TARN_ALLOCATOR_DETAIL_NO_MAINTENANCE_THREAD_H_
 #define TARN_ALLOCATOR_DETAIL_NO_MAINTENANCE_THREAD_H_
 
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 

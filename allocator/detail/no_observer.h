@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn {
 

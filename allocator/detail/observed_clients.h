@@ -8,8 +8,7 @@
 #include <cstdint>
 
 #include "tarn/policies/platform/held.h"
-#include "tarn/policies/platform/local_sockets.h"
-#include "tarn/policies/platform/watched_set.h"
+#include "tarn/policies/platform/sockets.h"
 
 namespace tarn::detail {
 

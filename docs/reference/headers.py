@@ -31,14 +31,14 @@ FLAGS = ["-std=c++20", "-D__OPTIMIZE__"]
 
 # Where a public name's header is an internal one: whose page has it.
 PAGE_OF = {
-    "policies/detail/span.h": "span",
+    "policies/detail/protocol.h": "span",
     "policies/detail/protocol.h": "span",
     "policies/platform/interrupt_mask.h": "locking",
     "policies/axis.h": "axis",
-    "policies/platform/page_advice.h": "store",
-    "policies/checking/detail/misuse_text.h": "checking",
-    "policies/store/detail/page_records.h": "store",
-    "policies/store/detail/page_refusals.h": "store",
+    "policies/platform/pages.h": "store",
+    "policies/checking/misuse.h": "checking",
+    "policies/store/page_store.h": "store",
+    "policies/store/page_store.h": "store",
     "allocator/detail/classes/large_blocks.h": "multipool",
 }
 # Classes of tarn::detail whose public members are those of a public class, which derives from them.

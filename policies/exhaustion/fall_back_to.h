@@ -10,14 +10,12 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/policies/detail/declared.h"
+#include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/exhaustion/traits.h"
-#include "tarn/policies/growth/geometric_growth.h"
-#include "tarn/policies/growth/no_growth.h"
-#include "tarn/policies/growth/traits.h"
+#include "tarn/policies/exhaustion.h"
+#include "tarn/policies/growth.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/store/traits.h"
+#include "tarn/policies/store.h"
 
 namespace tarn {
 

@@ -9,9 +9,8 @@
 
 #include <cstddef>
 
-#include "tarn/policies/detail/reclaim_list.h"
-#include "tarn/policies/exhaustion/detail/no_second_store.h"
-#include "tarn/policies/exhaustion/traits.h"
+#include "tarn/policies/detail/reclaim.h"
+#include "tarn/policies/exhaustion.h"
 
 namespace tarn {
 

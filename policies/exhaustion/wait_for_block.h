@@ -10,11 +10,136 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/policies/detail/waiting_line.h"
-#include "tarn/policies/exhaustion/detail/no_second_store.h"
-#include "tarn/policies/exhaustion/traits.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/exhaustion.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/cancellation.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"
+#include "tarn/policies/platform/waiting.h"
+
+// Threads that wait for blocks, first come, first served: a block that is freed meanwhile goes to the first of them, and not
+// into the list, where a thread that came later would take it.
+//
+//   join     [guard: the last of the line]
+//   give     [guard: a block to the first; it leaves the line once it has all]      after it: it is woken
+//   leave    [guard: the time is over]
+//
+// [guard: …] under the pool's own, by which whoever frees a block and whoever waits for one see each other.
+
+namespace tarn::detail {
+
+/// One that waits. It lies on that thread's stack, and must not end before is_served() is true or leave() returned true.
+class waiting_thread {
+ public:
+  /// \param out  where its blocks go: it waits for all of them
+  explicit waiting_thread(span<void*> out) noexcept : out_(out) {}
+  waiting_thread(const waiting_thread&) = delete;
+  waiting_thread& operator=(const waiting_thread&) = delete;
+
+  bool is_served() const noexcept { return served_.load(memory_order_acquire) != 0; }
+  /// Returns whether it was served before the time, by steady_nanoseconds().
+  bool wait_until(std::uint64_t deadline) noexcept {
+    const uncancelled whole;
+    while (!is_served()) {
+      const std::uint64_t now = steady_nanoseconds();
+      if (now >= deadline) return false;
+      wait_while(served_.address(), 0, deadline == UINT64_MAX ? 0 : deadline - now);
+    }
+    return true;
+  }
+  /// The blocks that it was given, from the first of `out` on. Precondition: it is served, or has left.
+  std::size_t got() const noexcept { return got_; }
+
+ private:
+  friend class waiting_line;
+  friend class served_threads;
+
+  span<void*> out_;
+  std::size_t got_ = 0;
+  waiting_thread* next_ = nullptr;
+  waiting_thread* previous_ = nullptr;
+  atomic_word<unsigned> served_ = 0;
+};
+
+/// Those that have all they wait for. Woken at its end, so it lives longer than the guard.
+class served_threads {
+ public:
+  served_threads() noexcept = default;
+  ~served_threads() {
+    while (first_ != nullptr) {
+      waiting_thread& one = *first_;
+      first_ = one.next_;
+      const unsigned* const word = one.served_.address();
+      one.served_.store(1, memory_order_release);  // from now on it may be gone: what is woken is an address
+      wake_one(word);
+    }
+  }
+  served_threads(const served_threads&) = delete;
+  served_threads& operator=(const served_threads&) = delete;
+
+ private:
+  friend class waiting_line;
+  waiting_thread* first_ = nullptr;
+};
+
+/// All members are called under the pool's guard.
+class waiting_line {
+ public:
+  /// Also true in the child of a fork, for threads that it doesn't have: see has_first().
+  TARN_STEP bool is_awaited() const noexcept { return first_ != nullptr; }
+  /// Whether a thread of this process waits.
+  bool has_first() noexcept {
+    if (first_ != nullptr && process_ != process_number()) first_ = last_ = nullptr;
+    return first_ != nullptr;
+  }
+
+  /// While all objects of a pool are ended, there is no other thread that could free a block.
+  void close() noexcept { is_closed_ = true; }
+  void open() noexcept { is_closed_ = false; }
+  bool is_closed() const noexcept { return is_closed_; }
+
+  void join(waiting_thread& one) noexcept {
+    if (!has_first()) process_ = process_number();
+    one.previous_ = last_;
+    one.next_ = nullptr;
+    (last_ != nullptr ? last_->next_ : first_) = &one;
+    last_ = &one;
+  }
+  /// Gives the first one a block. Precondition: has_first().
+  void give(void* block, served_threads& served) noexcept {
+    waiting_thread& one = *first_;
+    one.out_[one.got_++] = block;
+    if (one.got_ != one.out_.size()) return;
+    unlink(one);
+    one.next_ = served.first_;
+    served.first_ = &one;
+  }
+  /// Returns false if it is not in the line any more: then it is about to be served.
+  bool leave(waiting_thread& one) noexcept {
+    if (one.got_ == one.out_.size()) return false;
+    unlink(one);
+    return true;
+  }
+
+ private:
+  template <class System = platform::system>
+  static std::uint64_t process_number() noexcept {
+    if constexpr (requires { System::process(); }) return static_cast<std::uint64_t>(System::process());
+    else return 0;
+  }
+  void unlink(waiting_thread& one) noexcept {
+    (one.previous_ != nullptr ? one.previous_->next_ : first_) = one.next_;
+    (one.next_ != nullptr ? one.next_->previous_ : last_) = one.previous_;
+  }
+
+  waiting_thread* first_ = nullptr;
+  waiting_thread* last_ = nullptr;
+  bool is_closed_ = false;
+  std::uint64_t process_ = 0;  // whose threads they are: those of another have no stack here
+};
+
+}  // namespace tarn::detail
 
 namespace tarn {
 

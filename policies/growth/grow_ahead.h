@@ -12,12 +12,10 @@
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/growth/geometric_growth.h"
-#include "tarn/policies/growth/traits.h"
+#include "tarn/policies/growth.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/page_memory.h"
+#include "tarn/policies/platform/pages.h"
 
 namespace tarn {
 

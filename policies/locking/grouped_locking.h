@@ -10,12 +10,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/store_mutex.h"
-#include "tarn/policies/locking/detail/direct_calls.h"
-#include "tarn/policies/locking/mutex_locking.h"
-#include "tarn/policies/locking/no_locking.h"
-#include "tarn/policies/locking/traits.h"
+#include "tarn/policies/locking.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"

@@ -1,5 +1,5 @@
 // Which headers of the standard library the program has included so far: asked again at each include, so without a guard.
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 // The guards of libstdc++, libc++ and Microsoft's library.
 #if defined(_GLIBCXX_MUTEX) || defined(_LIBCPP_MUTEX) || defined(_MUTEX_)

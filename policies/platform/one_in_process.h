@@ -173,4 +173,75 @@ class TARN_ONE_IN_LIBRARY one_in_process {
 #undef TARN_IS_FOUND
 #undef TARN_SYMBOL
 
+// Functions that a tool brings into the process, looked up by name when they are called first. A weak reference of a program,
+// as opposed to a library's, may be bound to nothing when it is linked.
+
+namespace tarn::platform {
+
+#if defined(__linux__) && defined(__ELF__)
+template <class = void>
+inline constexpr bool looks_up = true;
+// Of <dlfcn.h>. Weak: null in a program without dynamic libraries, into which no tool comes.
+extern "C" [[gnu::weak]] void* tarn_look_up(void*, const char*) noexcept asm("dlsym");
+inline void* look_up(const char* name) noexcept {
+  return &tarn_look_up == nullptr ? nullptr : tarn_look_up(nullptr, name);  // in the whole process: RTLD_DEFAULT
+}
+#else
+template <class = void>
+inline constexpr bool looks_up = false;
+inline void* look_up(const char*) noexcept { return nullptr; }
+#endif
+
+/// \tparam Function  the type of a pointer to it
+template <class Function>
+class looked_up {
+ public:
+  constexpr explicit looked_up(const char* name) noexcept : name_(name) {}
+
+  /// The function, or null if no tool brought it.
+  TARN_STEP Function get() noexcept {
+    const std::uintptr_t known = known_.load(detail::memory_order_acquire);
+    if (known > not_there) return reinterpret_cast<Function>(known);
+    return known == not_there ? nullptr : find();
+  }
+
+ private:
+  static constexpr std::uintptr_t not_there = 1;
+
+  TARN_COLD Function find() noexcept {
+    const auto found = reinterpret_cast<std::uintptr_t>(look_up(name_));
+    known_.store(found == 0 ? not_there : found, detail::memory_order_release);
+    return reinterpret_cast<Function>(found);
+  }
+
+  const char* name_;
+  detail::atomic_word<std::uintptr_t> known_ = 0;
+};
+
+}  // namespace tarn::platform
+
+// LeakSanitizer looks for pointers in what malloc and the program's variables hold, not in pages that came from mmap. So it is
+// told of those: what only a block points to is no leak.
+
+namespace tarn::detail {
+
+#if defined(__linux__) && defined(__ELF__)
+// Of <sanitizer/lsan_interface.h>. Null where the program has no LeakSanitizer, which no compiler's macro says for certain.
+extern "C" [[gnu::weak]] void tarn_add_leak_root(const void*, std::size_t) noexcept asm("__lsan_register_root_region");
+extern "C" [[gnu::weak]] void tarn_drop_leak_root(const void*, std::size_t) noexcept asm("__lsan_unregister_root_region");
+
+inline void add_leak_root(const void* start, std::size_t bytes) noexcept {
+  if (&tarn_add_leak_root != nullptr) tarn_add_leak_root(start, bytes);
+}
+/// With the same arguments as add_leak_root().
+inline void drop_leak_root(const void* start, std::size_t bytes) noexcept {
+  if (&tarn_drop_leak_root != nullptr) tarn_drop_leak_root(start, bytes);
+}
+#else
+inline void add_leak_root(const void*, std::size_t) noexcept {}
+inline void drop_leak_root(const void*, std::size_t) noexcept {}
+#endif
+
+}  // namespace tarn::detail
+
 #endif  // TARN_POLICIES_PLATFORM_ONE_IN_PROCESS_H_

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::platform {
 

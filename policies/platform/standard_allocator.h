@@ -4,7 +4,7 @@
 
 #include <version>
 
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 #if defined(__GLIBCXX__) && !defined(__cpp_lib_allocate_at_least)
 #include <bits/allocator.h>  // 300 lines; <memory> has 20,000

@@ -4,7 +4,7 @@
 
 #include <cstddef>  // says which standard library it is
 
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/platform/config.h"
 
 #if defined(__GLIBCXX__)
 #if defined(_GLIBCXX_HAS_GTHREADS)

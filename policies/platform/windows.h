@@ -10,9 +10,6 @@
 
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/none.h"
-#include "tarn/policies/platform/windows_calls.h"
-#include "tarn/policies/platform/windows_modules.h"
-#include "tarn/policies/platform/windows_threads.h"
 
 #define TARN_THREAD_LOCAL thread_local
 
@@ -131,6 +128,328 @@ struct windows_system : no_system {
 };
 
 }  // namespace tarn::platform
+
+#endif  // _WIN32
+
+// What tarn calls of kernel32, declared as the Windows SDK declares it, without <windows.h>: that costs 70,000 lines and brings
+// macros such as min. A program may include it before or after. Names that a namespace keeps apart are the same C functions.
+
+#if defined(_WIN32)
+
+#include <type_traits>
+
+#include "tarn/policies/platform/config.h"
+
+// The SDK's own types, which stay incomplete here.
+struct _FILETIME;
+struct _MEMORY_BASIC_INFORMATION;
+struct _OVERLAPPED;
+struct _SECURITY_ATTRIBUTES;
+union _LARGE_INTEGER;
+#if !defined(NO_STRICT)
+struct HINSTANCE__;
+#endif
+
+#if defined(_MSC_VER)
+extern "C" void* _InterlockedCompareExchangePointer(void* volatile*, void*, void*);
+#endif
+
+namespace tarn::platform::windows {
+
+using dword = unsigned long;
+using size = std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>;  // SIZE_T
+using procedure = std::conditional_t<sizeof(void*) == 8, long long, int>(__stdcall*)();  // FARPROC
+#if defined(NO_STRICT)
+using module = void*;
+#else
+using module = ::HINSTANCE__*;
+#endif
+
+extern "C" {
+// ---- memory
+__declspec(dllimport) void* __stdcall VirtualAlloc(void*, size, dword, dword);
+__declspec(dllimport) int __stdcall VirtualFree(void*, size, dword);
+__declspec(dllimport) int __stdcall VirtualLock(void*, size);
+__declspec(dllimport) int __stdcall VirtualUnlock(void*, size);
+__declspec(dllimport) size __stdcall VirtualQuery(const void*, ::_MEMORY_BASIC_INFORMATION*, size);
+__declspec(dllimport) int __stdcall ReadProcessMemory(void*, const void*, void*, size, size*);
+__declspec(dllimport) void* __stdcall CreateFileMappingW(void*, ::_SECURITY_ATTRIBUTES*, dword, dword, dword, const wchar_t*);
+__declspec(dllimport) void* __stdcall MapViewOfFile(void*, dword, dword, dword, size);
+__declspec(dllimport) int __stdcall UnmapViewOfFile(const void*);
+__declspec(dllimport) void* __stdcall GetProcessHeap();
+// ---- threads and time
+__declspec(dllimport) int __stdcall SwitchToThread();
+__declspec(dllimport) void __stdcall Sleep(dword);
+__declspec(dllimport) void* __stdcall CreateWaitableTimerExW(::_SECURITY_ATTRIBUTES*, const wchar_t*, dword, dword);
+__declspec(dllimport) int __stdcall SetWaitableTimer(void*, const ::_LARGE_INTEGER*, long,
+                                                     void(__stdcall*)(void*, dword, dword), void*, int);
+__declspec(dllimport) dword __stdcall WaitForSingleObject(void*, dword);
+__declspec(dllimport) int __stdcall QueryPerformanceCounter(::_LARGE_INTEGER*);
+__declspec(dllimport) int __stdcall QueryPerformanceFrequency(::_LARGE_INTEGER*);
+__declspec(dllimport) dword __stdcall FlsAlloc(void(__stdcall*)(void*));
+__declspec(dllimport) int __stdcall FlsFree(dword);
+__declspec(dllimport) int __stdcall FlsSetValue(dword, void*);
+__declspec(dllimport) dword __stdcall TlsAlloc();
+__declspec(dllimport) int __stdcall TlsFree(dword);
+__declspec(dllimport) int __stdcall TlsSetValue(dword, void*);
+__declspec(dllimport) void* __stdcall TlsGetValue(dword);
+__declspec(dllimport) dword __stdcall GetCurrentThreadId();
+// ---- the process, its modules, and what it says
+__declspec(dllimport) void* __stdcall GetCurrentProcess();
+__declspec(dllimport) dword __stdcall GetCurrentProcessId();
+__declspec(dllimport) int __stdcall GetProcessTimes(void*, ::_FILETIME*, ::_FILETIME*, ::_FILETIME*, ::_FILETIME*);
+__declspec(dllimport) void* __stdcall EncodePointer(void*);
+__declspec(dllimport) module __stdcall GetModuleHandleW(const wchar_t*);
+__declspec(dllimport) int __stdcall GetModuleHandleExW(dword, const wchar_t*, module*);
+__declspec(dllimport) procedure __stdcall GetProcAddress(module, const char*);
+__declspec(dllimport) dword __stdcall GetLastError();
+__declspec(dllimport) void __stdcall SetLastError(dword);
+__declspec(dllimport) int __stdcall CloseHandle(void*);
+__declspec(dllimport) void* __stdcall GetStdHandle(dword);
+__declspec(dllimport) int __stdcall WriteFile(void*, const void*, dword, dword*, ::_OVERLAPPED*);
+}
+
+/// Changes a word from `expected`. Returns what it was.
+inline void* change_if(void* volatile& word, void* expected, void* value) noexcept {
+#if defined(_MSC_VER)
+  return ::_InterlockedCompareExchangePointer(&word, value, expected);
+#else
+  return __sync_val_compare_and_swap(&word, expected, value);
+#endif
+}
+
+/// A function that not every Windows has, of a library that every process has loaded. Null: it has none.
+template <class Function>
+Function find(const wchar_t* library, const char* name) noexcept {
+  const module where = GetModuleHandleW(library);
+  const procedure found = where != nullptr ? GetProcAddress(where, name) : nullptr;
+  return reinterpret_cast<Function>(reinterpret_cast<void (*)()>(found));
+}
+
+/// The module that the address lies in is never unloaded from now on.
+inline void keep_module(const volatile void* address) noexcept {
+  constexpr dword pin = 1, by_address = 4;
+  module ours;
+  GetModuleHandleExW(pin | by_address, static_cast<const wchar_t*>(const_cast<const void*>(address)), &ours);
+}
+
+/// Leaves GetLastError() as it was: a free may wait, and looks for functions that aren't there.
+class same_last_error {
+ public:
+  same_last_error() noexcept : before_(GetLastError()) {}
+  ~same_last_error() { SetLastError(before_); }
+  same_last_error(const same_last_error&) = delete;
+  same_last_error& operator=(const same_last_error&) = delete;
+
+ private:
+  dword before_;
+};
+
+}  // namespace tarn::platform::windows
+
+#endif  // _WIN32
+
+// Threads on Windows: how they wait, and how their end is told.
+
+#if defined(_WIN32)
+
+#include <cstdint>
+
+namespace tarn::platform::windows {
+
+/// Nanoseconds to `unit`, rounded up, and at most the largest wait that isn't endless.
+constexpr std::uint64_t units_of(std::uint64_t nanoseconds, std::uint64_t unit) noexcept {
+  const std::uint64_t n = nanoseconds / unit + (nanoseconds % unit != 0 ? 1 : 0);
+  return n < 0xFFFF'FFFE ? n : 0xFFFF'FFFE;
+}
+inline constexpr std::uint64_t millisecond = 1'000'000;
+
+/// Sleep() rounds up to a tick of 15.6 ms; a timer that asks for high resolution (Windows 10 1803) keeps half a millisecond.
+inline void sleep(std::uint64_t nanoseconds) noexcept {
+  const same_last_error same;
+  constexpr dword manual_reset = 1, high_resolution = 2, may_set_and_wait = 0x100002;
+  void* const timer = CreateWaitableTimerExW(nullptr, nullptr, manual_reset | high_resolution, may_set_and_wait);
+  const long long due = -static_cast<long long>(units_of(nanoseconds, 100));  // from now, in steps of 100 ns
+  const bool waits =
+      timer != nullptr && SetWaitableTimer(timer, reinterpret_cast<const ::_LARGE_INTEGER*>(&due), 0, nullptr, nullptr, 0) != 0;
+  if (!waits || WaitForSingleObject(timer, ~dword{0}) != 0) Sleep(static_cast<dword>(units_of(nanoseconds, millisecond)));
+  if (timer != nullptr) CloseHandle(timer);
+}
+
+/// WaitOnAddress and what wakes from it: since Windows 8, and of a library of their own, which nobody needs to link.
+struct address_waiting {
+  using wait_function = int(__stdcall*)(volatile void*, void*, size, dword);
+  using wake_function = void(__stdcall*)(void*);
+
+  static void wait(const unsigned* word, unsigned value, std::uint64_t limit) noexcept {
+    const same_last_error same;
+    constexpr std::uint64_t while_ = 1'000'000;
+    const auto act = reinterpret_cast<wait_function>(found(wait_, "WaitOnAddress"));
+    if (act != nullptr)
+      act(const_cast<unsigned*>(word), &value, sizeof value,
+          limit != 0 ? static_cast<dword>(units_of(limit, millisecond)) : ~dword{0});
+    else if (*static_cast<const volatile unsigned*>(word) == value)  // looks again after a while
+      windows::sleep(limit != 0 && limit < while_ ? limit : while_);
+  }
+  static void wake(const unsigned* word, int threads) noexcept {
+    const same_last_error same;
+    const auto act = reinterpret_cast<wake_function>(threads == 1 ? found(wake_one_, "WakeByAddressSingle")
+                                                                  : found(wake_all_, "WakeByAddressAll"));
+    if (act != nullptr) act(const_cast<unsigned*>(word));
+  }
+
+ private:
+  /// Every thread that looks finds the same, and it points to code that is there: the order doesn't matter.
+  static void* found(void* volatile& known, const char* name) noexcept {
+    void* at = known;
+    if (at == nullptr) {
+      at = reinterpret_cast<void*>(find<void (*)()>(L"kernelbase.dll", name));
+      known = at != nullptr ? at : missing();
+    }
+    return at != missing() ? at : nullptr;
+  }
+  static void* missing() noexcept { return &known_missing_; }
+
+  static inline char known_missing_ = 0;
+  static inline void* volatile wait_ = nullptr;
+  static inline void* volatile wake_one_ = nullptr;
+  static inline void* volatile wake_all_ = nullptr;
+};
+
+/// Two values for each key. One of fiber-local storage, which has a function for a thread's end; FlsFree() calls it, too, for
+/// other threads' values: so each key has a place here, from which what it calls is taken first. (It is also called otherwise
+/// than `act`: __stdcall.) And one of thread-local storage, which is there until nothing of the thread runs any more, and says
+/// to what runs later that the end was told: destructors of variables may, and g++'s variables are new to them.
+class thread_end_keys {
+ public:
+  using handler = void (*)(void*);
+  static constexpr unsigned count = 8;  // one for each module, and some for tests
+  static constexpr unsigned none = ~0u;
+
+  static unsigned make(handler act) noexcept {
+    for (unsigned place = 0; place != count; ++place) {
+      key& k = keys_[place];
+      if (change_if(k.act, nullptr, reinterpret_cast<void*>(act)) != nullptr) continue;
+      k.value = TlsAlloc();
+      k.end = k.value != failed ? FlsAlloc(at_end[place]) : failed;
+      if (k.end != failed) {
+#if defined(_MSC_VER)
+        keep_module(keys_);  // nobody tells of its end: see TARN_AT_UNLOAD
+#endif
+        return place;
+      }
+      if (k.value != failed) TlsFree(k.value);
+      k.act = nullptr;
+      break;
+    }
+    return none;
+  }
+  /// Refused: there is no memory, or the thread's end was told.
+  static bool set(unsigned place, void* value) noexcept {
+    const key& k = keys_[place];
+    return value_of(k) != ended() && TlsSetValue(k.value, value) != 0 && FlsSetValue(k.end, value) != 0;
+  }
+  static void* get(unsigned place) noexcept {
+    void* const value = value_of(keys_[place]);
+    return value != ended() ? value : nullptr;
+  }
+  static void drop(unsigned place) noexcept {
+    key& k = keys_[place];
+    k.act = reinterpret_cast<void*>(&nothing);
+    FlsFree(k.end);
+    TlsFree(k.value);
+    k.act = nullptr;
+  }
+
+ private:
+  struct key {
+    void* volatile act;  // null: the place is free
+    dword end;
+    dword value;
+  };
+  static constexpr dword failed = ~dword{0};
+
+  static void* value_of(const key& k) noexcept {
+    const same_last_error same;  // success changes it, too
+    return TlsGetValue(k.value);
+  }
+  static void* ended() noexcept { return keys_; }
+  static void nothing(void*) noexcept {}
+  template <unsigned Place>
+  static void __stdcall act(void* value) {
+    void* const act = keys_[Place].act;
+    if (act == nullptr || act == reinterpret_cast<void*>(&nothing)) return;
+    TlsSetValue(keys_[Place].value, ended());
+    reinterpret_cast<handler>(act)(value);
+  }
+
+  static constexpr void(__stdcall* at_end[count])(void*) = {act<0>, act<1>, act<2>, act<3>, act<4>, act<5>, act<6>, act<7>};
+  static inline constinit key keys_[count] = {};
+};
+
+}  // namespace tarn::platform::windows
+
+#endif  // _WIN32
+
+// What the modules of a process, its program and its DLLs, know of each other on Windows.
+
+#if defined(_WIN32)
+
+#include <cstdint>
+
+namespace tarn::platform::windows {
+
+/// Two words of what differs between processes and is the same in all modules of one, at each call: the 32 bits that
+/// EncodePointer() mixes in, the place of the heap, and when the process began.
+inline void process_words(std::uint64_t* words) noexcept {
+  std::uint64_t times[4] = {};
+  const auto time = [&times](int i) noexcept { return reinterpret_cast<::_FILETIME*>(&times[i]); };
+  GetProcessTimes(GetCurrentProcess(), time(0), time(1), time(2), time(3));
+  const auto heap = reinterpret_cast<std::uintptr_t>(GetProcessHeap());
+  words[0] = reinterpret_cast<std::uintptr_t>(EncodePointer(nullptr)) ^ std::uint64_t{heap} << 20;
+  words[1] = times[0] ^ std::uint64_t{GetCurrentProcessId()} << 40 ^ heap;
+}
+
+/// The name of a thing of this process: no other process knows what is in it, to make that thing first.
+class process_name {
+ public:
+  explicit process_name(std::uint32_t kind) noexcept {
+    std::uint64_t words[2];
+    process_words(words);
+    add(GetCurrentProcessId());
+    add(words[0]);
+    add(words[1]);
+    add(kind);
+  }
+  const wchar_t* text() const noexcept { return text_; }
+
+ private:
+  void add(std::uint64_t n) noexcept {
+    *end_++ = L'-';
+    for (int shift = 60; shift >= 0; shift -= 4) *end_++ = L"0123456789abcdef"[n >> shift & 15];
+  }
+
+  wchar_t text_[11 + 4 * 17 + 1] = L"Local\\tarn";
+  wchar_t* end_ = text_ + 10;
+};
+
+/// The object of the first module that asks for its kind; that module stays loaded. `mine`, if the system refuses the memory
+/// that says so.
+inline void* first_in_process(std::uint32_t kind, void* mine) noexcept {
+  constexpr dword read_write = 4, to_write = 2 | 4, page = 4096;
+  const process_name name(kind);
+  void* const no_file = reinterpret_cast<void*>(~std::uintptr_t{0});
+  void* const mapping = CreateFileMappingW(no_file, nullptr, read_write, 0, page, name.text());
+  void* const view = mapping != nullptr ? MapViewOfFile(mapping, to_write, 0, 0, page) : nullptr;
+  if (view == nullptr) return mine;
+  void* const before = change_if(*static_cast<void* volatile*>(view), nullptr, mine);
+  UnmapViewOfFile(view);
+  if (before == nullptr) keep_module(mine);  // and the mapping is never closed
+  else CloseHandle(mapping);
+  return before != nullptr ? before : mine;
+}
+
+}  // namespace tarn::platform::windows
 
 #endif  // _WIN32
 

@@ -9,18 +9,250 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/platform/system_pages.h"
-#include "tarn/policies/reuse/detail/block_bitmap.h"
-#include "tarn/policies/reuse/detail/fullness_shelves.h"
-#include "tarn/policies/reuse/detail/idle_units.h"
-#include "tarn/policies/reuse/detail/page_local_list.h"
-#include "tarn/policies/reuse/detail/page_returns.h"
-#include "tarn/policies/reuse/prefetch.h"
-#include "tarn/policies/reuse/traits.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/pages.h"
+#include "tarn/policies/reuse.h"
+#include "tarn/policies/reuse/array_front.h"
+#include "tarn/policies/reuse/block_bitmap.h"
+#include "tarn/policies/reuse/page_returns.h"
+
+// The machinery of page_local_reuse: the newest free blocks in a front, the others in the bitmaps of their chunks.
+
+namespace tarn::detail {
+
+/// \tparam Column  of a chunk: what it keeps for the shelves, and `bitmap`
+template <class Traits, class Column, prefetch Prefetch, std::size_t Front>
+class page_local_list {
+  using chunks_type = typename Traits::chunks;
+  using chunk = typename Traits::chunk;
+
+ public:
+  TARN_STEP void* pop(chunks_type&) noexcept {
+    void* const block = front_.pop();
+    if constexpr (Prefetch == prefetch::on_allocate) {
+      if (block != nullptr) [[likely]] prefetch_for_write(block);
+    }
+    return block;
+  }
+  TARN_NOINLINE void* pop_slow(chunks_type& chunks) noexcept {
+    if (pages_.is_thinned()) return pop_thinned(chunks);
+    if (!front_.has_block()) {
+      resize_front(most_in_front(chunks));
+      const std::size_t n = smaller(batch, front_.room() - 1);
+      front_.filled(n, take(chunks, front_.fill(n), n));
+    }
+    return pop(chunks);
+  }
+  TARN_STEP status push(chunks_type&, void* block) noexcept {
+    if constexpr (Prefetch == prefetch::on_free) prefetch_for_write(block);
+    return front_.push(block) ? status::done : status::crowded;
+  }
+  /// Moves the older half of the front to the bitmaps.
+  TARN_NOINLINE status make_room(chunks_type& chunks) noexcept {
+    if (pages_.is_thinned()) return make_room_thinned(chunks);
+    if (front_.closed()) {
+      front_.open();
+      return status::done;
+    }
+    const status answer = flush(chunks, own_capacity(chunks) / 2 - 1);
+    if constexpr (Traits::returns_pages)
+      if (pages_.becomes_thin(chunks, outside_)) return close_front(chunks, answer);
+    return answer;
+  }
+
+  std::size_t pop_batch(chunks_type& chunks, void** out, std::size_t n) noexcept {
+    const std::size_t got = front_.take(out, n);
+    const std::size_t all = got + take(chunks, out + got, n - got);
+    if (pages_.is_thinned() && !pages_.goes_on(outside_, all)) front_.open();
+    return all;
+  }
+  status push_batch(chunks_type& chunks, void* const* in, std::size_t n) noexcept {
+    status answer = status::done;
+    while (n != 0) {  // from the end, so that the first of the batch is handed out first
+      if (!pages_.is_thinned() && front_.room() == 1 && make_room(chunks) == status::surplus) answer = status::surplus;
+      if (pages_.is_thinned()) {
+        if (mark(chunks, in, n) == status::surplus) answer = status::surplus;
+        if (!pages_.goes_on(outside_, n)) front_.open();
+        break;
+      }
+      const std::size_t taken = smaller(n, front_.room() - 1);
+      n -= taken;
+      std::memcpy(front_.fill(taken), in + n, taken * sizeof(void*));
+      front_.filled(taken, taken);
+    }
+    return answer;
+  }
+
+  void adopted(chunk& c) noexcept { c.bitmap.forget(); }
+  template <class Take>
+  void drain(chunks_type& chunks, Take take) noexcept {
+    settle(chunks);
+    while (come_back()) {}
+    void* some[batch];
+    while (const std::size_t got = take_free(chunks, some, batch)) detail::each_of(some, got, take);
+  }
+  void restore(chunks_type& chunks, void* block) noexcept {
+    if (push(chunks, block) == status::crowded) make_room(chunks);
+  }
+  void forget() noexcept {
+    front_.close();
+    shelves_ = {};
+    pages_ = {};
+    outside_ = 0;
+  }
+
+  // ---- empty chunks ----------------------------------------------------------------------------------------------------
+  /// Moves every free block to its chunk's bitmap.
+  void settle(chunks_type& chunks) noexcept { flush(chunks, 0); }
+  std::size_t empty_chunks() const noexcept { return shelves_.empties(); }
+  /// Precondition: there is an empty chunk.
+  chunk& take_empty() noexcept {
+    Column& c = *shelves_.empty();
+    shelves_.remove(c);
+    pages_.remove(static_cast<chunk&>(c));
+    return static_cast<chunk&>(c);
+  }
+
+  /// For one of many places in front of the list, such as threads' magazines.
+  std::size_t front_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 64); }
+
+  // ---- idle pages, if they go back: page_returns.h ---------------------------------------------------------------------
+
+  bool has_surplus_pages(const chunks_type& chunks) noexcept
+    requires(Traits::returns_pages)
+  {
+    return pages_.is_surplus(chunks, outside_);
+  }
+  /// Blocks in use or in the front.
+  std::size_t outside(const chunks_type&) const noexcept { return outside_; }
+  std::size_t in_front(const chunks_type&) const noexcept { return front_.blocks(); }
+  std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n) noexcept
+    requires(Traits::returns_pages)
+  {
+    return pages_.take_idle(chunks, runs, of, n, [this](chunk& c) { shelve(c); });
+  }
+  void put_back(chunks_type& chunks, memory run, chunk& of) noexcept
+    requires(Traits::returns_pages)
+  {
+    pages_.put_back(chunks, run, of, [this](chunk& c) { shelve(c); });
+  }
+  /// Called under the growth guard. Blocks whose pages have gone may be taken again. Returns whether there were some.
+  bool come_back() noexcept {
+    if constexpr (Traits::returns_pages) return pages_.come_back([this](chunk& c) { shelve(c); });
+    else return false;
+  }
+
+ private:
+  static constexpr std::size_t batch = 64;
+
+  /// Blocks in a front keep their chunks from becoming empty, each perhaps a chunk of megabytes. So if chunks go back
+  /// automatically, only a few large blocks wait there.
+  static std::size_t most_in_front(const chunks_type& chunks) noexcept {
+    constexpr std::size_t bytes = 256 * 1024;
+    if constexpr (Traits::retention::traits.returns_chunks) return clamped(bytes / chunks.geometry().stride(), 8, Front);
+    else return Front;
+  }
+  /// And if nearly all memory is idle, the front is limited to 1/`part` of the blocks outside the bitmaps, but at least two
+  /// blocks; not for what is allocated meanwhile, since that comes from the fullest chunk.
+  std::size_t capacity_for(const chunks_type& chunks, std::size_t part) const noexcept {
+    const std::size_t most = most_in_front(chunks);
+    if constexpr (Traits::retention::traits.returns_chunks && !Traits::returns_pages) {
+      const bool idle = chunks.number() > chunks.keep() + 1 && chunks.capacity() / 16 > outside_;
+      return idle ? clamped(outside_ / part, 2, most) : most;
+    } else {
+      return most;
+    }
+  }
+  /// Each block in use may keep a chunk: a quarter as many blocks in the front keep at most a quarter more chunks.
+  std::size_t own_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 4); }
+
+  void resize_front(std::size_t entries) noexcept {
+    if (front_.closed()) front_.open();
+    if constexpr (Traits::retention::traits.returns_chunks) front_.limit_to(entries);
+  }
+
+  std::size_t take(chunks_type& chunks, void** out, std::size_t n) noexcept {
+    const std::size_t got = take_free(chunks, out, n);
+    const std::size_t carved = got != n ? chunks.carve(out + got, n - got) : 0;
+    outside_ += carved;
+    return got + carved;
+  }
+  /// Takes blocks from the bitmaps, from the fullest chunk first.
+  std::size_t take_free(chunks_type& chunks, void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    while (got != n) {
+      Column* const from = shelves_.fullest();
+      if (from == nullptr) break;
+      if (shelves_.shelf_of(*from) == 0) chunks.chunk_reused();
+      chunk& c = static_cast<chunk&>(*from);
+      std::byte* const first = c.first + chunks.geometry().offset();
+      from->bitmap.take(n - got, [&](std::size_t slot) { out[got++] = first + chunks.geometry().distance(slot); });
+      shelve(c);
+    }
+    outside_ += got;
+    return got;
+  }
+
+  void shelve(chunk& c) noexcept {
+    const unsigned shelf = shelves_.shelf_for(c.carved - c.bitmap.free_blocks() - c.bitmap.units().gone(), c.blocks);
+    if (c.bitmap.free_blocks() == 0) shelves_.remove(c);
+    else shelves_.put(c, shelf);
+    pages_.shelve(c, shelf);
+  }
+
+  /// Moves all but the `keep` newest entries of the front to the bitmaps.
+  status flush(chunks_type& chunks, std::size_t keep) noexcept {
+    const std::size_t n = front_.size() - smaller(keep, front_.size());
+    const status answer = mark(chunks, front_.entries() + front_.size() - n, n);
+    front_.drop_oldest(n);
+    if (!pages_.is_thinned()) resize_front(own_capacity(chunks));
+    return answer;
+  }
+  /// Marks blocks as free in the bitmaps.
+  status mark(chunks_type& chunks, void* const* blocks, std::size_t n) noexcept {
+    status answer = status::done;
+    detail::each_marked_word(chunks, blocks, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t marked) {
+      outside_ -= marked;
+      c.bitmap.mark(word, mask, marked);
+      shelve(c);
+      if (shelves_.shelf_of(c) == 0 && chunks.chunk_emptied() == status::surplus) answer = status::surplus;
+    });
+    if constexpr (Traits::returns_pages)
+      if (pages_.is_surplus(chunks, outside_)) answer = status::surplus;
+    return answer;
+  }
+
+  // A thin pool has no front: see page_returns.h.
+
+  void* pop_thinned(chunks_type& chunks) noexcept {
+    void* block = nullptr;
+    pop_batch(chunks, &block, 1);
+    return block;
+  }
+  status make_room_thinned(chunks_type& chunks) noexcept {
+    const status answer = flush(chunks, 0);
+    if (!pages_.goes_on(outside_, 1)) front_.open();
+    return answer;
+  }
+  status close_front(chunks_type& chunks, status answer) noexcept {
+    if (flush(chunks, 0) == status::surplus) answer = status::surplus;
+    front_.close();
+    return answer;
+  }
+
+  array_front<Front, Traits::holds_array> front_;
+  fullness_shelves<Column> shelves_;
+  TARN_NO_UNIQUE_ADDRESS
+  std::conditional_t<Traits::returns_pages, page_returns<Traits, Column>, no_page_returns> pages_;
+  std::size_t outside_ = 0;  // blocks in use or in the front, of those that were ever handed out
+};
+
+}  // namespace tarn::detail
 
 namespace tarn {
 

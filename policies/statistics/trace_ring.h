@@ -11,9 +11,9 @@
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/thread_end.h"
-#include "tarn/policies/platform/trace_words.h"
-#include "tarn/policies/statistics/detail/trace_file.h"
-#include "tarn/policies/statistics/trace_event.h"
+#include "tarn/policies/platform/usdt_probes.h"
+#include "tarn/policies/statistics.h"
+#include "tarn/policies/statistics/trace_file.h"
 
 namespace tarn {
 

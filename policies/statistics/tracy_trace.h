@@ -6,7 +6,7 @@
 #define TARN_POLICIES_STATISTICS_TRACY_TRACE_H_
 
 #include "tarn/policies/platform/tracy_calls.h"
-#include "tarn/policies/statistics/trace_event.h"
+#include "tarn/policies/statistics.h"
 
 namespace tarn {
 

@@ -7,7 +7,7 @@
 
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/usdt_probes.h"
-#include "tarn/policies/statistics/trace_event.h"
+#include "tarn/policies/statistics.h"
 
 namespace tarn {
 

@@ -10,22 +10,133 @@
 #include <cerrno>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <new>
 #include <type_traits>
 
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/sorting.h"
+#include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/huge_pages.h"
-#include "tarn/policies/platform/leak_roots.h"
-#include "tarn/policies/platform/page_advice.h"
-#include "tarn/policies/platform/page_memory.h"
+#include "tarn/policies/platform/one_in_process.h"
+#include "tarn/policies/platform/pages.h"
+#include "tarn/policies/platform/process_map.h"
 #include "tarn/policies/platform/system.h"
-#include "tarn/policies/store/detail/page_records.h"
-#include "tarn/policies/store/detail/page_refusals.h"
-#include "tarn/policies/store/traits.h"
+#include "tarn/policies/store.h"
+
+// Which chunks a store requested huge pages for, and what became of that.
 
 namespace tarn {
 
+/// What became of the huge pages that a store requested. All in bytes of the memory that it holds for its pool now; guard pages
+/// and the store's own records don't count. If `huge` equals `resident`, huge pages were granted for everything that is
+/// resident.
+struct page_report {
+  std::size_t mapped = 0;    // what the store got from the system
+  std::size_t refused = 0;   // of `mapped`: the system says that huge pages can't be had there
+  std::size_t resident = 0;  // of `mapped`: in memory now. Pages that were never touched are not
+  std::size_t huge = 0;      // of `resident`: in whole huge pages now
+  bool measured = false;     // `resident` and `huge` were read; false if the system doesn't report them
+};
+
+namespace detail {
+
+/// A doubly linked list through a record for each chunk, which the store keeps in a page of its own in front of the chunk. Not
+/// thread-safe, not even if const.
+class page_records {
+ public:
+  /// \param page  room for the record
+  void add(void* page, memory region, bool refused) noexcept {
+    record* const r = ::new (page) record{{first_}, nullptr, region, refused};
+    if (first_ != nullptr) first()->before = r;
+    first_ = r;
+  }
+  void remove(void* page) noexcept {
+    record* const r = std::launder(static_cast<record*>(page));
+    (r->before != nullptr ? r->before->next : first_) = r->next;
+    if (r->next != nullptr) r->following()->before = r->before;
+  }
+
+  page_report report() const noexcept {
+    sort();
+    page_report sum;
+    for (const record* r = first(); r != nullptr; r = r->following()) {
+      sum.mapped += r->region.bytes;
+      if (r->refused) sum.refused += r->region.bytes;
+    }
+    const record* next = first();  // that ends past the mappings seen so far
+    sum.measured = each_process_mapping([&](const process_mapping& m) {
+      std::size_t ours = 0;
+      for (; next != nullptr && next->start() < m.last; next = next->following()) {
+        const std::size_t part = m.overlap(next->start(), next->region.bytes);
+        ours += part;
+        if (!next->refused && !m.may_be_huge) sum.refused += part;  // if the system's setting is "never", the request succeeds
+        if (next->start() + next->region.bytes > m.last) break;
+      }
+      // A chunk is a mapping of its own, except if huge pages were refused: then its record is in front of it.
+      sum.resident += detail::smaller(m.resident, ours);
+      sum.huge += detail::smaller(m.huge, ours);
+    });
+    return sum;
+  }
+
+ private:
+  struct record : free_link {
+    record* before;
+    memory region;
+    bool refused;
+
+    record* following() const noexcept { return static_cast<record*>(next); }
+    std::uintptr_t start() const noexcept { return address_of(region.start); }
+  };
+
+  record* first() const noexcept { return static_cast<record*>(first_); }
+
+  /// By address, the order in which the system lists mappings: each is sought in one place only. 1000 chunks: 186 to 5 ms.
+  void sort() const noexcept {
+    first_ = sort_links(first_);
+    record* before = nullptr;
+    for (record* r = first(); r != nullptr; r = r->following()) r->before = replace(before, r);
+  }
+
+  mutable free_link* first_ = nullptr;
+};
+
+}  // namespace detail
+// How often the system refused what a store of pages requires of it.
+
+/// Chunks that a page_store didn't get, though they could be mapped. Growth that is refused tries again with half as much: each
+/// try counts.
+struct page_refusals {
+  std::size_t locks = 0;  // that the system wouldn't lock in memory
+  std::size_t fills = 0;  // that it wouldn't bring into memory
+  int error = 0;          // errno of the last (GetLastError() on Windows): mlock() and MADV_POPULATE_WRITE say what it means
+};
+
+namespace detail {
+
+/// Read at any time, changed by one thread at a time.
+class refusal_counts {
+ public:
+  void add_lock(int error) noexcept { add(locks_, error); }
+  void add_fill(int error) noexcept { add(fills_, error); }
+
+  page_refusals get() const noexcept {
+    return {locks_.load(memory_order_relaxed), fills_.load(memory_order_relaxed), error_.load(memory_order_relaxed)};
+  }
+
+ private:
+  void add(atomic_word<std::size_t>& count, int error) noexcept {
+    error_.store(error, memory_order_relaxed);
+    count.store(count.load(memory_order_relaxed) + 1, memory_order_relaxed);
+  }
+
+  atomic_word<std::size_t> locks_ = 0;
+  atomic_word<std::size_t> fills_ = 0;
+  atomic_word<int> error_ = 0;
+};
+
+}  // namespace detail
 /// Option of page_store: chunks of whole huge pages (2 MiB), which are requested from the system and may not be granted; the
 /// pool works anyway, and its pages() reports what became of the request. First fill of a million 64-byte blocks: 18 to 8 ns a
 /// block. A chunk takes one small page more, for the store's record of it. Where the growth policy wants a number of blocks of

@@ -11,7 +11,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/cancellation.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/store/traits.h"
+#include "tarn/policies/store.h"
 
 namespace tarn {
 

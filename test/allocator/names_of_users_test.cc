@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tarn/allocator/all.h"
-#include "tarn/policies/statistics/counting_statistics.h"
+#include "tarn/policies/statistics.h"
 
 namespace takes_all {
 

@@ -33,11 +33,10 @@
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/checking/checked.h"
-#include "tarn/policies/checking/hardened.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/locking/group_guard.h"
-#include "tarn/policies/locking/spin_mutex.h"
+#include "tarn/policies/locking/mutex.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/observed_thread.h"
 

@@ -51,7 +51,7 @@
 #include <vector>
 
 #include "tarn/allocator/xmalloc.h"
-#include "tarn/policies/retention/return_empty_chunks.h"
+#include "tarn/policies/retention.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 

@@ -17,7 +17,7 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
-#include "tarn/policies/name/run_time_name.h"
+#include "tarn/policies/name/named.h"
 #include "tarn/policies/store/resource_store.h"
 
 // expect: tarn: [C1] no policy was given for the axis size

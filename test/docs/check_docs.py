@@ -31,7 +31,7 @@ PRECOMPILED = "tarn/allocator/pool.h"
 
 AXES = ["size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics",
         "name"]
-NO_POLICIES = ["policies/name/listed_pools.h"]  # how the registry sees the name of any
+NO_POLICIES = ["policies/name/named.h"]  # how the registry sees the name of any
 KINDS = ["", "run", "fragment", "file", "rejected", "excerpt", "before", "after"]
 # The programs of docs/migration/, which test/migration compiles and runs in pairs.
 ELSEWHERE = ["before", "after"]

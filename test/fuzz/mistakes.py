@@ -6,15 +6,15 @@ import os
 Mistake = collections.namedtuple("Mistake", "target name header old new")
 
 MISTAKES = [
-    Mistake("operations", "a block handed out twice", "policies/reuse/detail/block_bitmap.h",
+    Mistake("operations", "a block handed out twice", "policies/reuse/block_bitmap.h",
             "words_[w] = bits;", "if (bits != 0 || got != n) words_[w] = bits;"),
-    Mistake("operations", "a block lost when half of the front goes", "policies/reuse/detail/array_front.h",
+    Mistake("operations", "a block lost when half of the front goes", "policies/reuse/array_front.h",
             "    move_top(top() + n);\n", "    move_top(top() + n + (kept != 0));\n"),
-    Mistake("pools", "a batch that loses all but one block", "policies/locking/detail/stack_calls.h",
+    Mistake("pools", "a batch that loses all but one block", "policies/locking/lock_free.h",
             "stack_.push_chain(first, link_of(last));", "stack_.push_chain(first, link_of(first));"),
-    Mistake("pools", "a chunk given back with a block in use", "policies/reuse/detail/fullness_shelves.h",
+    Mistake("pools", "a chunk given back with a block in use", "policies/reuse/block_bitmap.h",
             "if (used == 0) return 0;", "if (used <= 1) return 0;"),
-    Mistake("containers", "a block that isn't aligned", "allocator/detail/classes/class_lookup.h",
+    Mistake("containers", "a block that isn't aligned", "allocator/detail/classes/size_class_body.h",
             "round_up(larger(bytes, 1), align);", "larger(bytes, 1);"),
     Mistake("containers", "a block whose content doesn't move along", "allocator/xmalloc.h",
             "std::memcpy(other, block, has < bytes ? has : bytes);",

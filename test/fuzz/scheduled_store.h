@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/fuzz/input.h"

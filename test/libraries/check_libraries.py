@@ -119,11 +119,11 @@ def symbols_case(builder, source, compiler, visibility):
 
 # ---- what must be found out -------------------------------------------------------------------------------------------
 
-NO_DOMAINS = {"policies/locking/detail/thread_slots.h": {"return domain.load(memory_order_relaxed) == me.domain;":
+NO_DOMAINS = {"policies/locking/thread_cached.h": {"return domain.load(memory_order_relaxed) == me.domain;":
                                                      "return me.offset[0] != 1;"},
-              "policies/locking/detail/magazine_exchange.h": {"if (owner != me.domain) return nullptr;": ""}}
-NO_SHARING = {"allocator/shared_pool.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
-KEPT_AT_THE_END = {"policies/detail/reclaim_list.h": {"std::atexit(end_of_reclaim);": ""}}
+              "policies/locking/thread_cached.h": {"if (owner != me.domain) return nullptr;": ""}}
+NO_SHARING = {"allocator/memory_pool_macros.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
+KEPT_AT_THE_END = {"policies/detail/reclaim.h": {"std::atexit(end_of_reclaim);": ""}}
 
 
 def control_case(what, c, words, headers, found_out):

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/detail/call_frame.h"
 #include "tarn/test/misuse/reports.h"
 #include "tarn/test/misuse/subject.h"
 #include "tarn/test/support/check.h"

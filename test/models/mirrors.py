@@ -2,7 +2,7 @@
 
 A model's comment holds, for each header that it mirrors,
 
-   mirrors policies/locking/detail/tagged_stack.h
+   mirrors policies/locking/lock_free.h
      pop         head_.load link_of .load head_.compare_exchange_weak
 
 A call matters if it is on an atomic, or named in such a line for that header. Subscripts are left out. A name that is there

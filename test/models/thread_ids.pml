@@ -1,6 +1,6 @@
 /* Part of thread_cached.pml: a thread takes an id, ends, and what it left is inherited or scavenged.
  *
- *   mirrors policies/locking/detail/thread_ids.h
+ *   mirrors policies/locking/thread_ids.h
  *     take        words_.load words_.fetch_or
  *     take        word.load word.fetch_or
  *     give_back   words_.fetch_and
@@ -10,7 +10,7 @@
  *     enrol_in_free take_number
  *     enrol_in_allocation take_number
  *     take_number process_ids.take me.enrol
- *   mirrors policies/locking/detail/magazine_exchange.h
+ *   mirrors policies/locking/thread_cached.h
  *     scavenge    Process::ids domain_.load slots_.each its.domain.load numbers.take empty
  *                 depot_.give_empty depot_.give_empty its.renew numbers.give_back */
 

@@ -11,9 +11,8 @@
 #include <new>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/store/traits.h"
+#include "tarn/policies/store.h"
 
 namespace tarn::test {
 

@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <iterator>
 
-#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/geometry.h"
-#include "tarn/policies/size/static_size.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/size.h"
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/process.h"
 #include "tarn/test/schedule/scheduled.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tarn/policies/locking/detail/tagged_stack.h"
+#include "tarn/policies/locking/lock_free.h"
 #include "tarn/test/schedule/explore.h"
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/scheduled.h"

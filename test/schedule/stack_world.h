@@ -9,11 +9,10 @@
 #include <cstdint>
 #include <new>
 
-#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/geometry.h"
-#include "tarn/policies/size/static_size.h"
-#include "tarn/policies/locking/detail/block_numbers.h"
-#include "tarn/policies/locking/detail/tagged_stack.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/locking/lock_free.h"
+#include "tarn/policies/size.h"
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/scheduled.h"
 #include "tarn/test/schedule/scheduler.h"

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "tarn/policies/locking/detail/thread_ids.h"
+#include "tarn/policies/locking/thread_ids.h"
 #include "tarn/test/schedule/explore.h"
 #include "tarn/test/schedule/process.h"
 #include "tarn/test/schedule/scheduled.h"

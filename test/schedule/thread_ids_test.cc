@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tarn/policies/locking/detail/thread_ids.h"
+#include "tarn/policies/locking/thread_ids.h"
 #include "tarn/test/schedule/explore.h"
 #include "tarn/test/schedule/magazine_calls_variants.h"
 #include "tarn/test/schedule/memory_model.h"

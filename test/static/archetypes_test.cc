@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/detail/free_words.h"
+#include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/store/resource_store.h"
 

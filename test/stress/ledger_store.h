@@ -11,9 +11,8 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/exhaustion/traits.h"
-#include "tarn/policies/store/heap_store.h"
-#include "tarn/policies/store/traits.h"
+#include "tarn/policies/exhaustion.h"
+#include "tarn/policies/store.h"
 
 namespace tarn::test {
 

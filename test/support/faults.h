@@ -13,7 +13,6 @@
 #include <tuple>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"

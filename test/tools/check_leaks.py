@@ -68,7 +68,7 @@ def control_case(program):
 def main():
     compilers.present(["g++"])
     builder = compilers.Builder(compilers.include_root())
-    changed_header(builder, "untold", "policies/platform/leak_roots.h", {"&tarn_add_leak_root != nullptr": "false && bytes",
+    changed_header(builder, "untold", "policies/platform/one_in_process.h", {"&tarn_add_leak_root != nullptr": "false && bytes",
                                                                          "&tarn_drop_leak_root != nullptr": "false && bytes"})
     programs = [builder.job("leaks" + folder, ["g++", f"-I{folder or '.'}", *FLAGS, "tarn/test/tools/leaks.cc"])
                 for folder in ("", "untold")]

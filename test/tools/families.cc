@@ -24,7 +24,6 @@
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/checking/checked.h"
-#include "tarn/policies/checking/hardened.h"
 
 namespace tarn::test {
 namespace {

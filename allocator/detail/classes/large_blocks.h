@@ -9,17 +9,155 @@
 #include <new>
 #include <type_traits>
 
-#include "tarn/allocator/detail/classes/class_reports.h"
-#include "tarn/allocator/detail/classes/kept_regions.h"
-#include "tarn/allocator/detail/classes/known_spans.h"
-#include "tarn/allocator/detail/classes/owner_stores.h"
-#include "tarn/policies/checking/asked_in_use.h"
-#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/allocator/detail/classes/class_stores.h"
+#include "tarn/policies/checking/leaks.h"
+#include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/replace.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/memory_tools.h"
+
+// What the owner of the classes' pools reports itself, if a checking policy is named: calls that reach the pool of no class.
+
+namespace tarn::detail {
+
+/// A call that was refused.
+struct refused_free {
+  const void* block;
+  std::size_t bytes = 0;  // 0: none were named
+  std::size_t alignment = 0;  // likewise
+};
+
+struct class_owner {
+  const void* pools = nullptr;
+  const char* name = "";
+  void (*report)(const misuse&) noexcept = report_misuse;
+  bool has_ended = false;
+};
+
+/// No block of that size starts there. `class_size` is the size of the blocks among which the address lies, or 0.
+template <class Large>
+TARN_COLD void report_refused(const class_owner& owner, const refused_free& call, const Large& large,
+                              std::size_t class_size) noexcept {
+  misuse what;
+  what.pool = owner.pools;
+  what.pool_name = owner.name;
+  what.address = call.block;
+  what.size = call.bytes;
+  what.alignment = call.alignment;
+  what.block = large.around(call.block);
+  what.block_size = what.block != nullptr ? large.usable_size(what.block) : class_size;
+  what.kind = owner.has_ended                                     ? misuse_kind::ended_pool
+              : what.block_size == 0                              ? misuse_kind::foreign_pointer
+              : what.block != nullptr && what.block != call.block ? misuse_kind::interior_pointer
+                                                                  : misuse_kind::wrong_size;
+  owner.report(what);
+}
+
+inline void report_leak(const class_owner& owner, memory large) noexcept {
+  const void* const block = large.start;
+  misuse what;
+  what.kind = misuse_kind::leak;
+  what.pool = owner.pools;
+  what.pool_name = owner.name;
+  what.block_size = large.bytes;
+  what.leaked = 1;
+  what.leaks = {&block, 1};
+  owner.report(what);
+}
+/// Reports the large blocks in use, each by itself, since they differ in size. Returns how many. The classes report theirs.
+template <class Large>
+std::size_t report_leaks(const class_owner& owner, const Large& large) noexcept {
+  std::size_t blocks = 0;
+  for (memory at; (at = large.next_after(at.start)); ++blocks) report_leak(owner, at);
+  return blocks;
+}
+
+// Regions of large blocks that were freed: a few stay for the next, since a store may take a thousand times as long (a malloc
+// that is asked for 64 KiB of alignment maps pages for each, and unmaps them: 11,600 ns a pair, 20 with this, Zen 5).
+//
+// At most `count` of them, none above `largest` bytes, `most` in all; the oldest goes for a newer one. trim() gives them back,
+// and so does an allocation that the store refused.
+
+/// \tparam Record  of a region, with `next` and bytes(); it lies in the region
+template <class Record>
+class kept_regions {
+ public:
+  /// Takes out the smallest that has so many bytes, and at most a quarter more; null: none has.
+  Record* take(std::size_t bytes) noexcept {
+    place* best = nullptr;
+    for (place& p : places_)
+      if (p.bytes >= bytes && p.bytes - bytes <= bytes / 4 && (best == nullptr || p.bytes < best->bytes)) best = &p;
+    return best != nullptr ? take(*best) : nullptr;
+  }
+  /// Returns those that must go instead, which may be itself: a list, by `next`.
+  Record* put(Record& r) noexcept {
+    r.next = nullptr;
+    const std::size_t bytes = r.bytes();
+    if (bytes > largest) return &r;
+    Record* gone = nullptr;
+    place* to = free_or_oldest();
+    take_into(gone, *to);
+    while (bytes_ + bytes > most) take_into(gone, *oldest());
+    *to = {bytes, &r, ++puts_};
+    bytes_ += bytes;
+    return gone;
+  }
+  Record* take_all() noexcept {
+    Record* all = nullptr;
+    for (place& p : places_) take_into(all, p);
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t count = 32;
+  static constexpr std::size_t most = 8 * 1024 * 1024;
+  static constexpr std::size_t largest = most / 2;
+
+  struct place {
+    std::size_t bytes = 0;  // 0: it is empty
+    Record* record = nullptr;
+    std::size_t put = 0;  // the number of its put()
+  };
+
+  Record* take(place& p) noexcept {
+    bytes_ -= replace(p.bytes, std::size_t{0});
+    return p.record;
+  }
+  void take_into(Record*& list, place& p) noexcept {
+    if (p.bytes == 0) return;
+    Record* const r = take(p);
+    r->next = list;
+    list = r;
+  }
+
+  /// That which was put in longest ago. An empty one is passed over, unless all are.
+  place* oldest() noexcept {
+    place* found = places_;
+    for (place& p : places_)
+      if (p.bytes != 0 && (found->bytes == 0 || p.put < found->put)) found = &p;
+    return found;
+  }
+  place* free_or_oldest() noexcept {
+    for (place& p : places_)
+      if (p.bytes == 0) return &p;
+    return oldest();
+  }
+
+  place places_[count];
+  std::size_t bytes_ = 0;
+  std::size_t puts_ = 0;
+};
+
+/// Where regions go back at once.
+template <class Record>
+struct no_kept_regions {
+  static constexpr Record* take(std::size_t) noexcept { return nullptr; }
+  static constexpr Record* put(Record& r) noexcept { return r.next = nullptr, &r; }
+  static constexpr Record* take_all() noexcept { return nullptr; }
+};
+
+}  // namespace tarn::detail
 
 namespace tarn {
 

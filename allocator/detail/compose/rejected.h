@@ -5,9 +5,9 @@
 
 #include <cstddef>
 
-#include "tarn/policies/detail/span.h"
-#include "tarn/policies/growth/maintained.h"
-#include "tarn/policies/platform/standard.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/growth.h"
+#include "tarn/policies/platform/config.h"
 
 namespace tarn::detail {
 

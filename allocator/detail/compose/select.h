@@ -3,23 +3,180 @@
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/allocator/detail/compose/judge.h"
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking.h"
+#include "tarn/policies/checking/checked.h"
+#include "tarn/policies/checking/sampled_guard_pages.h"
 #include "tarn/policies/exhaustion.h"
+#include "tarn/policies/exhaustion/fall_back_to.h"
+#include "tarn/policies/exhaustion/reclaim_and_retry.h"
+#include "tarn/policies/exhaustion/wait_for_block.h"
 #include "tarn/policies/growth.h"
+#include "tarn/policies/growth/grow_ahead.h"
 #include "tarn/policies/locking.h"
+#include "tarn/policies/locking/grouped_locking.h"
+#include "tarn/policies/locking/interrupt_locking.h"
+#include "tarn/policies/locking/lock_free.h"
+#include "tarn/policies/locking/thread_cached.h"
 #include "tarn/policies/name.h"
+#include "tarn/policies/name/named.h"
+#include "tarn/policies/platform/config.h"
 #include "tarn/policies/retention.h"
 #include "tarn/policies/reuse.h"
+#include "tarn/policies/reuse/batch_reuse.h"
+#include "tarn/policies/reuse/page_local_reuse.h"
 #include "tarn/policies/size.h"
+#include "tarn/policies/size/size_classes.h"
 #include "tarn/policies/statistics.h"
+#include "tarn/policies/statistics/tracing_statistics.h"
 #include "tarn/policies/store.h"
+#include "tarn/policies/store/memory_budget.h"
+#include "tarn/policies/store/page_store.h"
+
+// What is wrong with the policies that the user named, before they are combined: one is no policy, two decide one axis, the
+// size is missing ... The rules of combinations are in rules.h.
 
 namespace tarn::detail {
+
+// ---- verdicts: values, which cause no error -----------------------------------------------------------------------------
+
+template <class Axis, class... Ps>
+inline constexpr std::size_t count_on = (0 + ... + std::size_t{policy_on<Ps, Axis>});
+
+/// A policy that a product decides by itself. pool<by_product<size_of<T>>, Policies...> has size_of<T>; another size among the
+/// policies is refused with words that say who decided.
+template <class P>
+struct by_product {
+  using axis = typename P::axis;
+};
+template <class P>
+struct bare : std::type_identity<P> {};
+template <class P>
+struct bare<by_product<P>> : std::type_identity<P> {};
+template <class P>
+inline constexpr bool is_by_product = false;
+template <class P>
+inline constexpr bool is_by_product<by_product<P>> = true;
+
+enum class selection {
+  good,
+  no_policy,
+  pool_for_policy,
+  product_decides_size,
+  product_decides_growth,
+  product_decides_store,
+  product_decides_reuse,
+  many_sizes,
+  no_size,
+  two_sizes,
+  two_lockings,
+  two_growths,
+  two_stores,
+  two_reuses,
+  two_retentions,
+  two_exhaustions,
+  two_checkings,
+  two_statistics,
+  two_names
+};
+
+template <class... Ps>
+constexpr selection judge_selection() noexcept {
+  if (!(policy<Ps> && ...)) return selection::no_policy;
+  if ((size_class_policy<Ps> || ...)) return selection::many_sizes;
+  if (count_on<axis::size, Ps...> == 0) return selection::no_size;
+  if (count_on<axis::size, Ps...> > 1) return selection::two_sizes;
+  if (count_on<axis::locking, Ps...> > 1) return selection::two_lockings;
+  if (count_on<axis::growth, Ps...> > 1) return selection::two_growths;
+  if (count_on<axis::store, Ps...> > 1) return selection::two_stores;
+  if (count_on<axis::reuse, Ps...> > 1) return selection::two_reuses;
+  if (count_on<axis::retention, Ps...> > 1) return selection::two_retentions;
+  if (count_on<axis::exhaustion, Ps...> > 1) return selection::two_exhaustions;
+  if (count_on<axis::checking, Ps...> > 1) return selection::two_checkings;
+  if (count_on<axis::statistics, Ps...> > 1) return selection::two_statistics;
+  if (count_on<axis::name, Ps...> > 1) return selection::two_names;
+  return selection::good;
+}
+
+/// A pool, or a product over one. No memory resource, which can be asked whether it equals another.
+template <class P>
+concept pool_like = (requires(P& p, void* block) { p.deallocate(block, 1, 1); } && !requires(P& p) { p.is_equal(p); }) ||
+                    requires(P& p) { p.blocks(); } || requires { P::instance(); };
+
+/// Who made the mistake that was found: asked after a verdict, since it takes time.
+template <selection Verdict, class... Ps>
+constexpr selection blame() noexcept {
+  using enum selection;
+  constexpr auto decided = []<class Axis>(Axis) { return ((is_by_product<Ps> && policy_on<Ps, Axis>) || ...); };
+  if constexpr (Verdict == no_policy) return (pool_like<Ps> || ...) ? pool_for_policy : Verdict;
+  else if (Verdict == two_sizes || Verdict == many_sizes) return decided(axis::size{}) ? product_decides_size : Verdict;
+  else if (Verdict == two_growths) return decided(axis::growth{}) ? product_decides_growth : Verdict;
+  else if (Verdict == two_stores) return decided(axis::store{}) ? product_decides_store : Verdict;
+  else if (Verdict == two_reuses) return decided(axis::reuse{}) ? product_decides_reuse : Verdict;
+  else return Verdict;
+}
+
+// ---- policies that are only declared --------------------------------------------------------------------------------------
+
+/// One error for each policy whose header is missing.
+template <class... Ps>
+struct homes_of {};
+template <class P, class... Ps>
+struct homes_of<P, Ps...> : homes_of<Ps...> {
+  home<P> of_first;
+};
+
+// ---- complaints: one error per mistake ------------------------------------------------------------------------------------
+
+template <selection Verdict>
+struct selection_complaint {
+  using enum selection;
+  static_assert(
+      Verdict != no_policy,
+      "tarn: [C3] an argument of pool<...> is no policy, so it decides no axis; write size_of<T> for blocks of type T, "
+      "mutex_locking<M> for a mutex M");
+  static_assert(
+      Verdict != pool_for_policy,
+      "tarn: [C13] a pool was given where policies are asked for; write the pool's policies in its place (a container can take "
+      "a size_class_pool)");
+  static_assert(
+      Verdict != product_decides_size,
+      "tarn: [C12] a size policy was given to a product whose blocks have the size of its type; drop the size policy, or use "
+      "pool<...>");
+  static_assert(
+      Verdict != product_decides_growth,
+      "tarn: [C12] a growth policy was given to pool_resource, which grows as its std::pmr::pool_options say; drop the growth "
+      "policy, or use size_class_pool");
+  static_assert(
+      Verdict != product_decides_store,
+      "tarn: [C12] a store was given to pool_resource, whose memory comes from the resource that its constructor is given; "
+      "drop the store, or use size_class_pool");
+  static_assert(
+      Verdict != product_decides_reuse,
+      "tarn: [C12] a reuse policy was given to recycling_pool, whose idle objects lie behind the links of lifo_reuse; drop the "
+      "reuse policy, or use object_pool");
+  static_assert(
+      Verdict != many_sizes,
+      "tarn: [C10] size classes were given to a pool whose blocks have one size; use size_class_pool<...> for blocks of many "
+      "sizes, or static_size<Bytes>");
+  static_assert(Verdict != no_size,
+                "tarn: [C1] no policy was given for the axis size, so no block can be cut; add static_size<Bytes>, size_of<T> "
+                "or dynamic_size");
+  static_assert(Verdict != two_sizes, "tarn: [C2] two policies were given for the axis size; keep one");
+  static_assert(Verdict != two_lockings, "tarn: [C2] two policies were given for the axis locking; keep one");
+  static_assert(Verdict != two_growths, "tarn: [C2] two policies were given for the axis growth; keep one");
+  static_assert(Verdict != two_stores, "tarn: [C2] two policies were given for the axis store; keep one");
+  static_assert(Verdict != two_reuses, "tarn: [C2] two policies were given for the axis reuse; keep one");
+  static_assert(Verdict != two_retentions, "tarn: [C2] two policies were given for the axis retention; keep one");
+  static_assert(Verdict != two_exhaustions, "tarn: [C2] two policies were given for the axis exhaustion; keep one");
+  static_assert(Verdict != two_checkings, "tarn: [C2] two policies were given for the axis checking; keep one");
+  static_assert(Verdict != two_statistics, "tarn: [C2] two policies were given for the axis statistics; keep one");
+  static_assert(Verdict != two_names, "tarn: [C2] two policies were given for the axis name; keep one");
+};
 
 /// Whether P is valid by itself, whatever it is combined with. A policy with parameters states this in `arguments_hold`, and
 /// the reason in `complaint`. It asserts nothing itself, so naming it causes no error, and using it causes one error here.
@@ -114,6 +271,141 @@ struct selected {
                     choose<axis::exhaustion, report_exhaustion, Ps...>, choose<axis::checking, no_checking, Ps...>,
                     choose<axis::statistics, no_statistics, Ps...>, choose<axis::name, unnamed, Ps...>>;
 };
+
+// The policy objects that were given to a pool's constructor, in any order; missing ones are default-constructed.
+
+template <class P, class... Given>
+inline constexpr std::size_t times_given = (std::size_t{0} + ... + std::size_t{std::same_as<P, Given>});
+
+enum class giving { good, unknown, twice, missing };
+
+/// Several policies as one type.
+template <class... Ps>
+struct policy_types {};
+
+/// \tparam Policies  the pool's policies, as policy_types
+template <class Policies, class... Given>
+struct judge_values;
+template <class... Ps, class... Given>
+struct judge_values<policy_types<Ps...>, Given...> {
+  static constexpr giving verdict = !(one_of<Given, Ps...> && ...)           ? giving::unknown
+                                    : ((times_given<Ps, Given...> > 1) || ...) ? giving::twice
+                                    : ((times_given<Ps, Given...> == 1 || std::default_initializable<Ps>) && ...)
+                                        ? giving::good
+                                        : giving::missing;
+};
+
+template <giving Verdict>
+struct value_complaint {
+  static_assert(Verdict != giving::unknown,
+                "tarn: [C6] the constructor was given an object that is no policy of this pool; give it policy objects of just "
+                "the types that the pool names");
+  static_assert(Verdict != giving::twice, "tarn: [C4] the constructor was given two objects of one policy; keep one");
+  static_assert(Verdict != giving::missing,
+                "tarn: [C5] a policy of this pool has no default value (dynamic_size, buffer_store, resource_store, budgeted "
+                "without the budget's name, retry_with a function, run_time_name); pass an object of it to the constructor");
+};
+
+template <class P>
+struct given_value {
+  const P& value;
+};
+
+/// Whether copies of these objects can't fail. A handler of retry_with may need memory for one.
+template <class... Given>
+inline constexpr bool copies_cannot_throw = (std::is_nothrow_copy_constructible_v<Given> && ...);
+
+template <class... Given>
+class values : given_value<Given>... {
+ public:
+  static constexpr bool nothrow = copies_cannot_throw<Given...>;
+
+  TARN_STEP constexpr explicit values(const Given&... given) noexcept : given_value<Given>{given}... {}
+
+  template <class P>
+  TARN_STEP constexpr decltype(auto) get() const noexcept {
+    if constexpr (times_given<P, Given...> == 1) return (static_cast<const given_value<P>&>(*this).value);  // not a copy of it
+    else return P{};
+  }
+};
+
+/// The same and the size of the blocks, for a pool whose code knows it as a number.
+template <class Values, class Size>
+class values_and_size {
+ public:
+  static constexpr bool nothrow = Values::nothrow;
+
+  TARN_STEP constexpr values_and_size(const Values& values, Size size) noexcept : values_(values), size_(size) {}
+
+  template <class P>
+  TARN_STEP constexpr decltype(auto) get() const noexcept {
+    if constexpr (std::same_as<P, Size>) return (size_);
+    else return values_.template get<P>();
+  }
+  /// See static_pool.h.
+  template <class Array>
+  static constexpr Array* array_of() noexcept
+    requires requires { Values::template array_of<Array>(); }
+  {
+    return Values::template array_of<Array>();
+  }
+
+ private:
+  const Values& values_;
+  Size size_;
+};
+
+/// The same and the pool's entry in the registry.
+template <class Values>
+class values_and_listing {
+ public:
+  static constexpr bool nothrow = Values::nothrow;
+
+  TARN_STEP constexpr values_and_listing(Values values, pool_listing its) noexcept : values_(values), its_{its} {}
+
+  template <class P>
+  TARN_STEP constexpr decltype(auto) get() const noexcept {
+    if constexpr (std::same_as<P, listed>) return (its_);
+    else return values_.template get<P>();
+  }
+  /// See static_pool.h.
+  template <class Array>
+  static constexpr Array* array_of() noexcept
+    requires requires { Values::template array_of<Array>(); }
+  {
+    return Values::template array_of<Array>();
+  }
+
+ private:
+  Values values_;
+  listed its_;
+};
+template <class Name, class Values>
+TARN_STEP constexpr auto with_listing(const Values& values) noexcept {
+  if constexpr (!name_policy<Name>) return values;  // refused
+  else if constexpr (!Name::traits.is_listed) return values;
+  else return values_and_listing<Values>(values, values.template get<Name>().listing());
+}
+
+/// After a complaint: what the pool's constructor needs to compile. Never run.
+struct no_values {
+  static constexpr bool nothrow = true;
+  template <class P>
+  constexpr const P& get() const noexcept {
+    TARN_UNREACHABLE();  // not a null that is dereferenced, of which clang warns in each pool
+  }
+};
+
+template <class Policies, class... Given>
+constexpr auto accept_values(const Given&... given) noexcept {
+  constexpr giving verdict = judge_values<Policies, Given...>::verdict;
+  if constexpr (verdict == giving::good) {
+    return values<Given...>(given...);
+  } else {
+    [[maybe_unused]] value_complaint<verdict> c;
+    return no_values{};
+  }
+}
 
 }  // namespace tarn::detail
 

@@ -5,13 +5,50 @@
 #define TARN_ALLOCATOR_DETAIL_CORE_ARRAY_CHUNK_H_
 
 #include <cstddef>
+#include <type_traits>
 
-#include "tarn/allocator/detail/core/array_place.h"
-#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/allocator/detail/core/chunk.h"
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
+// Where the blocks of a pool lie that are an array of its store: in the pool, or beside it.
+//
+// What isn't zero from the start lies in the program's file, as large as it is, and on firmware in flash. So a pool that has a
+// destructor starts all zero, array and all. Of a static pool, which has no destructor, something may have a value: then the
+// array, which has none, lies beside it.
+
 namespace tarn::detail {
+
+template <class Traits>
+class array_elsewhere {
+  using array = typename Traits::store::template array<Traits>;
+
+ public:
+  template <class Values>
+  constexpr explicit array_elsewhere(const Values& values) noexcept {
+    if constexpr (requires { values.template array_of<array>(); }) array_ = values.template array_of<array>();
+  }
+  TARN_STEP array& get() const noexcept { return *array_; }
+
+ private:
+  array* array_ = nullptr;
+};
+template <class Traits>
+class array_inside {
+  using array = typename Traits::store::template array<Traits>;
+
+ public:
+  template <class Values>
+  constexpr explicit array_inside(const Values&) noexcept {}
+  TARN_STEP array& get() const noexcept { return array_; }
+
+ private:
+  mutable array array_;  // blocks are no part of the pool's value
+};
+
+template <class Traits>
+using array_of_pool = std::conditional_t<Traits::arrays_lie_beside, array_elsewhere<Traits>, array_inside<Traits>>;
 
 template <class Traits>
 class array_chunk {
@@ -67,6 +104,120 @@ class array_chunk {
   TARN_STEP std::byte* start() const noexcept { return array_.get().start(); }
 
   std::size_t carved_ = 0;
+  array_of_pool<Traits> array_;
+};
+
+// The chunk of a pool whose blocks are an array in its store, if a checking policy keeps something about each of them. As
+// array_chunk, it has nothing to fetch or to give back; it has those members of `chunks` that such a pool and its checks use.
+// The column lies in the array, in front of the blocks.
+
+/// What is known of it. No other chunk will come.
+template <class Traits>
+  requires(Traits::in_place)
+struct chunk<Traits> : Traits::checking::template per_chunk<Traits> {
+  std::byte* first = nullptr;  // slot 0; null: it wasn't used yet
+  static constexpr std::size_t blocks = Traits::store::blocks;
+  std::size_t carved = 0;  // blocks from this one on were never handed out
+};
+
+template <class Traits>
+class checked_array : public suspicions<Traits> {
+ public:
+  using traits = Traits;
+  using geometry_type = typename Traits::geometry;
+  using chunk = typename Traits::chunk;
+  static constexpr bool may_lose_chunks = false;
+
+  template <class Values>
+  constexpr explicit checked_array(const Values& values) noexcept : array_(values) {}
+  checked_array(const checked_array&) = delete;
+  checked_array& operator=(const checked_array&) = delete;
+
+  TARN_STEP static constexpr geometry_type geometry() noexcept { return {}; }
+  static constexpr std::size_t capacity() noexcept { return Traits::store::blocks; }
+  std::size_t carved() const noexcept { return chunk_.carved; }
+
+  const chunk* find(const void* address) const noexcept {
+    return !ended_ && has(address) ? detail::pointer_to(chunk_) : nullptr;
+  }
+  chunk* find(const void* address) noexcept {
+    if (ended_ || !has(address)) return nullptr;
+    open();
+    return detail::pointer_to(chunk_);
+  }
+  /// For hits: whatever the address, since outside the array no slot is one that was carved.
+  TARN_STEP chunk* find_near(const void*) noexcept { return detail::pointer_to(chunk_); }
+  TARN_STEP static constexpr bool bring_in_front(const void*) noexcept { return false; }  // it is
+  bool is_block(const void* address) const noexcept {
+    const chunk* const c = find(address);
+    return c != nullptr && slot_of(*c, address) < c->carved;
+  }
+  /// Whether a block that the checking policy knows as free starts at the address.
+  bool is_free(const void* block) const noexcept {
+    const std::size_t slot = slot_of(chunk_, block);
+    return slot < chunk_.carved && !checking_column(chunk_).in_use(slot);
+  }
+  static const auto& checking_column(const chunk& c) noexcept {
+    return static_cast<const typename Traits::checking::template per_chunk<Traits>&>(c);
+  }
+  static std::size_t slot_of(const chunk& c, const void* block) noexcept {
+    return geometry().slot_at(address_of(block) - address_of(c.first) - geometry().offset());
+  }
+  std::byte* block_at(std::size_t slot) noexcept { return block_at(first(), slot); }
+  static std::byte* block_at(std::byte* first, std::size_t slot) noexcept {
+    return first + geometry().distance(slot) + geometry().offset();
+  }
+
+  /// The next block that was never handed out, or null.
+  void* carve() noexcept {
+    if (chunk_.carved == capacity()) return nullptr;
+    open();
+    return block_at(chunk_.carved++);
+  }
+  std::size_t carve(void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    while (got != n && (out[got] = carve()) != nullptr) ++got;
+    return got;
+  }
+  template <class Visit>
+  void each_carved(Visit visit) {
+    for (std::size_t i = 0; i != chunk_.carved; ++i) visit(block_at(i));
+  }
+  template <class Visit>
+  void each(Visit visit) {
+    if (chunk_.carved != 0) visit(chunk_);
+  }
+  /// Makes it as new. Returns the bytes of the array, or 0 if no block was handed out.
+  std::size_t forget() noexcept {
+    if (chunk_.carved == 0) return 0;
+    chunk_.first = nullptr;
+    chunk_.carved = 0;
+    open();  // at once: so that what is known of no use any more isn't believed
+    return geometry().extent(capacity());
+  }
+  /// The pool ends: the array belongs to the program again, and nothing is a block.
+  void end() noexcept {
+    ended_ = true;
+    array_.get().end();
+  }
+
+ private:
+  using layout = typename Traits::layout;
+  using column = typename Traits::checking::template per_chunk<Traits>;
+
+  TARN_STEP std::byte* first() const noexcept { return array_.get().start() + layout::first_offset(capacity(), geometry()); }
+  TARN_STEP bool has(const void* address) const noexcept {
+    return address_of(address) - address_of(first()) < geometry().extent(capacity());
+  }
+  void open() noexcept {
+    if (chunk_.first != nullptr) return;
+    static_cast<column&>(chunk_).open(array_.get().start(), capacity(), geometry());
+    chunk_.first = first();
+    memory_tools::poison(chunk_.first, geometry().extent(capacity()));
+  }
+
+  chunk chunk_;
+  bool ended_ = false;
   array_of_pool<Traits> array_;
 };
 

@@ -11,13 +11,44 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
-#include "tarn/allocator/detail/core/red_line.h"
-#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/secret.h"
+
+// Bytes in front of a chunk's record that nobody writes. Who runs over the end of the chunk before comes past them first.
 
 namespace tarn::detail {
+
+/// A cache line: an overrun that writes with gaps, such as one member of each object, hits it, too.
+class red_line {
+ public:
+  static constexpr std::size_t bytes = 64;
+
+  static void draw(std::byte* line) noexcept {
+    const words expected = words_of(line);
+    std::memcpy(line, expected.word, bytes);
+  }
+  static bool stands(const std::byte* line) noexcept {
+    const words expected = words_of(line);
+    return std::memcmp(line, expected.word, bytes) == 0;
+  }
+
+ private:
+  struct words {
+    std::uint64_t word[bytes / sizeof(std::uint64_t)];
+  };
+  /// Differ from line to line, so that a copy of another one doesn't pass.
+  static words words_of(const std::byte* line) noexcept {
+    words all;
+    std::uint64_t next = code_of(line, coded::canary);
+    for (std::uint64_t& word : all.word) word = next = scatter(next + 1);
+    return all;
+  }
+};
 
 template <class Traits>
 struct chunk : Traits::locking::template per_chunk<Traits>,
@@ -105,6 +136,120 @@ struct chunk_layout {
     at += column_bytes<Column>(blocks, g);
   }
 };
+
+// How many chunks there are, and how many blocks were ever handed out: each for a pool that asks.
+
+struct counted {
+  TARN_STEP void add(std::size_t n) noexcept { value += n; }
+  TARN_STEP void subtract(std::size_t n) noexcept { value -= n; }
+  std::size_t value = 0;
+};
+/// \tparam What  tells two members of one object apart, so that neither takes space
+template <int What>
+struct uncounted {
+  TARN_STEP void add(std::size_t) noexcept {}
+  TARN_STEP void subtract(std::size_t) noexcept {}
+};
+
+/// \tparam Number, Carved  whether they are counted
+template <bool Number, bool Carved>
+struct chunk_count {
+  /// A chunk with so many blocks that were handed out comes or goes.
+  TARN_STEP void enter(std::size_t blocks) noexcept {
+    number.add(1);
+    carved.add(blocks);
+  }
+  TARN_STEP void leave(std::size_t blocks) noexcept {
+    number.subtract(1);
+    carved.subtract(blocks);
+  }
+
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Number, counted, uncounted<0>> number;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Carved, counted, uncounted<1>> carved;
+};
+
+// The chunks with blocks that were never handed out; blocks are carved from the first, until it has none. One that was never
+// used comes behind one that was: so only the first may have been used. Every operation that changes it is O(1).
+
+/// \tparam Chunk  has `next`, `blocks` and `carved`, and `link_to_it`: the link of the list that points to it
+/// \tparam Link   the type of `next`
+template <class Chunk, class Link = Chunk*>
+class carving_list {
+ public:
+  Chunk* first() const noexcept { return first_; }
+  void push(Chunk& c) noexcept {
+    Link& before = first_ != nullptr && first_->carved != 0 && c.carved == 0 ? first_->next : first_;
+    Chunk* const after = before;
+    c.next = after;
+    if (after != nullptr) after->link_to_it = &c.next;
+    before = detail::pointer_to(c);
+    c.link_to_it = &before;
+  }
+  bool has_untouched() const noexcept {
+    return first_ != nullptr && (first_->carved == 0 || first_->next != nullptr);
+  }
+  /// Precondition: the chunk is in the list.
+  void remove(Chunk& c) noexcept {
+    Chunk* const after = c.next;
+    *c.link_to_it = after;
+    if (after != nullptr) after->link_to_it = c.link_to_it;
+  }
+  void forget() noexcept { first_ = nullptr; }
+  /// Whether there are fewer blocks to carve than `blocks`. Looks no further than needed, or than a record can be believed.
+  template <class Believes>
+  bool has_fewer_than(std::size_t blocks, Believes believes) const noexcept {
+    for (const Chunk* c = first_; c != nullptr && believes(*c); c = c->next) {
+      if (c->blocks - c->carved >= blocks) return false;
+      blocks -= c->blocks - c->carved;
+    }
+    return blocks != 0;
+  }
+
+ private:
+  Link first_{};
+};
+
+// Errors that a list came across, kept until its caller can deal with them: an invalid link in a free block, and an address
+// that left a front and is no block. Empty if no checking policy asks.
+
+/// For lists that encode their links.
+class invalid_link {
+ public:
+  /// A link read from a free block is invalid. Kept until trust_again().
+  void distrust(const void* address) noexcept { address_ = address; }
+  const void* distrusted() const noexcept { return address_; }
+  void trust_again() noexcept { address_ = nullptr; }
+
+ private:
+  const void* address_ = nullptr;
+};
+
+/// For the reuse policy that checks what leaves its front.
+class wrong_leaver {
+ public:
+  /// The address is no block, or is free already.
+  void leaves_wrong(const void* address, misuse_kind kind) noexcept {
+    address_ = address;
+    kind_ = kind;
+  }
+  /// Takes the last one since the previous call. Returns whether there was one.
+  bool take_left_wrong(pending_report& one) noexcept {
+    const void* const address = replace(address_, nullptr);
+    if (address != nullptr) one.note(kind_, address);
+    return address != nullptr;
+  }
+
+ private:
+  const void* address_ = nullptr;
+  misuse_kind kind_ = {};
+};
+
+struct nothing_invalid {};
+struct nothing_wrong {};
+
+template <class Traits>
+class suspicions : public std::conditional_t<Traits::hides_links, invalid_link, nothing_invalid>,
+                   public std::conditional_t<Traits::checks_leaving, wrong_leaver, nothing_wrong> {};
 
 }  // namespace tarn::detail
 

@@ -9,16 +9,485 @@
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_MAP_H_
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <new>
 #include <type_traits>
 
-#include "tarn/allocator/detail/core/chunk_table.h"
-#include "tarn/allocator/detail/core/chunk_tree.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/secret.h"
+
+// Finds the chunk of an address in constant time, for pools that look it up on many frees: a hash table of granules, each a
+// piece of the address space about as large as a chunk.
+//
+//   granule = address >> shift          hash
+//   | granule, chunk | - | granule, chunk | ...       a chunk has one entry for each granule that it touches
+//
+// Chunks in the same granule are told apart by their ranges, so no store has to align its regions. An entry that would make a
+// long run of full places isn't made: so a lookup ends after a few, wherever the chunks lie, and the tree finds the rest.
+//
+// Before it is half full, a larger table is made beside it: with each chunk that comes, some of its places are cleared, or some
+// chunks entered, as many as it takes to be ready in time. It takes the other's place when it has every chunk.
 
 namespace tarn::detail {
+
+/// Open addressing with linear probing, at most half full (Knuth, The Art of Computer Programming, vol. 3, 6.4). What there is
+/// no room for is left out. The memory is the caller's.
+template <class Chunk, class Geometry>
+class granule_table {
+ public:
+  static constexpr std::size_t most_granules = 16;  // for one chunk; one with more is left out: granules should be larger
+  struct place {
+    std::uintptr_t granule;
+    Chunk* chunk;
+  };
+
+  TARN_STEP Chunk* find(const void* block, const Geometry& g) const noexcept {
+    if (places_ == nullptr) return nullptr;
+    const std::uintptr_t granule = address_of(block) >> shift_;
+    for (std::size_t i = home(granule); places_[i].chunk != nullptr; i = next(i)) {
+      Chunk* const c = places_[i].chunk;
+      if (places_[i].granule == granule && address_of(block) - address_of(c->first) < g.bytes_of(c->blocks)) return c;
+    }
+    return nullptr;
+  }
+  /// Whether every chunk has all its entries. If not, find() may miss one.
+  bool has_all() const noexcept { return left_out_ == 0 && no_room_ == 0; }
+  /// The place where the block is looked for first.
+  place& first_place(const void* block) noexcept { return places_[home(granule_of(block))]; }
+  std::uintptr_t granule_of(const void* block) const noexcept { return address_of(block) >> shift_; }
+
+  bool has_places() const noexcept { return places_ != nullptr; }
+  bool is_empty() const noexcept { return used_ == 0 && has_all(); }
+  std::size_t size() const noexcept { return size_; }  // places, a power of two
+  std::size_t used() const noexcept { return used_; }
+  std::size_t entries() const noexcept { return used_ + no_room_; }
+  std::size_t room() const noexcept { return size_ / 2 - used_; }
+  unsigned shift() const noexcept { return shift_; }
+
+  /// The places aren't touched: they are clear, or wipe() must follow for all of them.
+  void open(place* places, std::size_t size, unsigned shift) noexcept {
+    places_ = places;
+    size_ = size;
+    shift_ = shift;
+    forget_entries();
+  }
+  void forget_entries() noexcept { used_ = left_out_ = no_room_ = 0; }
+  void wipe(std::size_t from, std::size_t to) noexcept {
+    for (; from != to; ++from) ::new (static_cast<void*>(places_ + from)) place{};
+  }
+  /// Precondition: the table is empty.
+  void use_shift(unsigned shift) noexcept { shift_ = shift; }
+
+  static std::size_t span(const Chunk& c, const Geometry& g, unsigned shift) noexcept {
+    const std::uintptr_t first = address_of(c.first);
+    return ((first + g.extent(c.blocks) - 1) >> shift) - (first >> shift) + 1;
+  }
+  void enter(Chunk& c, const Geometry& g) noexcept {
+    std::size_t n = span(c, g, shift_);
+    if (n > most_granules) {
+      ++left_out_;
+      return;
+    }
+    for (; n != 0; --n) {
+      const std::uintptr_t granule = granule_of(c.first) + n - 1;
+      if (2 * (used_ + 1) > size_) {
+        ++no_room_;
+        continue;
+      }
+      std::size_t i = home(granule);
+      while (places_[i].chunk != nullptr) i = next(i);
+      if (lengthens_run(i)) {
+        ++left_out_;
+        continue;
+      }
+      places_[i] = {granule, detail::pointer_to(c)};
+      ++used_;
+    }
+  }
+  void take_out(const Chunk& c, const Geometry& g) noexcept {
+    std::size_t n = span(c, g, shift_);
+    if (n > most_granules) {
+      --left_out_;
+      return;
+    }
+    for (; n != 0; --n) {
+      const std::uintptr_t granule = granule_of(c.first) + n - 1;
+      std::size_t i = home(granule);
+      while (places_[i].chunk != nullptr && !(places_[i].chunk == detail::pointer_to(c) && places_[i].granule == granule))
+        i = next(i);
+      if (places_[i].chunk == nullptr) {
+        --(no_room_ != 0 ? no_room_ : left_out_);
+        continue;
+      }
+      close_gap(i);
+      --used_;
+    }
+  }
+
+ private:
+  static constexpr std::size_t longest_run = 64;  // a table that is half full has such a run once in some 100,000 places
+
+  TARN_STEP std::size_t home(std::uintptr_t granule) const noexcept {
+    return static_cast<std::size_t>(granule * 0x9E3779B97F4A7C15u >> 32) & (size_ - 1);  // Fibonacci hashing (Knuth, ibid.)
+  }
+  TARN_STEP std::size_t next(std::size_t i) const noexcept { return (i + 1) & (size_ - 1); }
+  /// Whether place `i`, which is empty, would belong to a longer run if it were full.
+  bool lengthens_run(std::size_t i) const noexcept {
+    std::size_t run = 1;
+    for (std::size_t at = next(i); run <= longest_run && places_[at].chunk != nullptr; at = next(at)) ++run;
+    for (std::size_t n = 1; run <= longest_run && places_[(i - n) & (size_ - 1)].chunk != nullptr; ++n) ++run;
+    return run > longest_run;
+  }
+  /// Moves entries back that are behind place `gap` only because it was taken (Knuth, ibid., algorithm R).
+  void close_gap(std::size_t gap) noexcept {
+    for (std::size_t i = next(gap); places_[i].chunk != nullptr; i = next(i)) {
+      const std::size_t from_home = (i - home(places_[i].granule)) & (size_ - 1);
+      const std::size_t from_gap = (i - gap) & (size_ - 1);
+      if (from_home < from_gap) continue;
+      places_[gap] = places_[i];
+      gap = i;
+    }
+    places_[gap] = {};
+  }
+
+  place* places_ = nullptr;
+  std::size_t size_ = 0;
+  unsigned shift_ = 0;  // bits of an address inside a granule
+  std::size_t used_ = 0;
+  std::size_t left_out_ = 0;  // entries that weren't made: they would have made a long run; and chunks with too many
+  std::size_t no_room_ = 0;   // entries that weren't made, since it was full
+};
+
+/// The table in use, and the next one. `after(address)` of a caller: the first chunk, by address, behind it, of all that
+/// were inserted and not erased, or null. No call takes more than some hundred steps, and for a chunk that comes or moves
+/// O(log chunks), whatever the store refused; take_all() and clear() of the map aside.
+template <class Chunk, class Geometry>
+class chunk_table {
+  using table = granule_table<Chunk, Geometry>;
+  using place = typename table::place;
+
+ public:
+  TARN_STEP Chunk* find(const void* block, const Geometry& g) const noexcept { return now_.find(block, g); }
+  /// Whether every chunk has all its entries. If not, find() may miss one.
+  bool has_all() const noexcept { return now_.has_all(); }
+
+  /// Bytes of a table with room for all chunks and for the list of fresh ones, or with the granules that they need; 0: this one
+  /// is right, or the next. A larger one is asked for while a quarter of the room is left.
+  std::size_t shortage(const Chunk* fresh, const Geometry& g) noexcept {
+    const table& last = next_.has_places() ? next_ : now_;
+    const bool is_first = now_.is_empty();
+    std::size_t entries = now_.entries();
+    std::size_t chunks = chunks_;
+    wanted_shift_ = is_first ? 0 : static_cast<unsigned>(larger(last.shift(), coarse_));
+    for (; fresh != nullptr; fresh = fresh->next, ++chunks) {
+      const std::size_t span = is_first ? table::most_granules : table::span(*fresh, g, wanted_shift_);
+      entries += smaller(span, table::most_granules);
+      if (span > table::most_granules) wanted_shift_ = shift_for(*fresh, g);
+    }
+    const bool is_coarse_enough = is_first || chunks <= few_chunks || wanted_shift_ <= last.shift();
+    const std::size_t least = next_.has_places() || now_.size() <= few_places ? 2 * entries : 8 * entries / 3;
+    if (least <= last.size() && is_coarse_enough) return 0;
+    return std::bit_ceil(larger(4 * entries, 32)) * sizeof(place);
+  }
+  template <class After>
+  void supply(memory more, const Geometry& g, After after) noexcept {
+    if (!more) return;
+    next_.open(static_cast<place*>(more.start), std::bit_floor(more.bytes / sizeof(place)),
+               static_cast<unsigned>(larger(now_.shift(), wanted_shift_)));
+    start_again();
+    make_ready(at_once, g, after);
+  }
+
+  /// The caller has inserted the chunk elsewhere, so that after() finds it.
+  template <class After>
+  void insert(Chunk& c, const Geometry& g, After after) noexcept {
+    if (!now_.has_places()) now_.open(own_places_, own_few, 0);
+    ++chunks_;
+    if (now_.is_empty()) begin_with(c, g);
+    const table& last = next_.has_places() ? next_ : now_;
+    if (table::span(c, g, last.shift()) > table::most_granules)
+      coarse_ = static_cast<unsigned>(larger(coarse_, shift_for(c, g)));
+    if (coarse_ > now_.shift() && chunks_ <= few_chunks) coarsen(c, g, after);
+    const std::size_t room = larger(now_.room(), now_.size() / 16 + 1);
+    now_.enter(c, g);
+    if (!next_.has_places()) return;
+    if (is_passed(c)) enter_next(c, g);
+    const std::size_t entries = smaller(table::span(c, g, now_.shift()), table::most_granules);
+    make_ready(larger(least_steps, (steps_left() / room + 2) * entries), g, after);
+  }
+  void take_out(const Chunk& c, const Geometry& g) noexcept {
+    --chunks_;
+    now_.take_out(c, g);
+    if (!next_.has_places() || !is_passed(c)) return;
+    next_.take_out(c, g);
+    --moved_;
+  }
+  /// A chunk wasn't found: goes on with the next table, which may have it.
+  template <class After>
+  void missed(const Geometry& g, After after) noexcept {
+    if (next_.has_places()) make_ready(least_steps, g, after);
+  }
+  void forget_all() noexcept {
+    now_.wipe(0, now_.size());
+    now_.forget_entries();
+    next_.forget_entries();
+    chunks_ = 0;
+    start_again();
+  }
+  /// The table's memory is given back.
+  void forget() noexcept { *this = {}; }
+
+  /// Lends a chunk the first place where a block is looked for, so that find() finds it.
+  class loan {
+   public:
+    loan(chunk_table& table, const void* block, Chunk* chunk) noexcept {
+      if (chunk == nullptr) return;
+      at_ = &table.now_.first_place(block);
+      was_ = *at_;
+      *at_ = {table.now_.granule_of(block), chunk};
+    }
+    ~loan() {
+      if (at_ != nullptr) *at_ = was_;
+    }
+    loan(const loan&) = delete;
+    loan& operator=(const loan&) = delete;
+    explicit operator bool() const noexcept { return at_ != nullptr; }
+
+   private:
+    place* at_ = nullptr;
+    place was_ = {};
+  };
+
+ private:
+  static constexpr std::size_t own_few = 4;
+  static constexpr std::size_t few_places = 256;   // a table of no more is made at once, when the one before is full
+  static constexpr std::size_t at_once = 4 * few_places;  // steps
+  static constexpr std::size_t few_chunks = 64;    // as many are entered again at once
+  static constexpr std::size_t least_steps = 64;   // with each chunk
+
+  static unsigned shift_for(const Chunk& c, const Geometry& g) noexcept {
+    // With granules as large as a chunk, each would hold two chunks, and half of the lookups would meet the wrong one.
+    const auto bits = static_cast<unsigned>(std::bit_width(larger(g.extent(c.blocks), 4096) - 1));
+    return static_cast<unsigned>(larger(bits - 3, smaller(bits, 14)));
+  }
+  void begin_with(const Chunk& c, const Geometry& g) noexcept {
+    coarse_ = 0;
+    now_.use_shift(shift_for(c, g));
+    if (next_.has_places() && next_.is_empty()) next_.use_shift(now_.shift());
+  }
+  /// Enters all chunks again, with larger granules, but for the one that comes. Precondition: they are few.
+  template <class After>
+  void coarsen(const Chunk& coming, const Geometry& g, After after) noexcept {
+    const auto each = [&](auto visit) {
+      for (Chunk* c = after(nullptr); c != nullptr; c = after(c->first))
+        if (c != detail::pointer_to(coming)) visit(*c);
+    };
+    const auto again = [&](table& of, auto has) {
+      each([&](Chunk& c) { if (has(c)) of.take_out(c, g); });
+      of.use_shift(coarse_);
+      each([&](Chunk& c) { if (has(c)) of.enter(c, g); });
+    };
+    again(now_, [](const Chunk&) { return true; });
+    if (next_.has_places() && coarse_ > next_.shift()) again(next_, [this](const Chunk& c) { return is_passed(c); });
+  }
+
+  bool is_passed(const Chunk& c) const noexcept { return address_of(c.first) <= passed_; }
+  void enter_next(Chunk& c, const Geometry& g) noexcept {
+    next_.enter(c, g);
+    ++moved_;
+  }
+  void start_again() noexcept { cleared_ = moved_ = passed_ = 0; }
+  std::size_t steps_of_chunk() const noexcept { return now_.entries() / larger(chunks_, 1) + 1; }
+  /// What is left to do for the next table: places to clear, and entries to make.
+  std::size_t steps_left() const noexcept { return next_.size() - cleared_ + (chunks_ - moved_) * steps_of_chunk(); }
+  /// Goes on with the next table, some steps, and takes it when it is ready.
+  template <class After>
+  void make_ready(std::size_t steps, const Geometry& g, After after) noexcept {
+    const std::size_t cleared = smaller(steps, next_.size() - cleared_);
+    next_.wipe(cleared_, cleared_ + cleared);
+    cleared_ += cleared;
+    steps -= cleared;
+    const std::size_t each = steps_of_chunk();
+    for (Chunk* c = nullptr; steps != 0; steps -= smaller(steps, each)) {
+      c = after(reinterpret_cast<const void*>(passed_));
+      if (c == nullptr) {
+        now_ = next_;
+        next_ = {};
+        return;
+      }
+      enter_next(*c, g);
+      passed_ = address_of(c->first);
+    }
+  }
+
+  table now_;   // first: hits look there
+  table next_;  // larger, and not ready; or none
+  std::size_t chunks_ = 0;
+  std::size_t cleared_ = 0;      // places of the next table
+  std::size_t moved_ = 0;        // chunks that it has: all up to `passed_`
+  std::uintptr_t passed_ = 0;
+  unsigned coarse_ = 0;          // the shift that the largest chunk needs, if it was too large for the last table
+  unsigned wanted_shift_ = 0;    // of the table that was asked for
+  place own_places_[own_few] = {};  // until there is memory: two entries, and a loan, with which there is still an empty place
+};
+
+// The chunks of a pool as a search tree in their own records: it needs no memory, so that a chunk can always be entered.
+
+template <class Chunk>
+TARN_STEP bool lies_in(const Chunk& chunk, const void* block, std::size_t extent) noexcept {
+  return address_of(block) - address_of(chunk.first) < extent;  // in front of the chunk it wraps to a huge number
+}
+
+/// A chunk whose record may have been overwritten says so itself.
+template <class Chunk>
+inline constexpr bool guarded = Chunk::is_guarded;
+
+/// Which chunk was found to be overwritten.
+template <class Chunk>
+class overruns {
+ public:
+  /// Whether the record of a chunk may be read. If not, that is noted.
+  TARN_STEP bool believes(const Chunk& c) const noexcept {
+    if constexpr (guarded<Chunk>) {
+      if (!c.stands()) [[unlikely]] {
+        overrun_ = detail::pointer_to(c);
+        return false;
+      }
+    }
+    return true;
+  }
+  const Chunk* take_overrun() noexcept { return detail::replace(overrun_, nullptr); }
+
+ private:
+  mutable const Chunk* overrun_ = nullptr;
+};
+template <class Chunk>
+  requires(!guarded<Chunk>)
+class overruns<Chunk> {
+ public:
+  TARN_STEP static constexpr bool believes(const Chunk&) noexcept { return true; }
+};
+
+/// A treap (Seidel and Aragon, 1996): a search tree by address that is a heap by priority, here a hash of the address and of
+/// the process's secret. So its expected depth is logarithmic wherever chunks lie, and in whatever order they come and go.
+/// Where a chunk's record can't be believed, the tree ends.
+template <class Chunk, class Geometry>
+class chunk_tree : public overruns<Chunk> {
+ public:
+  using overruns<Chunk>::believes;
+
+  /// Where the record of a chunk lies: in the region itself.
+  TARN_STEP Chunk* make_record(void* region) noexcept { return ::new (region) Chunk{}; }
+
+  Chunk* find(const void* block, const Geometry& g) const noexcept {
+    Chunk* const found = up_to(block);
+    return found != nullptr && detail::lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
+  }
+  /// For hits: it believes every record.
+  Chunk* find_near(const void* block, const Geometry& g) const noexcept {
+    Chunk* found = nullptr;
+    for (Chunk* c = root_; c != nullptr;) {
+      const bool right = address_of(c->first) <= address_of(block);
+      if (right) found = c;
+      c = right ? c->right : c->left;
+    }
+    return found != nullptr && detail::lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
+  }
+  TARN_STEP static constexpr bool bring_in_front(const void*, const Geometry&) noexcept { return false; }
+
+  /// The last chunk, by address, whose blocks start at `address` or before.
+  Chunk* up_to(const void* address) const noexcept {
+    Chunk* found = nullptr;
+    for (Chunk* c = root_; c != nullptr && believes(*c);) {
+      const bool right = address_of(c->first) <= address_of(address);
+      if (right) found = c;
+      c = right ? c->right : c->left;
+    }
+    return found;
+  }
+  /// The first chunk, by address, whose blocks start after `block`.
+  Chunk* after(const void* block) const noexcept {
+    Chunk* found = nullptr;
+    for (Chunk* c = root_; c != nullptr && believes(*c);) {
+      const bool left = address_of(c->first) > address_of(block);
+      if (left) found = c;
+      c = left ? c->left : c->right;
+    }
+    return found;
+  }
+
+  void insert(Chunk& chunk, const Geometry&) noexcept {
+    Chunk* const c = detail::pointer_to(chunk);
+    Chunk** at = &root_;
+    while (end(*at) != nullptr && priority(*at) >= priority(c)) at = before(*at, c) ? &(*at)->right : &(*at)->left;
+    Chunk** left = &chunk.left;
+    Chunk** right = &chunk.right;
+    for (Chunk* rest = *at; rest != nullptr;) {  // splits what was here into the two sides of the new chunk
+      Chunk**& side = before(rest, c) ? left : right;
+      *side = rest;
+      side = before(rest, c) ? &rest->right : &rest->left;
+      rest = end(*side);
+    }
+    *left = *right = nullptr;
+    *at = c;
+  }
+
+  /// Precondition: the chunk is in the tree, or behind one that can't be believed.
+  void take_out(Chunk& chunk, const Geometry&) noexcept {
+    const Chunk* const c = detail::pointer_to(chunk);
+    Chunk** at = &root_;
+    while (end(*at) != c) {
+      if (*at == nullptr) return;
+      at = before(*at, c) ? &(*at)->right : &(*at)->left;
+    }
+    Chunk* left = end(chunk.left);
+    Chunk* right = end(chunk.right);
+    while (left != nullptr && right != nullptr) {  // merges the two sides
+      Chunk*& higher = priority(left) > priority(right) ? left : right;
+      *at = higher;
+      at = &higher == &left ? &left->right : &right->left;
+      higher = end(*at);
+    }
+    *at = left != nullptr ? left : right;
+  }
+
+  /// Takes every chunk out, as a list linked by `next`.
+  Chunk* take_all() noexcept {
+    Chunk* all = nullptr;
+    while (end(root_) != nullptr) {
+      Chunk* const c = root_;
+      if (end(c->left) != nullptr) {  // rotate right until there is no left side: O(chunks) in all
+        root_ = c->left;
+        c->left = root_->right;
+        root_->right = c;
+      } else {
+        root_ = c->right;
+        c->next = all;
+        all = c;
+      }
+    }
+    return all;
+  }
+
+  /// 0: it has no table.
+  TARN_STEP static constexpr std::size_t shortage(const Chunk*, const Geometry&) noexcept { return 0; }
+  TARN_STEP static void supply(memory, const Geometry&) noexcept {}
+  TARN_STEP static void forget() noexcept {}
+
+ private:
+  /// The chunk that a link leads to. One that can't be believed is cut off, with all below it.
+  TARN_STEP Chunk* end(Chunk*& link) const noexcept {
+    if (link != nullptr && !believes(*link)) [[unlikely]] link = nullptr;
+    return link;
+  }
+  TARN_STEP static bool before(const Chunk* a, const Chunk* b) noexcept { return address_of(a->first) < address_of(b->first); }
+  static std::uint64_t priority(const Chunk* c) noexcept { return scatter(address_of(c->first) ^ secret()); }
+
+  Chunk* root_ = nullptr;
+};
 
 template <class Chunk, class Geometry>
 class chunk_index : chunk_tree<Chunk, Geometry> {

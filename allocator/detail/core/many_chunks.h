@@ -6,16 +6,11 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/allocator/detail/core/carving_list.h"
 #include "tarn/allocator/detail/core/chunk.h"
-#include "tarn/allocator/detail/core/chunk_count.h"
 #include "tarn/allocator/detail/core/chunk_map.h"
-#include "tarn/allocator/detail/core/suspicions.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/replace.h"
-#include "tarn/policies/detail/shuffler.h"
+#include "tarn/policies/detail/sorting.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 

@@ -12,8 +12,7 @@
 
 #include "tarn/policies/detail/call_frame.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/reclaim_list.h"
-#include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/detail/reclaim.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
 

@@ -10,7 +10,7 @@
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/members.h"
 #include "tarn/allocator/detail/pool/waiting.h"
-#include "tarn/policies/detail/span.h"
+#include "tarn/policies/detail/protocol.h"
 
 namespace tarn::detail {
 

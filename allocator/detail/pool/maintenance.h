@@ -12,14 +12,11 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tarn/allocator/detail/pool/fresh_chunks.h"
-#include "tarn/allocator/detail/pool/giving_back.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/guards.h"
-#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/store_mutex.h"
-#include "tarn/policies/growth/maintained.h"
+#include "tarn/policies/growth.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
 

@@ -6,19 +6,62 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 
-#include "tarn/allocator/detail/pool/giving_back.h"
+#include "tarn/allocator/detail/compose/rejected.h"
+#include "tarn/allocator/detail/compose/select.h"
+#include "tarn/allocator/detail/pool/checked_path.h"
+#include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/guards.h"
-#include "tarn/allocator/detail/pool/reserving.h"
-#include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/detail/pool/state.h"
-#include "tarn/policies/checking/call_site.h"
-#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/axis.h"
+#include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/span.h"
-#include "tarn/policies/growth/maintained.h"
+#include "tarn/policies/growth.h"
 #include "tarn/policies/platform/config.h"
+
+// The members of a pool that set blocks aside. What they return is defined in a header of its own, which pool.h need not
+// include: templates, so that only those who call them need it.
+
+namespace tarn {
+
+template <class Members>
+class block_reservation;
+
+namespace detail {
+
+/// A part of pool_members.
+template <class Members>
+class reserving {
+ public:
+  /// What reserve_blocks() and try_reserve_blocks() return.
+  using reservation = block_reservation<Members>;
+
+#if TARN_EXCEPTIONS
+  /// Sets `blocks` blocks aside, whose pages are brought into memory: as many allocations through the reservation that it
+  /// returns can't fail, whatever else happens. Needs "tarn/allocator/block_reservation.h". O(blocks).
+  /// Throws: std::bad_alloc if it can't get all of them; then it takes none, and the pool keeps no chunk obtained for them.
+  template <class Reservation = reservation>
+  auto reserve_blocks(std::size_t blocks) {
+    auto all = try_reserve_blocks<Reservation>(blocks);
+    if (!static_cast<bool>(all)) throw std::bad_alloc();
+    return all;
+  }
+#endif
+
+  /// Like reserve_blocks(), but what it returns is false if the pool can't get all of them.
+  template <class Reservation = reservation>
+  auto try_reserve_blocks(std::size_t blocks) noexcept {
+    static_assert(defined<Reservation>, "tarn: [I4] reserve_blocks() needs tarn/allocator/block_reservation.h; include it");
+    if constexpr (defined<Reservation>) return Reservation(static_cast<Members&>(*this), blocks);
+    else return rejected();
+  }
+};
+
+}  // namespace detail
+
+}  // namespace tarn
 
 namespace tarn::detail {
 struct inspector;
@@ -304,6 +347,104 @@ class pool_members : public reserving<pool_members<Traits>> {
   }
 
   state state_;
+};
+
+// How many bytes a buffer needs for so many blocks, and how many blocks come out of so many bytes: exactly, and before there is
+// a pool. For pools with a store, or a second one, whose region is the caller's and has an end.
+
+template <class Traits>
+struct buffer_sizes {
+  using geometry = typename Traits::geometry;
+  using layout = typename Traits::layout;
+
+  static constexpr std::size_t bytes_for(std::size_t n, const geometry& g, std::size_t alignment) noexcept {
+    if (n > at_most(g)) return size_max;
+    return n == 0 ? 0 : add(skipped(g, alignment), layout::bytes(n, g));
+  }
+  static constexpr std::size_t blocks_in(std::size_t bytes, const geometry& g, std::size_t alignment) noexcept {
+    const std::size_t lost = skipped(g, alignment);
+    return bytes < lost ? 0 : layout::blocks_in(bytes - lost, at_most(g), g);
+  }
+
+ private:
+  /// What the store skips in front.
+  static constexpr std::size_t skipped(const geometry& g, std::size_t alignment) noexcept {
+    const std::size_t needed = Traits::chunk_alignment(g);
+    return needed - smaller(needed, larger(alignment, 1));
+  }
+  static constexpr std::size_t at_most(const geometry& g) noexcept {
+    return typename Traits::growth_in_buffer().next_chunk(0, 0, g.stride()).at_most;
+  }
+};
+
+// The members of a pool that depend on the size of its blocks; all others are pool_members, which pools of many sizes share.
+// A size that is given at run time is asked of the pool; one that is known before needs none.
+
+/// \tparam Traits  the machinery's; their size is Size, or the one by which its code knows many
+/// \tparam Size    the pool's size policy
+template <class Traits, class Size>
+class pool_body : public pool_members<Traits> {
+  using members = pool_members<Traits>;
+  static constexpr bool shares_code = !std::is_same_v<typename Traits::size, Size>;
+
+  template <class Values>
+  TARN_STEP static constexpr decltype(auto) with_size(const Values& values) noexcept {
+    using size = typename Traits::size;
+    if constexpr (shares_code) return values_and_size<Values, size>(values, size(Size::bytes(), Size::alignment()));
+    else return (values);
+  }
+
+ public:
+  template <class Values>
+  TARN_STEP constexpr explicit pool_body(const Values& values) noexcept(Values::nothrow) : members(with_size(values)) {}
+  pool_body(const pool_body&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
+
+  /// Return the size and the alignment of a block in bytes, as the size policy says.
+  static constexpr std::size_t block_size() noexcept { return Size::bytes(); }
+  static constexpr std::size_t block_alignment() noexcept { return Size::alignment(); }
+
+  /// Returns the bytes of a buffer out of which `blocks` blocks come, no more and no fewer. `alignment`, a power of two: what
+  /// the address of the buffer is known to be a multiple of. size_max: the pool never has that many blocks.
+  static constexpr std::size_t bytes_for(std::size_t blocks, std::size_t alignment = 1) noexcept
+    requires(Traits::takes_a_buffer)
+  {
+    return buffer_sizes<Traits>::bytes_for(blocks, typename Traits::geometry(), alignment);
+  }
+  /// Returns how many blocks come out of a buffer of so many bytes whose address is a multiple of `alignment` and of no larger
+  /// power of two. If it is one, there may be one more.
+  static constexpr std::size_t blocks_in(std::size_t bytes, std::size_t alignment = 1) noexcept
+    requires(Traits::takes_a_buffer)
+  {
+    return buffer_sizes<Traits>::blocks_in(bytes, typename Traits::geometry(), alignment);
+  }
+};
+
+/// The same where the pool is given the size.
+template <class Traits, class Size>
+  requires(Size::traits.at_run_time)
+class pool_body<Traits, Size> : public pool_members<Traits> {
+ public:
+  using pool_members<Traits>::pool_members;
+  pool_body(const pool_body&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
+
+  std::size_t block_size() const noexcept { return this->geometry().block_size(); }
+  std::size_t block_alignment() const noexcept { return this->geometry().block_alignment(); }
+
+  static constexpr std::size_t bytes_for(std::size_t blocks, const Size& of, std::size_t alignment = 1) noexcept
+    requires(Traits::takes_a_buffer)
+  {
+    return buffer_sizes<Traits>::bytes_for(blocks, typename Traits::geometry(of), alignment);
+  }
+  static constexpr std::size_t blocks_in(std::size_t bytes, const Size& of, std::size_t alignment = 1) noexcept
+    requires(Traits::takes_a_buffer)
+  {
+    return buffer_sizes<Traits>::blocks_in(bytes, typename Traits::geometry(of), alignment);
+  }
+  // Not without the size: so that the error says why.
+  static std::size_t bytes_for(std::size_t blocks, std::size_t alignment = 1) noexcept
+    requires(!Traits::size_is_given_at_run_time);
+  static std::size_t blocks_in(std::size_t bytes, std::size_t alignment = 1) noexcept
+    requires(!Traits::size_is_given_at_run_time);
 };
 
 }  // namespace tarn::detail

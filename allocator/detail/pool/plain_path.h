@@ -7,13 +7,11 @@
 
 #include <cstddef>
 
-#include "tarn/allocator/detail/pool/block_steps.h"
-#include "tarn/allocator/detail/pool/listing.h"
-#include "tarn/allocator/detail/pool/switched.h"
-#include "tarn/allocator/detail/pool/telling.h"
+#include "tarn/allocator/detail/pool/checks.h"
+#include "tarn/allocator/detail/pool/events.h"
+#include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 

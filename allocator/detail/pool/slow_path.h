@@ -16,20 +16,15 @@
 #include <new>
 #include <type_traits>
 
-#include "tarn/allocator/detail/pool/block_steps.h"
 #include "tarn/allocator/detail/pool/checked_path.h"
-#include "tarn/allocator/detail/pool/giving_back.h"
+#include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/guards.h"
 #include "tarn/allocator/detail/pool/maintenance.h"
 #include "tarn/allocator/detail/pool/plain_path.h"
-#include "tarn/allocator/detail/pool/sampled_path.h"
 #include "tarn/allocator/detail/pool/state.h"
-#include "tarn/allocator/detail/pool/telling.h"
 #include "tarn/allocator/detail/pool/waiting.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/span.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 

@@ -6,10 +6,9 @@
 
 #include "tarn/allocator/detail/compose/pool_traits.h"
 #include "tarn/allocator/detail/core/array_chunk.h"
-#include "tarn/allocator/detail/core/checked_array.h"
 #include "tarn/allocator/detail/core/many_chunks.h"
-#include "tarn/allocator/detail/pool/fresh_chunks.h"
-#include "tarn/allocator/detail/pool/supply.h"
+#include "tarn/allocator/detail/pool/growth.h"
+#include "tarn/allocator/detail/pool/upstream.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 

@@ -14,10 +14,9 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/pool/guards.h"
-#include "tarn/allocator/detail/pool/listing.h"
+#include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/span.h"
-#include "tarn/policies/detail/waiting_line.h"
+#include "tarn/policies/exhaustion/wait_for_block.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/waiting.h"
 

@@ -35,7 +35,7 @@ found() {  # TARGET NAME FLAGS...: the program says "WRONG", or comes to no end
   rm -f "$work/program.elf"
 }
 
-mistake untagged policies/locking/detail/tagged_stack.h 'tag_of(seen) + 1)' 'tag_of(seen))'
+mistake untagged policies/locking/lock_free.h 'tag_of(seen) + 1)' 'tag_of(seen))'
 mistake unmasked policies/locking/lock_free.h '!platform::system::has_threads && masks_interrupts<interrupt_mask>' false
 for target in "${targets[@]}"; do
   echo "$target"

@@ -2,8 +2,7 @@
 #include "tarn/allocator/maintenance_thread.h"
 #include "tarn/allocator/observing_thread.h"
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/statistics/heaptrack_trace.h"
-#include "tarn/policies/statistics/perfetto_trace.h"
+#include "tarn/policies/statistics/trace_file.h"
 
 using sixty_four = tarn::static_size<64>;
 

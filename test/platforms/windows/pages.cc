@@ -6,9 +6,9 @@
 #include <psapi.h>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/platform/page_memory.h"
+#include "tarn/policies/platform/pages.h"
 #include "tarn/policies/platform/waiting.h"
-#include "tarn/policies/retention/return_empty_pages.h"
+#include "tarn/policies/retention.h"
 #include "tarn/policies/store/page_store.h"
 
 namespace tarn::test {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tarn/allocator/detail/core/red_line.h"
+#include "tarn/allocator/detail/core/chunk.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/policies/checking/recording.h"

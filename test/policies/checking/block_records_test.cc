@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/policies/checking/detail/block_records.h"
-#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/policies/checking/block_checks.h"
 #include "tarn/policies/detail/geometry.h"
-#include "tarn/policies/size/static_size.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/size.h"
 #include "tarn/test/support/check.h"
 
 namespace {

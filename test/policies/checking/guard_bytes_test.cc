@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tarn/policies/checking/detail/guard_bytes.h"
+#include "tarn/policies/checking/block_checks.h"
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/test/support/check.h"
 

@@ -25,8 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "tarn/policies/checking/detail/guarded_slots.h"
-#include "tarn/policies/checking/detail/sampler.h"
+#include "tarn/policies/checking/sampled_guard_pages.h"
 #include "tarn/policies/platform/memory_tools.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/policies/checking/detail/pool_names.h"
+#include "tarn/policies/checking/leaks.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>

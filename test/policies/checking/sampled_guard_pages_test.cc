@@ -20,7 +20,7 @@
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
-#include "tarn/policies/detail/this_thread_number.h"
+#include "tarn/policies/detail/call_frame.h"
 #include "tarn/test/policies/checking/recording.h"
 #include "tarn/test/support/check.h"
 

@@ -12,8 +12,7 @@
 #include <set>
 #include <vector>
 
-#include "tarn/policies/checking/traits.h"
-#include "tarn/policies/detail/free_words.h"
+#include "tarn/policies/checking.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/size.h"

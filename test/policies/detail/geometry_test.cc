@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/test/support/anatomy.h"
 #include "tarn/test/support/check.h"
 

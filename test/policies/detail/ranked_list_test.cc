@@ -1,5 +1,5 @@
 // A list by rank: its order, and that entering and leaving cost the same however long it is.
-#include "tarn/policies/detail/ranked_list.h"
+#include "tarn/policies/detail/process_list.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "tarn/policies/detail/shuffler.h"
+#include "tarn/policies/detail/sorting.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <random>
 #include <string>
 
-#include "tarn/policies/detail/arithmetic.h"
 #include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/size.h"
 #include "tarn/test/support/check.h"
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "tarn/policies/detail/sorted_links.h"
+#include "tarn/policies/detail/sorting.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tarn/policies/detail/span.h"
+#include "tarn/policies/detail/protocol.h"
 
 namespace {
 

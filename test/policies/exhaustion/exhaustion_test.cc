@@ -25,7 +25,6 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/checking.h"
 #include "tarn/policies/statistics.h"
-#include "tarn/policies/store/budgeted.h"
 #include "tarn/policies/store/memory_budget.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/observed_thread.h"

@@ -12,7 +12,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/locking.h"
 #include "tarn/policies/locking/group_guard.h"
-#include "tarn/policies/store/heap_store.h"
+#include "tarn/policies/store.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/observed_thread.h"
 

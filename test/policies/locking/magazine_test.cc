@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
+#include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/memory_tools.h"
-#include "tarn/policies/platform/single_threaded.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/upstream.h"
 

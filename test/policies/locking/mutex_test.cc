@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "tarn/policies/locking/mutex.h"
-#include "tarn/policies/locking/spin_mutex.h"
-#include "tarn/policies/platform/single_threaded.h"
 #include "tarn/policies/platform/waiting.h"
 #include "tarn/test/support/observed_thread.h"
 

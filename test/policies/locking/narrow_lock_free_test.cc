@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/detail/declared.h"
+#include "tarn/policies/axis.h"
 
 namespace tarn::test {
 namespace {

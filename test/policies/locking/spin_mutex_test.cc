@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "tarn/policies/locking/spin_mutex.h"
+#include "tarn/policies/locking/mutex.h"
 #include "tarn/test/support/observed_thread.h"
 
 namespace tarn::test {

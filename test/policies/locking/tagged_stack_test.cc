@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "tarn/policies/locking/detail/tagged_stack.h"
+#include "tarn/policies/locking/lock_free.h"
 
 namespace tarn::detail {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/platform/page_memory.h"
+#include "tarn/policies/platform/pages.h"
 #include "tarn/test/policies/store/processes.h"
 
 namespace tarn::test {

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "tarn/policies/reuse/detail/batch_stack.h"
+#include "tarn/policies/reuse/batch_reuse.h"
 
 namespace {
 

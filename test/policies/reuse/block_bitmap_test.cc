@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "tarn/policies/reuse/detail/block_bitmap.h"
+#include "tarn/policies/reuse/block_bitmap.h"
 
 namespace {
 

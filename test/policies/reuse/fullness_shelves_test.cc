@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "tarn/policies/reuse/detail/fullness_shelves.h"
+#include "tarn/policies/reuse/block_bitmap.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "tarn/policies/reuse/detail/block_bitmap.h"
-#include "tarn/policies/reuse/detail/idle_units.h"
+#include "tarn/policies/reuse/block_bitmap.h"
+#include "tarn/policies/reuse/page_returns.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "tarn/policies/reuse/detail/page_set.h"
+#include "tarn/policies/reuse/block_bitmap.h"
 
 namespace {
 

@@ -184,8 +184,8 @@ int main() {
 PROFILED_PROGRAM = """
 #include <cstdlib>
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/statistics/heaptrack_trace.h"
-#include "tarn/policies/statistics/perfetto_trace.h"
+#include "tarn/policies/statistics/trace_file.h"
+#include "tarn/policies/statistics/trace_file.h"
 #include "tarn/policies/store/page_store.h"
 struct orders {
   static constexpr const char* name = "orders";

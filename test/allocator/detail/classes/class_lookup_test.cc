@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "tarn/allocator/detail/classes/class_lookup.h"
+#include "tarn/allocator/detail/classes/size_class_body.h"
 #include "tarn/policies/size.h"
 #include "tarn/test/support/check.h"
 

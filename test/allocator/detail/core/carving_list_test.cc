@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "tarn/allocator/detail/core/carving_list.h"
+#include "tarn/allocator/detail/core/chunk.h"
 
 namespace {
 

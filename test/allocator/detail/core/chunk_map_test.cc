@@ -13,9 +13,9 @@
 
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/policies/detail/geometry.h"
-#include "tarn/policies/locking/detail/block_numbers.h"
+#include "tarn/policies/locking/lock_free.h"
 #include "tarn/policies/platform/secret.h"
-#include "tarn/policies/size/static_size.h"
+#include "tarn/policies/size.h"
 #include "tarn/test/support/check.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <set>
 
-#include "tarn/allocator/detail/core/red_line.h"
+#include "tarn/allocator/detail/core/chunk.h"
 
 namespace {
 

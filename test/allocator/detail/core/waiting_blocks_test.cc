@@ -7,10 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "tarn/allocator/detail/core/waiting_blocks.h"
-#include "tarn/policies/detail/arithmetic.h"
+#include "tarn/allocator/detail/core/walk.h"
 #include "tarn/policies/detail/geometry.h"
-#include "tarn/policies/size/static_size.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/size.h"
 #include "tarn/test/support/check.h"
 
 namespace tarn::test {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "tarn/allocator/detail/pool/metadata_memory.h"
+#include "tarn/allocator/detail/pool/upstream.h"
 
 namespace tarn::test {
 namespace {

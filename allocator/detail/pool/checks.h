@@ -1,0 +1,234 @@
+// Which calls a pool admits if its checking policy can refuse them, and what is reported once nothing is held any more.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_CHECKS_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_CHECKS_H_
+
+#include <cstddef>
+
+#include "tarn/allocator/detail/pool/events.h"
+#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/policies/checking/misuse.h"
+#include "tarn/policies/detail/call_frame.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+template <class State>
+struct admission {
+  using traits = typename State::traits;
+
+  TARN_STEP static void tell(State& s, pending_report& one) noexcept {
+    if (one.seen()) [[unlikely]] detail::report(s, one);
+  }
+  /// Called after the store was, with nothing held. \param asked  whether it was
+  static void tell_of_store(State& s, bool asked = true) noexcept {
+    detail::tell_of_overrun(s);
+    if (!asked) return;
+    const auto broken = [&s] {
+      const auto growing = detail::growth_guard(s);
+      return detail::is_held(growing) ? s.supply.take_broken() : decltype(s.supply.take_broken())();
+    }();
+    if (!broken.region) return;
+    pending_report one;
+    misuse& what = one.note(misuse_kind::broken_store, broken.region.start);
+    what.size = broken.region.bytes;
+    what.alignment = broken.alignment;
+    detail::report(s, one);
+  }
+
+  /// A call that needs the pool's store came from there.
+  static void tell_of_own_store([[maybe_unused]] State& s) noexcept {
+    if constexpr (traits::tells_reentry)
+      if (call_frame* const outer = call_frame::in(detail::pointer_to(s))) tell_of_reentry(s, *outer);
+  }
+
+  /// Whether the calling thread may use the pool. If not, that was reported.
+  TARN_STEP static bool admits_caller(State& s) noexcept {
+    if (!is_outside(s)) [[unlikely]] return false;
+    if constexpr (traits::checking::traits.knows_owner && traits::locking::traits.one_thread) {
+      pending_report one;
+      if (!s.checking.admits_caller(one)) [[unlikely]] {
+        detail::report(s, one);
+        return false;
+      }
+    }
+    return true;
+  }
+  /// Whether a block could be freed, as things stand. If not, that was reported, unless it is null.
+  static bool admits(State& s, void* block) noexcept {
+    if (block == nullptr || !admits_caller(s)) return false;
+    pending_report one;
+    {
+      [[maybe_unused]] const auto guard = detail::core_guard(s);
+      s.checking.describe_deallocate(s.chunks, block, one);
+    }
+    tell(s, one);
+    return !one.seen();
+  }
+  /// Whether a block can have been requested with such a size and alignment. If not, that was reported for `block`.
+  static bool admits_size(State& s, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    const auto& g = s.chunks.geometry();
+    if (bytes <= g.block_size() && alignment <= g.block_alignment()) [[likely]] return true;
+    pending_report one;
+    misuse& what = one.note(misuse_kind::wrong_size, block);
+    what.size = bytes;
+    what.alignment = alignment;
+    detail::report(s, one);
+    return false;
+  }
+  /// Reports the delete of an object of `bytes` bytes or, if 0, of an array.
+  TARN_COLD static void refuse_delete(State& s, void* block, std::size_t bytes) noexcept {
+    pending_report one;
+    one.note(bytes == 0 ? misuse_kind::array_delete : misuse_kind::wrong_size, block).size = bytes;
+    detail::report(s, one);
+  }
+
+  static void note_site(State& s, const void* block, call_site where) noexcept
+    requires(traits::has_sites)
+  {
+    if (!admits_caller(s)) return;
+    [[maybe_unused]] const auto guard = detail::core_guard(s);
+    s.checking.note_site(s.chunks, block, where);
+  }
+
+  /// The pool ends: reports what is still in use.
+  static void end(State& s) noexcept {
+    if constexpr (traits::checking::traits.sees_end) {
+      pending_report one;
+      const void* leaks[16];
+      s.checking.on_end(s.chunks, one, leaks);
+      tell(s, one);
+    }
+  }
+
+  /// From now on report_in_use() asks the pool, if its checking policy says so. Called with nothing held, before a store is.
+  static void be_listed(State& s) noexcept {
+    if constexpr (traits::checking::traits.tells_in_use) s.checking.be_listed(detail::pointer_to(s), report_in_use);
+  }
+  /// Reports the blocks in use, for each site or all at once. Returns how many.
+  TARN_COLD static std::size_t report_in_use(void* pool) noexcept
+    requires(traits::checking::traits.tells_in_use)
+  {
+    State& s = *static_cast<State*>(pool);
+    std::size_t blocks = 0;
+    told_sites told;
+    do {
+      pending_report one;
+      const void* leaks[16];
+      {
+        [[maybe_unused]] const auto guard = detail::core_guard(s);
+        s.checking.note_in_use(s.chunks, one, leaks, told);
+      }
+      if (!one.seen()) break;
+      blocks += one.what().leaked;
+      detail::report(s, one);
+    } while (traits::has_sites && !told.is_over());
+    return blocks;
+  }
+
+  /// Reports every block that was written where it should not be. Returns how many.
+  static std::size_t verify(State& s) noexcept
+    requires(traits::can_verify)
+  {
+    if (!is_outside(s)) return 0;
+    const void* from = nullptr;
+    std::size_t found = 0;
+    for (;; ++found) {
+      pending_report one;
+      {
+        [[maybe_unused]] const auto guard = detail::core_guard(s);
+        if (!s.checking.next_damaged(s.chunks, from, one)) break;
+      }
+      detail::report(s, one);
+    }
+    detail::tell_of_overrun(s);
+    return found;
+  }
+
+ private:
+  /// Whether this thread is outside every call of the pool, or at its store, if reentry is tracked. If not, that was reported.
+  TARN_STEP static bool is_outside([[maybe_unused]] State& s) noexcept {
+    if constexpr (traits::tells_reentry) {
+      const call_frame* const last = call_frame::last_in(detail::pointer_to(s));
+      if (last != nullptr && !last->is_at_store()) [[unlikely]] {
+        tell_of_reentry(s, *call_frame::in(detail::pointer_to(s)));
+        return false;
+      }
+    }
+    return true;
+  }
+  TARN_COLD static void tell_of_reentry(State& s, call_frame& outer) noexcept {
+    if (!outer.is_news()) return;
+    pending_report one;
+    one.note(misuse_kind::reentry, nullptr).thread = this_thread_number();
+    detail::report(s, one);
+  }
+};
+
+// Checks that can be switched on while the program runs: what a hit does where they are on. Off, it is one branch.
+//
+//   take   [hit: pop · on: looked up, and its record]     wrong: null, so that the slow half goes on
+//   put    [hit: on: looked up, and its record · push]    wrong: refused
+//
+// What is wrong is noted under the guard, and reported by the slow half once nothing is held: tell_of_noted().
+
+/// Of pools whose checks are never on.
+template <class State>
+struct switched {
+  static constexpr bool can_be_on = false;
+
+  TARN_STEP static constexpr bool is_on(const State&) noexcept { return false; }
+  static constexpr bool comes_out(State&, void*) noexcept { return true; }
+  static constexpr bool comes_in(State&, void*) noexcept { return true; }
+};
+template <class State>
+  requires(State::traits::checking::traits.switches)
+struct switched<State> {
+  static constexpr bool can_be_on = true;
+
+  TARN_STEP static bool is_on(const State& s) noexcept { return s.checking.is_on(); }
+  /// Whether a block that came from the list may be handed out; null: yes. Called under the hit guard.
+  TARN_NOINLINE static bool comes_out(State& s, void* block) noexcept {
+    if (block == nullptr) return true;
+    [[maybe_unused]] const auto looking = look_guard(s);
+    return s.checking.comes_out(s.chunks, block);
+  }
+  /// Whether a block may be given back; null: yes. Called under the hit guard.
+  TARN_NOINLINE static bool comes_in(State& s, void* block) noexcept {
+    if (block == nullptr) return true;
+    [[maybe_unused]] const auto looking = look_guard(s);
+    return s.checking.comes_in(s.chunks, block);
+  }
+  /// Whether a block could be given back, as things stand. If not, that was reported.
+  static bool admits(State& s, void* block) noexcept {
+    if (!is_on(s)) return true;
+    pending_report one;
+    {
+      [[maybe_unused]] const auto guard = detail::core_guard(s);
+      s.checking.describe_deallocate(s.chunks, block, one);
+    }
+    if (one.seen()) detail::report(s, one);
+    return !one.seen();
+  }
+
+  /// Switches the checks of a pool. Returns whether it could. They can't be switched on where a hit holds nothing that keeps it
+  /// from running meanwhile: it would have decided already that nothing is looked at.
+  /// \param is_owner  the pool has no lock, and belongs to this thread
+  static bool switch_to(State& s, bool now, bool is_owner) noexcept {
+    if (!now) return s.checking.switch_off(), true;
+    if (State::is_confined ? !is_owner : State::hits_unguarded) return s.checking.is_on();
+    [[maybe_unused]] const auto guard = detail::core_guard(s);
+    if (!s.checking.is_on()) s.checking.switch_on(s.chunks);
+    return true;
+  }
+
+ private:
+  static auto look_guard(const State& s) noexcept {
+    if constexpr (State::hits_unguarded) return s.locking.core_guard();
+    else return no_guard{};
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_CHECKS_H_

@@ -1,0 +1,406 @@
+// Where a pool's memory comes from: its store, and the second store that an exhaustion policy may add. It takes a request and
+// returns a region; it knows no chunk, list or lock, and calls nothing back. What calls a store or needs its growth guard says
+// so: fetch, give_back and fetch_own are called with that guard held, or by the only user of the pool; retry, freed and
+// asked_through with nothing held.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_UPSTREAM_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_UPSTREAM_H_
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+
+#include "tarn/policies/detail/call_frame.h"
+#include "tarn/policies/detail/fork.h"
+#include "tarn/policies/detail/geometry.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/store.h"
+
+// Memory that a pool needs for itself besides its chunks, such as a thread cache's arrays. It comes from the pool's own store,
+// under the growth guard, and stays until all of the pool's memory is given back.
+
+namespace tarn::detail {
+
+/// Calls a store for it.
+template <class Source, bool Apart>
+struct store_of_metadata {
+  Source& source;
+  memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+    if constexpr (Apart) return source.acquire_own(bytes, alignment);
+    else return source.acquire(bytes, alignment);
+  }
+  void release(memory region, std::size_t alignment) noexcept {
+    if constexpr (Apart) source.release_own(region, alignment);
+    else source.release(region, alignment);
+  }
+};
+
+/// A list of regions, linked through a record in front of each.
+class metadata_memory {
+ public:
+  /// At least `bytes`, aligned to a cache line. Null: the store refuses, or what it gives isn't sound(region, alignment).
+  /// `second`: the store is the second of two. A Call is held while a store is called, and while nothing here changes.
+  template <class Call, class Source, class Sound>
+  memory fetch(Source&& from, std::size_t bytes, Sound sound, bool second = false) noexcept {
+    if (bytes > size_limit - cache_line) return {};
+    memory all;
+    {
+      [[maybe_unused]] const Call call;
+      all = from.acquire(cache_line + bytes, cache_line);
+    }
+    if (!all || !sound(all, cache_line)) return {};
+    first_ = ::new (all.start) record{first_, all, second};
+    return {static_cast<std::byte*>(all.start) + cache_line, all.bytes - cache_line};
+  }
+  bool overlaps(memory region) const noexcept {
+    const record* r = first_;
+    while (r != nullptr && !overlap(r->region, region)) r = r->next;
+    return r != nullptr;
+  }
+  /// Gives all of it back to where it came from.
+  template <class Call, class Source, class Second>
+  void drop(Source&& to, Second&& second) noexcept {
+    while (first_ != nullptr) {
+      const record last = *first_;  // the record lies in the region
+      first_ = last.next;
+      [[maybe_unused]] const Call call;
+      if (last.second) second.release(last.region, cache_line);
+      else to.release(last.region, cache_line);
+    }
+  }
+
+ private:
+  struct record {
+    record* next;
+    memory region;
+    bool second;
+  };
+  static_assert(sizeof(record) <= cache_line);
+
+  record* first_ = nullptr;
+};
+
+/// For a pool that needs none.
+struct no_metadata_memory {
+  template <class Call, class Source, class Sound>
+  TARN_STEP static memory fetch(Source&&, std::size_t, Sound, bool = false) noexcept {
+    return {};
+  }
+  static constexpr bool overlaps(memory) noexcept { return false; }
+  template <class Call, class Source, class Second>
+  TARN_STEP static void drop(Source&&, Second&&) noexcept {}
+};
+
+// Which of a pool's policies have machinery of their own where its memory comes from, and which have none.
+
+/// What an exhaustion policy keeps for one operation that found nothing.
+struct no_attempt {};
+template <class State, bool Keeps>
+struct attempt_of {
+  using type = no_attempt;
+};
+template <class State>
+struct attempt_of<State, true> {
+  using type = typename State::attempt;
+};
+
+/// Whether an exhaustion policy wants to look again.
+template <class State, class Own>
+bool looks_again(State& state, std::size_t bytes, [[maybe_unused]] Own& own) noexcept {
+  if constexpr (std::is_same_v<Own, no_attempt>) return state.retry(bytes);
+  else return state.retry(bytes, own);
+}
+
+/// For a pool whose blocks exist from the start.
+struct no_source {
+  template <class Store>
+  constexpr explicit no_source(const Store&) noexcept {}
+};
+template <class Traits>
+struct source_of {
+  using type = typename Traits::store::template source<Traits>;
+};
+template <class Traits>
+  requires(Traits::in_place)
+struct source_of<Traits> {
+  using type = no_source;
+};
+
+/// A region for a chunk, and how many blocks the pool makes of it.
+struct supplied {
+  memory region;
+  std::size_t blocks = 0;
+  TARN_STEP explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
+};
+
+/// The store that an exhaustion policy adds, if it names one.
+struct no_named_store {
+  static constexpr store_traits traits{};
+};
+template <class Exhaustion>
+struct second_store_named {
+  using type = no_named_store;
+};
+template <class Exhaustion>
+  requires requires { typename Exhaustion::second_store; }
+struct second_store_named<Exhaustion> {
+  using type = typename Exhaustion::second_store;
+};
+
+template <class Traits>
+class supply {
+  using geometry_type = typename Traits::geometry;
+  using layout = typename Traits::layout;
+  using source = typename source_of<Traits>::type;
+  using exhaustion = typename Traits::exhaustion::template state<Traits>;
+  struct call_of_store {
+    TARN_NO_UNIQUE_ADDRESS store_call_under<typename Traits::locking, Traits::reclaims> gate;
+    TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::tells_reentry, store_mark, no_guard> mark;
+  };
+  static constexpr bool looks = Traits::checking::traits.refuses;
+  static constexpr bool notes_grower =
+      Traits::store_comes_back && again_of<typename Traits::locking::template state<Traits>> == growth_again::waits;
+
+ public:
+  static constexpr bool has_second = Traits::exhaustion::traits.has_second();
+
+  template <class Values>
+  TARN_STEP constexpr explicit supply(const Values& values) noexcept(Values::nothrow)
+      : source_(values.template get<typename Traits::store>()),
+        exhaustion_(values.template get<typename Traits::exhaustion>()) {
+    if constexpr (Traits::arrays_lie_beside) {
+      if constexpr (requires { source_.template lie_beside<1>(values); }) source_.template lie_beside<1>(values);
+      if constexpr (requires { exhaustion_.lie_beside(values); }) exhaustion_.lie_beside(values);
+    }
+  }
+
+  /// What is kept for one operation that found nothing.
+  struct attempt {
+    TARN_NO_UNIQUE_ADDRESS typename attempt_of<exhaustion, Traits::exhaustion::traits.keeps_attempt>::type own;
+    bool store_refused = false;
+    bool is_hopeless = false;  // the growth guard can't be had
+  };
+
+  // ---- regions for chunks --------------------------------------------------------------------------------------------------
+
+  /// Null: growth or the store refused, and nothing has changed.
+  supplied fetch(chunk_request request, const geometry_type& g) noexcept {
+    return fetch_from<Traits::store_is_bounded, typename Traits::store>(source_, request, g);
+  }
+  /// From the second store, whose chunks grow independently.
+  supplied fetch_second(const geometry_type& g) noexcept
+    requires(has_second)
+  {
+    const chunk_request request = exhaustion_.next_chunk(second_.newest, second_.blocks, g.stride());
+    using store = typename second_store_named<typename Traits::exhaustion>::type;
+    return fetch_from<Traits::second_store_is_bounded, store>(exhaustion_, request, g);
+  }
+  /// A region of the second store became a chunk of that many blocks.
+  void count_second(std::size_t blocks) noexcept
+    requires(has_second)
+  {
+    second_.newest = blocks;
+    second_.blocks += blocks;
+  }
+  void give_back(memory region, const geometry_type& g) noexcept {
+    [[maybe_unused]] const call_of_store call;
+    source_.release(region, Traits::chunk_alignment(g));
+  }
+  void give_back_second(memory region, std::size_t blocks, const geometry_type& g) noexcept
+    requires(has_second)
+  {
+    if ((second_.blocks -= blocks) == 0) second_.newest = 0;
+    [[maybe_unused]] const call_of_store call;
+    exhaustion_.release(region, Traits::chunk_alignment(g));
+  }
+  /// Gives back the memory of pages, but not their addresses. Returns how many of the runs went, from the first on.
+  std::size_t discard(const memory* runs, std::size_t n) noexcept
+    requires(Traits::returns_pages)
+  {
+    [[maybe_unused]] const call_of_store call;
+    return source_.discard(runs, n, Traits::retention::advice);
+  }
+  std::size_t blocks_of_second() const noexcept {
+    if constexpr (has_second) return second_.blocks;
+    else return 0;
+  }
+  /// What the growth of the second store depends on. If fresh chunks go back unadopted, restore_second() restores it.
+  TARN_STEP auto second() const noexcept { return second_; }
+  template <class Counts>
+  TARN_STEP void restore_second(Counts before) noexcept {
+    second_ = before;
+  }
+
+  // ---- memory for the pool itself ------------------------------------------------------------------------------------------
+
+  /// At least `bytes` bytes, valid until drop_own(), or null. Never from a bounded store: what that has are the users' blocks.
+  /// is_ours(region): whether the store should not have given that.
+  template <class IsOurs>
+  memory fetch_own(std::size_t bytes, IsOurs is_ours) noexcept {
+    memory got;
+    const auto sound = [&](memory region, std::size_t alignment) { return is_aligned(region, alignment) && !is_ours(region); };
+    if constexpr (!Traits::store::traits.bounded)  // it would give all that it has
+      got = own_.template fetch<call_of_store>(of_source(), bytes, sound);
+    if constexpr (has_second && !Traits::exhaustion::traits.store_is_bounded)
+      if (!got) got = own_.template fetch<call_of_store>(exhaustion_, bytes, sound, true);
+    return got;
+  }
+  bool own_overlaps(memory region) const noexcept { return own_.overlaps(region); }
+  void drop_own() noexcept { own_.template drop<call_of_store>(of_source(), exhaustion_); }
+
+  // ---- what else the policies say ------------------------------------------------------------------------------------------
+
+  /// Whether this thread is at a store of the product that the pool is a part of.
+  bool owner_is_at_store() const noexcept {
+    if constexpr (requires { source_.owner_is_at_store(); }) return source_.owner_is_at_store();
+    else return false;
+  }
+  /// The thread that is at a store, where the locking policy can't say that; 0: none is.
+  thread_number grower() const noexcept
+    requires(notes_grower)
+  {
+    return grower_.load(memory_order_relaxed);
+  }
+  void set_grower(thread_number now) noexcept
+    requires(notes_grower)
+  {
+    grower_.store(now, memory_order_relaxed);
+  }
+  /// The pool ends: what its stores poisoned belongs to the program again.
+  TARN_STEP void end() noexcept {
+    if constexpr (Traits::store::traits.has_end && !Traits::in_place) source_.end();
+    if constexpr (Traits::exhaustion::traits.has_end) exhaustion_.end();
+  }
+  /// The stores tell what happened there. Called with nothing held, after they were asked for memory.
+  TARN_STEP void tell() noexcept {
+    if constexpr (Traits::store::traits.tells_later && !Traits::in_place) source_.tell();
+    if constexpr (Traits::exhaustion::traits.tells_later) exhaustion_.tell();
+  }
+  /// Whether to look again. Called with nothing held.
+  TARN_STEP bool retry(std::size_t bytes, attempt& one) noexcept {
+    if (one.is_hopeless) return gives_up();
+    if (Traits::reclaims && !one.store_refused) return false;
+    return detail::looks_again(exhaustion_, bytes, one.own);
+  }
+  void freed(std::size_t blocks) noexcept { exhaustion_.freed(blocks); }
+  /// Those who wait for a block: under the pool's guard. And how long a call does that isn't told.
+  TARN_STEP auto& line() noexcept { return exhaustion_.line(); }
+  auto nanoseconds_to_wait() const noexcept { return exhaustion_.nanoseconds(); }
+  /// Another pool asked this one to trim. Called under the growth guard, before it does.
+  void asked() noexcept { exhaustion_.asked(); }
+  /// Through which other pools ask this one.
+  auto& asked_through() noexcept
+    requires(Traits::reclaims)
+  {
+    return exhaustion_.member();
+  }
+  /// For policies that need to know whose the pool is.
+  template <class Owner>
+  void belong_to(Owner owner) noexcept {
+    if constexpr (requires { source_.belong_to(owner); }) source_.belong_to(owner);
+    if constexpr (requires { exhaustion_.belong_to(owner); }) exhaustion_.belong_to(owner);
+  }
+  auto pages() const noexcept { return source_.report(); }
+  const source& store() const noexcept { return source_; }
+  /// Bytes that a bounded store, still untouched, will give.
+  std::size_t room(const geometry_type& g) const noexcept { return source_.room(Traits::chunk_alignment(g)); }
+
+  // ---- regions that a store should not have given --------------------------------------------------------------------------
+
+  struct broken_region {
+    memory region;
+    std::size_t alignment = 0;  // as it should have been
+  };
+  void note_broken(memory region, std::size_t alignment) noexcept
+    requires(looks)
+  {
+    broken_ = {region, alignment};
+  }
+  /// The last one since the previous call.
+  broken_region take_broken() noexcept
+    requires(looks)
+  {
+    return detail::replace(broken_, {});
+  }
+
+ private:
+  TARN_STEP store_of_metadata<source, Traits::store::traits.own_apart> of_source() noexcept { return {source_}; }
+
+  struct sized {
+    std::size_t bytes;
+    std::size_t blocks;
+  };
+  /// What is requested for a chunk: the store's best size, where growth leaves the number of blocks open and they fill that, up
+  /// to an eighth of what they take.
+  template <class Store>
+  static sized size_of_chunk(chunk_request request, const geometry_type& g) noexcept {
+    const std::size_t bytes = layout::bytes(request.wanted, g);
+    if constexpr (Store::traits.has_best_size) {
+      if (request.at_most > request.wanted && bytes <= size_limit) {
+        const std::size_t best = Store::best_size(bytes, Traits::chunk_alignment(g));
+        const std::size_t blocks = best == bytes ? request.wanted : layout::blocks_in(best, request.at_most, g);
+        if (blocks != 0 && blocks >= smaller(request.wanted, request.at_least) && best - layout::bytes(blocks, g) <= best / 9)
+          return {best, blocks};
+      }
+    }
+    return {bytes, request.wanted};
+  }
+
+  template <bool Bounded, class Store, class Source>
+  supplied fetch_from(Source& from, chunk_request request, const geometry_type& g) noexcept {
+    if (Bounded) request.wanted = smaller(request.wanted, 1);  // it gives all it has
+    while (request.wanted != 0) {
+      const sized size = size_of_chunk<Store>(request, g);
+      if (size.bytes <= size_limit) {
+        memory region;
+        {
+          [[maybe_unused]] const call_of_store call;
+          region = from.acquire(size.bytes, Traits::chunk_alignment(g));
+        }
+        if (region) {
+          if (!is_aligned(region, Traits::chunk_alignment(g))) return {};
+          if (region.bytes == size.bytes) return {region, size.blocks};  // as from most stores
+          return {region, layout::blocks_in(region.bytes, request.at_most, g)};
+        }
+      }
+      if (request.wanted <= request.at_least) break;
+      request.wanted = larger(request.wanted / 2, request.at_least);
+    }
+    return {};
+  }
+  /// Without looking again.
+  TARN_STEP bool gives_up() noexcept {
+    if constexpr (requires { exhaustion_.give_up(); }) exhaustion_.give_up();
+    return false;
+  }
+  /// Checked only if a policy asks. A misaligned region is left alone: it may belong to another pool.
+  TARN_STEP bool is_aligned([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
+    if constexpr (looks) {
+      if (address_of(region.start) % alignment != 0) {
+        note_broken(region, alignment);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  struct second_counts {
+    std::size_t newest = 0;  // blocks in the newest chunk of the second store
+    std::size_t blocks = 0;  // in all of them
+  };
+  struct no_counts {};
+  struct none_is_looked_for {};
+  struct nobody {};
+
+  TARN_NO_UNIQUE_ADDRESS source source_;
+  TARN_NO_UNIQUE_ADDRESS exhaustion exhaustion_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<has_second, second_counts, no_counts> second_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::keeps_memory, metadata_memory, no_metadata_memory> own_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, broken_region, none_is_looked_for> broken_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<notes_grower, atomic_word<thread_number>, nobody> grower_{};
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_UPSTREAM_H_

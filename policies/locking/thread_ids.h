@@ -1,0 +1,285 @@
+// Dense numbers for threads, so that a pool can keep something for each thread in itself. A thread takes the lowest free number
+// once it needs one, and gives it back when it ends. Only the holder of a number uses what pools keep under it.
+//
+// Who tells that a thread ends? The destructor of a thread_local variable (janitor), which is registered in an allocation and
+// also keeps the library loaded. In a free nothing may need memory, so there a key of the system does (thread_end.h), until
+// the thread's next allocation that finds no block. A thread that only frees is common, as a consumer, and would otherwise
+// take a lock for each block. Where keys run last (Windows), the key always does, by the thread's number: its record is gone.
+//
+// A thread whose first use comes so late that neither is called any more, as in a key's destructor, keeps its number when it is
+// gone. Others find that out (number_holders): two numbers whenever one is taken or blocks are short, and all in trim().
+#ifndef TARN_POLICIES_LOCKING_THREAD_IDS_H_
+#define TARN_POLICIES_LOCKING_THREAD_IDS_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tarn/policies/detail/fork.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/thread_end.h"
+
+namespace tarn::detail {
+
+/// The numbers 1 to 1023, each free or taken. Taking a number synchronises with its last return.
+template <template <class> class Atomic>
+class thread_ids {
+ public:
+  static constexpr unsigned count = 1024;
+
+  /// Returns the lowest free number, now taken, or 0 if there is none.
+  unsigned take() noexcept {
+    for (unsigned w = 0; w != count / 64; ++w) {
+      std::uint64_t seen = words_[w].load(memory_order_relaxed);
+      while (~seen != 0) {
+        const auto bit = static_cast<unsigned>(std::countr_one(seen));
+        seen = words_[w].fetch_or(mask(bit), memory_order_acquire);
+        if ((seen & mask(bit)) == 0) return w * 64 + bit;
+      }
+    }
+    return 0;
+  }
+  /// Takes a number if it is free. Returns whether it was.
+  bool take(unsigned id) noexcept {
+    auto& word = words_[id / 64];
+    if ((word.load(memory_order_relaxed) & mask(id)) != 0) return false;  // most are taken: their line stays shared
+    return (word.fetch_or(mask(id), memory_order_acquire) & mask(id)) == 0;
+  }
+  /// In the child of a fork: all numbers but 0 and the caller's, which may be 0, are free.
+  void keep_only(unsigned id) noexcept {
+    for (auto& word : words_) word.store(0, memory_order_relaxed);
+    words_[0].fetch_or(mask(0), memory_order_relaxed);
+    words_[id / 64].fetch_or(mask(id), memory_order_release);
+  }
+  void give_back(unsigned id) noexcept { words_[id / 64].fetch_and(~mask(id), memory_order_release); }
+
+ private:
+  static constexpr std::uint64_t mask(unsigned id) noexcept { return std::uint64_t{1} << (id % 64); }
+
+  Atomic<std::uint64_t> words_[count / 64]{Atomic<std::uint64_t>{1}};  // 0 is never free
+};
+
+/// The sizes that the array of slots in a pool can have. A thread keeps its offset into each.
+inline constexpr std::size_t tiers = 3;
+inline constexpr unsigned slot_counts[tiers]{16, 64, 256};
+/// The index of `slots` in slot_counts, or `tiers`.
+constexpr std::size_t tier_of(std::size_t slots) noexcept {
+  std::size_t i = 0;
+  while (i != tiers && slot_counts[i] != slots) ++i;
+  return i;
+}
+inline constexpr std::size_t slot_bytes = 64;
+
+/// What a thread knows about itself.
+struct thread_record {
+  /// enrolling: in the first allocation, which comes here again if the janitor's registration allocates. by_key: enrolled in a
+  /// free. ended: has no number any more.
+  enum class state : unsigned char { fresh, by_key, enrolling, enrolled, ended };
+
+  const void* domain = nullptr;  // the set that its number belongs to; null: it has no number
+  std::uint32_t offset[tiers] = {};  // bytes to its slot in arrays of slot_counts; 0: slot 0, no thread's own
+  std::uint16_t id = 0;
+  state is = state::fresh;
+  unsigned char waits = 0;  // slow calls to do without a number before it asks again
+
+  void enrol(const void* ids, unsigned number) noexcept {
+    for (std::size_t i = 0; i != tiers; ++i)
+      offset[i] = number < slot_counts[i] ? static_cast<std::uint32_t>(number * slot_bytes) : 0;
+    id = static_cast<std::uint16_t>(number);
+    domain = ids;
+  }
+  void resign() noexcept {
+    *this = {};
+    is = state::ended;
+  }
+};
+
+/// The threads of the process. Libraries that don't share this variable are domains of their own, and never use each other's
+/// slots; see magazine_calls.
+TARN_ONE_IN_PROCESS inline constinit thread_ids<atomic_word> process_ids;
+TARN_ONE_IN_PROCESS TARN_NEAR_TLS inline constinit thread_local thread_record this_thread;
+
+/// Whether the library is being unloaded, or the process ends. Set before its static objects are destroyed.
+TARN_ONE_IN_LIBRARY inline constinit atomic_word<bool> library_ends = false;
+TARN_ONE_IN_LIBRARY inline constinit thread_end ends_of_threads;
+/// A template, so that only programs with thread caches have it.
+template <class>
+TARN_AT_UNLOAD static void note_end_of_library() noexcept {
+  library_ends.store(true, memory_order_relaxed);
+  ends_of_threads.close();
+}
+
+/// Which thread has each number.
+template <template <class> class Atomic>
+class number_holders {
+ public:
+  void note(unsigned id) noexcept { marks_of_[id].store(marks_.next(), memory_order_relaxed); }
+  /// Called before the number is given back.
+  void forget(unsigned id) noexcept { marks_of_[id].store(0, memory_order_relaxed); }
+  /// In the child of a fork.
+  void keep_only(unsigned id) noexcept {
+    for (auto& mark : marks_of_) mark.store(0, memory_order_relaxed);
+    marks_.renew();
+    if (id != 0) note(id);
+  }
+  /// Looks whose some numbers are, each time at the next, and gives those back whose threads are gone. Who takes one then sees
+  /// what the thread did: the system told that it is gone after the thread's last step. \param numbers  how many, at most
+  template <class Ids>
+  TARN_COLD void look(Ids& ids, unsigned numbers) noexcept {
+    for (unsigned seen = platform::system::knows_threads ? 0 : count; seen != count && numbers != 0; ++seen) {
+      const unsigned id = next_.fetch_add(1, memory_order_relaxed) % count;
+      thread_marks::mark whose = marks_of_[id].load(memory_order_relaxed);
+      if (whose == 0) continue;
+      --numbers;
+      if (marks_.is_gone(whose) && marks_of_[id].compare_exchange_strong(whose, 0, memory_order_relaxed)) ids.give_back(id);
+    }
+  }
+
+ private:
+  static constexpr unsigned count = thread_ids<Atomic>::count;
+
+  Atomic<thread_marks::mark> marks_of_[count] = {};
+  Atomic<unsigned> next_ = 0;
+  thread_marks marks_;
+};
+TARN_ONE_IN_PROCESS inline constinit number_holders<atomic_word> holders_of_numbers;
+
+/// In the child of a fork the other threads are gone, and what lay in their slots can be taken over.
+struct ids_at_fork : fork_member {
+  static void act(fork_member&, fork_step step) noexcept {
+    if (step != fork_step::renew) return;
+    process_ids.keep_only(this_thread.id);
+    holders_of_numbers.keep_only(this_thread.id);
+  }
+};
+TARN_ONE_IN_PROCESS inline constinit ids_at_fork process_ids_at_fork;
+
+/// Gives the thread's number back when the thread ends. Resets the record first, so that nothing that the thread runs later,
+/// such as the destructor of a thread_local object, uses a slot that may be another thread's by then.
+class janitor {
+ public:
+  explicit janitor(thread_record& record) noexcept : record_(record) {}
+  ~janitor() {
+    const unsigned id = record_.id;
+    holders_of_numbers.forget(id);
+    record_.resign();
+    process_ids.give_back(id);
+  }
+  janitor(const janitor&) = delete;
+  janitor& operator=(const janitor&) = delete;
+
+ private:
+  thread_record& record_;
+};
+
+/// For threads that enrolled in a free. Of the library's own, as the key is.
+TARN_ONE_IN_LIBRARY inline void resign_at_end(void* record) noexcept {
+  thread_record& me = *static_cast<thread_record*>(record);
+  if (me.is == thread_record::state::by_key) const janitor at_once(me);
+}
+
+/// Where keys run last: the thread's number, with which thread it is, since another one may end what holds it (a fiber). If
+/// the thread's variables are gone, those it gets now say that it has ended.
+/// \tparam Threads  process_threads
+template <class Threads>
+struct told_number {
+  static constexpr std::uintptr_t count = std::remove_reference_t<decltype(Threads::ids())>::count;
+
+  static std::uintptr_t least() noexcept { return platform::system::this_thread() * count; }
+  static void* of(unsigned id) noexcept { return reinterpret_cast<void*>(least() + id); }
+  /// 0: it's not this thread's.
+  static unsigned number(void* told) noexcept {
+    const std::uintptr_t id = reinterpret_cast<std::uintptr_t>(told) - least();
+    return id < count ? static_cast<unsigned>(id) : 0;
+  }
+  static void resign(void* told) noexcept {
+    const unsigned id = number(told);
+    if (id == 0) return;
+    holders_of_numbers.forget(id);
+    Threads::self().resign();
+    Threads::ids().give_back(id);
+  }
+};
+
+/// is_malloc: an allocation of malloc itself, to which whatever allocates comes back.
+enum class call { allocates, frees, is_malloc };
+
+/// What thread_cached uses of the process; a test passes other threads.
+struct process_threads {
+  template <class T>
+  using atomic = atomic_word<T>;
+  TARN_STEP static thread_record& self() noexcept { return this_thread; }
+  static thread_ids<atomic_word>& ids() noexcept { return process_ids; }
+
+  /// Gives the calling thread a number. Returns whether it has one: not if all are taken, which it asks for again after 64 slow
+  /// calls, and not if it is ending. In a free this needs no memory; where it would, the thread is served without a number.
+  template <class Unused = void>
+  TARN_COLD static bool enrol(call what) noexcept {
+    static_cast<void>(&note_end_of_library<Unused>);  // instantiates it
+    thread_record& me = self();
+    const bool is_done = me.is >= thread_record::state::enrolling || (what != call::allocates && me.domain != nullptr);
+    if (is_done) return me.domain != nullptr;
+    if (library_ends.load(memory_order_relaxed)) return me.domain != nullptr;  // who tells of the thread's end would be gone
+    if (me.waits != 0 && --me.waits != 0) return false;
+    if constexpr (platform::system::keys_run_last) return enrol_by_key(me, ends_of_threads);
+    if (what == call::frees) return enrol_in_free(me);
+    process_ids_at_fork.admits(ids_at_fork::act);
+    return what == call::is_malloc && platform::system::knows_threads ? enrol_in_malloc(me) : enrol_in_allocation(me);
+  }
+  /// Numbers of threads that are gone are free again: of those looked at, a few or all.
+  static void free_numbers(bool all) noexcept { holders_of_numbers.look(ids(), all ? ids().count : 2); }
+
+ private:
+  template <class Key>
+  static bool enrol_by_key(thread_record& me, Key& key) noexcept {
+    using told = told_number<process_threads>;
+    const unsigned before = told::number(key.told());  // its variables are new, but it has a number
+    if (before != 0) {
+      me.enrol(&ids(), before);
+    } else if (!take_number(me)) {
+      return false;
+    } else if (!key.tell(told::resign, told::of(me.id))) {
+      ids().give_back(me.id);
+      me = {};
+      me.waits = 64;
+      return false;
+    }
+    me.is = thread_record::state::enrolled;
+    return true;
+  }
+  static bool enrol_in_free(thread_record& me) noexcept {
+    if (process_ids_at_fork.is_apart()) return false;  // to enter the list may need memory
+    if (!ends_of_threads.tell(resign_at_end, &me) || !take_number(me)) return false;
+    me.is = thread_record::state::by_key;
+    return true;
+  }
+  /// Without a key it is found out that the thread is gone.
+  static bool enrol_in_malloc(thread_record& me) noexcept {
+    ends_of_threads.tell(resign_at_end, &me);
+    if (!take_number(me)) return false;
+    me.is = thread_record::state::by_key;
+    return true;
+  }
+  static bool enrol_in_allocation(thread_record& me) noexcept {
+    if (me.domain == nullptr && !take_number(me)) return false;
+    me.is = thread_record::state::enrolling;  // a call that comes here again has the number
+    thread_local janitor at_exit(me);
+    static_cast<void>(at_exit);
+    me.is = thread_record::state::enrolled;
+    return true;
+  }
+  static bool take_number(thread_record& me) noexcept {
+    free_numbers(false);
+    const unsigned id = process_ids.take();
+    if (id == 0) return me.waits = 64, false;
+    me.enrol(&process_ids, id);
+    holders_of_numbers.note(id);
+    return true;
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_LOCKING_THREAD_IDS_H_

@@ -1,0 +1,363 @@
+// What page_local_reuse adds for a retention policy whose pages of memory go back while their chunk stays: which chunks have
+// idle units and which blocks have gone, how much is idle, and whether the pool has become thin.
+//
+//   idle shelves   chunks with idle units, by fullness: the emptiest gives first
+//   gone shelves   chunks of which blocks have gone: the fullest takes back first
+//
+// A thin pool is one whose blocks in use lie far apart, so that pages hardly become idle. Nothing moves them, but a block that
+// is freed and allocated again could move to a fuller chunk, if it weren't the same block: the front hands out what was freed
+// last. So while the pool is thin, there is no front. That costs some 15 ns a call, so it ends once 16 times as many blocks
+// came and went as are in use, whether or not it has helped.
+#ifndef TARN_POLICIES_REUSE_PAGE_RETURNS_H_
+#define TARN_POLICIES_REUSE_PAGE_RETURNS_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/pages.h"
+#include "tarn/policies/reuse/block_bitmap.h"
+
+// Which free blocks of a chunk's bitmap fill whole pages of memory, so that those can go back to the system, and which have
+// gone. A unit is the smallest number of neighbours, a power of two, that always covers a page.
+//
+//   gone       | 64 blocks | 64 blocks | ...    a bit for each block that is free and whose memory has gone
+//   gone set                                    words of `gone` that aren't 0: page_set.h
+//   idle set                                    groups with an idle unit: all its blocks are free, and not all have gone. A
+//                                               group is a word of the bitmap or, if a unit is larger, a unit
+//
+// A block that lies in two pages goes with the first of them. It doesn't keep the other one.
+//
+// Nothing is counted for each unit: that a word has become all ones, or was until now, is seen where it is written. With counts
+// and a shelf for each unit, churn took 1.34 times as long (prototype).
+
+namespace tarn::detail {
+
+class idle_units {
+  using word = std::uint64_t;
+  using set = page_set<word>;
+  static constexpr unsigned word_shift = 6;
+
+ public:
+  static constexpr std::size_t none = set::none;
+
+  /// \param page  bytes of a page of memory. Blocks whose size divides it fill units of one page; of others, four pages hold at
+  ///              least two whole ones.
+  static constexpr unsigned shift_for(std::size_t stride, std::size_t page) noexcept {
+    const std::size_t blocks = (page % stride == 0 ? page : 4 * page) / stride;
+    return static_cast<unsigned>(std::bit_width(blocks > 1 ? blocks : 1)) - 1;
+  }
+  static constexpr std::size_t words(std::size_t words, unsigned unit_shift) noexcept {
+    return words + set::words(words) + set::words((words >> group_shift(unit_shift)) + 1);
+  }
+  void open(word* start, std::size_t words, unsigned unit_shift) noexcept {
+    gone_ = start;
+    gone_set_.open(start + words, words);
+    idle_set_.open(start + words + set::words(words), (words >> group_shift(unit_shift)) + 1);
+    unit_shift_ = unit_shift;
+    if (unit_shift < word_shift) first_of_units_ = ~word{0} / (~word{0} >> (64 - (1u << unit_shift)));
+  }
+  void forget() noexcept { idle_ = gone_blocks_ = 0; }
+
+  unsigned shift() const noexcept { return unit_shift_; }  // blocks of a unit, as a power of two
+  std::size_t idle() const noexcept { return idle_; }      // units
+  std::size_t gone() const noexcept { return gone_blocks_; }  // blocks
+
+  // ---- what the bitmap tells ---------------------------------------------------------------------------------------------
+
+  /// From now on, word `w` is used.
+  void prepare(std::size_t w) noexcept {
+    gone_[w] = 0;
+    gone_set_.prepare(w);
+    if (group_of(w) << group_shift(unit_shift_) == w) idle_set_.prepare(group_of(w));
+  }
+  /// Word `w` was `before`, and what had gone of it `gone`.
+  void changed(const word* words, std::size_t ready, std::size_t w, word before, word gone) noexcept {
+    if (unit_shift_ >= word_shift) return changed_in_large(words, ready, w, before, gone);
+    const word were = idle_in(before, gone);
+    const word are = idle_in(words[w], gone_in(w));
+    if (were == are) return;
+    if (were == 0) idle_set_.insert(w);
+    if (are == 0) idle_set_.take_out(w);
+    idle_ += number_of(are) - number_of(were);
+  }
+  /// What has gone of word `w`.
+  word gone_in(std::size_t w) const noexcept { return gone_blocks_ == 0 ? 0 : gone_[w]; }
+
+  // ---- idle units --------------------------------------------------------------------------------------------------------
+
+  /// The number of the lowest idle unit of a bitmap whose first `ready` words are used, or one past all of its units.
+  std::size_t lowest_idle(const word* words, std::size_t ready) const noexcept {
+    const std::size_t group = ready == 0 ? none : idle_set_.lowest(group_of(ready - 1) + 1);
+    if (group == none) return (ready << word_shift) + 1;
+    if (unit_shift_ >= word_shift) return group;
+    const auto bit = static_cast<std::size_t>(std::countr_zero(idle_in(words[group], gone_in(group))));
+    return ((group << word_shift) + bit) >> unit_shift_;
+  }
+  /// Precondition: the unit's words are used.
+  bool is_idle(const word* words, std::size_t ready, std::size_t unit) const noexcept {
+    const std::size_t w = unit << unit_shift_ >> word_shift;
+    if (unit_shift_ >= word_shift) return is_idle_large(words, ready, w, words[w], gone_in(w));
+    return (idle_in(words[w], gone_in(w)) >> (unit << unit_shift_) % 64 & 1) != 0;
+  }
+
+  // ---- blocks that have gone ---------------------------------------------------------------------------------------------
+
+  void put_gone(std::size_t w, word mask) noexcept {
+    if (gone_[w] == 0) gone_set_.insert(w);
+    gone_[w] |= mask;
+    gone_blocks_ += number_of(mask);
+  }
+  /// Takes all of a word's blocks.
+  word take_gone(std::size_t w) noexcept {
+    const word mask = replace(gone_[w], word{0});
+    if (mask != 0) gone_set_.take_out(w);
+    gone_blocks_ -= number_of(mask);
+    return mask;
+  }
+  /// The lowest word that has some, or none.
+  std::size_t lowest_gone(std::size_t ready) const noexcept { return gone_blocks_ == 0 ? none : gone_set_.lowest(ready); }
+  bool is_gone(std::size_t block) const noexcept { return (gone_[block >> word_shift] >> block % 64 & 1) != 0; }
+
+ private:
+  static constexpr unsigned group_shift(unsigned unit_shift) noexcept {
+    return unit_shift > word_shift ? unit_shift - word_shift : 0;
+  }
+  static std::size_t number_of(word bits) noexcept { return static_cast<std::size_t>(std::popcount(bits)); }
+  std::size_t group_of(std::size_t w) const noexcept { return w >> group_shift(unit_shift_); }
+
+  /// Of units smaller than a word: the first bit of each whose blocks are all free or gone, and not all gone.
+  word idle_in(word free, word gone) const noexcept { return whole_in(free | gone) & ~(gone == 0 ? 0 : whole_in(gone)); }
+  word whole_in(word bits) const noexcept {
+    for (unsigned i = 0; i != unit_shift_; ++i) bits &= bits >> (1u << i);
+    return bits & first_of_units_;
+  }
+
+  void changed_in_large(const word* words, std::size_t ready, std::size_t w, word before, word gone) noexcept {
+    const bool was = (before | gone) == ~word{0} && is_idle_large(words, ready, w, before, gone);
+    const bool is = (words[w] | gone_in(w)) == ~word{0} && is_idle_large(words, ready, w, words[w], gone_in(w));
+    if (was == is) return;
+    if (is) idle_set_.insert(group_of(w));
+    else idle_set_.take_out(group_of(w));
+    idle_ += is ? std::size_t{1} : static_cast<std::size_t>(-1);
+  }
+  /// The same of the unit of word `w`, with `free` and `gone` in its place. Words from `ready` on aren't used: nothing of
+  /// theirs is free.
+  bool is_idle_large(const word* words, std::size_t ready, std::size_t w, word free, word gone) const noexcept {
+    const std::size_t n = std::size_t{1} << group_shift(unit_shift_);
+    const std::size_t first = w & ~(n - 1);
+    if (first + n > ready) return false;
+    word any = free;
+    for (std::size_t i = first; i != first + n; ++i) {
+      const word its = i == w ? free | gone : words[i] | gone_in(i);
+      if (its != ~word{0}) return false;
+      if (i != w) any |= words[i];
+    }
+    return any != 0;
+  }
+
+  word* gone_ = nullptr;
+  set gone_set_;  // of words
+  set idle_set_;  // of groups
+  unsigned unit_shift_ = 0;
+  word first_of_units_ = 0;  // a bit for each unit of a word
+  std::size_t idle_ = 0;         // units
+  std::size_t gone_blocks_ = 0;
+};
+
+/// What a chunk keeps of it.
+template <class Column>
+struct page_counts : shelved<Column, 1>, shelved<Column, 2> {
+  std::size_t counted_idle = 0;  // blocks, as the list has counted them
+  std::size_t counted_free = 0;
+};
+struct no_page_counts {};
+
+/// For a pool whose pages stay.
+struct no_page_returns {
+  template <class Chunk>
+  TARN_STEP static void shelve(Chunk&, unsigned) noexcept {}
+  template <class Chunk>
+  TARN_STEP static void remove(Chunk&) noexcept {}
+  TARN_STEP static constexpr bool is_thinned() noexcept { return false; }
+  TARN_STEP static constexpr bool goes_on(std::size_t, std::size_t) noexcept { return false; }
+};
+
+/// \tparam Column  of a chunk: page_counts, and `bitmap`
+template <class Traits, class Column>
+class page_returns {
+  using chunks_type = typename Traits::chunks;
+  using chunk = typename Traits::chunk;
+  using retention = typename Traits::retention;
+  static constexpr std::size_t most_bytes_at_once = 4 * 1024 * 1024;  // the others wait for the growth guard meanwhile
+
+ public:
+  /// Blocks were marked or taken. `shelf`: by fullness.
+  void shelve(chunk& c, unsigned shelf) noexcept {
+    const auto& units = c.bitmap.units();
+    const std::size_t idle = c.from_second ? 0 : units.idle() << units.shift();  // a second store's pages stay
+    idle_ += idle - c.counted_idle;
+    free_ += c.bitmap.free_blocks() - c.counted_free;
+    c.counted_idle = idle;
+    c.counted_free = c.bitmap.free_blocks();
+    if (c.counted_idle != 0) idle_shelves_.put(c, shelf);
+    else idle_shelves_.remove(c);
+    if (units.gone() != 0) gone_shelves_.put(c, shelf);
+    else gone_shelves_.remove(c);
+  }
+  /// The chunk goes back to the store.
+  void remove(chunk& c) noexcept {
+    idle_ -= detail::replace(c.counted_idle, 0);
+    free_ -= detail::replace(c.counted_free, 0);
+    idle_shelves_.remove(c);
+    gone_shelves_.remove(c);
+  }
+
+  // ---- idle pages --------------------------------------------------------------------------------------------------------
+
+  /// Whether more is idle than the retention policy keeps. Once it is, until half of that is.
+  bool is_surplus(const chunks_type& chunks, std::size_t in_use) noexcept {
+    const std::size_t bytes = idle_bytes(chunks);
+    const std::size_t most = retention::most_idle(in_use * chunks.geometry().stride());
+    if (bytes > most && bytes > put_off_) returning_ = true;
+    if (bytes <= most / 2) returning_ = false;
+    put_off_ = smaller(put_off_, worth_a_try(bytes));
+    return returning_;
+  }
+  /// Takes blocks whose pages are to go out of the bitmaps: `runs`, each with its chunk, at most `n`, from the emptiest
+  /// chunks. Returns how many. They count as gone at once; since whoever takes blocks that have gone holds the
+  /// growth guard, as the caller does, nobody uses one before its pages went.
+  template <class Shelve>
+  std::size_t take_idle(chunks_type& chunks, memory* runs, chunk** of, std::size_t n, Shelve shelve) noexcept {
+    std::size_t got = 0;
+    std::size_t bytes = 0;
+    while (got != n && bytes < most_bytes_at_once) {
+      Column* const column = idle_shelves_.emptiest_in_use();
+      if (column == nullptr) break;
+      chunk& c = static_cast<chunk&>(*column);
+      runs[got] = take_run(chunks, c, most_bytes_at_once - bytes);
+      const bool none = !runs[got];
+      shelve(c);
+      if (none) {
+        idle_shelves_.remove(c);  // until something of it changes
+        continue;
+      }
+      of[got] = detail::pointer_to(c);
+      bytes += runs[got++].bytes;
+    }
+    if (got == 0) put_off(chunks);
+    return got;
+  }
+  /// The system didn't take the run: its blocks are as they were.
+  template <class Shelve>
+  void put_back(chunks_type& chunks, memory run, chunk& c, Shelve shelve) noexcept {
+    const auto& g = chunks.geometry();
+    const std::size_t from = address_of(run.start) - address_of(c.first);
+    const std::size_t last = g.slot_around(from + run.bytes - 1) / block_bitmap<>::word_blocks;
+    for (std::size_t w = g.slot_around(from) / block_bitmap<>::word_blocks; w <= last; ++w) c.bitmap.come_back(w);
+    shelve(c);
+    put_off(chunks);
+  }
+  /// Blocks that have gone may be taken again: those of a word, of the fullest chunk. Returns whether there were some.
+  template <class Shelve>
+  bool come_back(Shelve shelve) noexcept {
+    Column* const column = gone_shelves_.fullest();
+    if (column == nullptr) return false;
+    chunk& c = static_cast<chunk&>(*column);
+    const std::size_t w = c.bitmap.lowest_gone();
+    if (w == idle_units::none || c.bitmap.come_back(w) == 0) return gone_shelves_.remove(c), false;  // it was overwritten
+    shelve(c);
+    return true;
+  }
+  /// Free blocks in memory, but for those in the front.
+  std::size_t free_blocks() const noexcept { return free_; }
+
+  // ---- a thin pool -------------------------------------------------------------------------------------------------------
+
+  bool is_thinned() const noexcept { return thinning_; }
+  /// Whether the pool has become thin: fewer than two thirds of the blocks in memory are in use.
+  bool becomes_thin(const chunks_type& chunks, std::size_t in_use) noexcept {
+    const bool thin = free_ > in_use / 2 && free_ * chunks.geometry().stride() > retention::most_idle(0);
+    if (!thin || in_use < tried_at_ / 2) tried_at_ = 0;
+    thinning_ = thin && tried_at_ == 0;
+    effort_ = 0;
+    return thinning_;
+  }
+  /// Blocks came or went without a front. Returns whether the pool is still thinned.
+  bool goes_on(std::size_t in_use, std::size_t blocks) noexcept {
+    if (free_ <= in_use / 4) thinning_ = false;
+    if ((effort_ += blocks) / 16 > in_use) {
+      thinning_ = false;
+      tried_at_ = larger(in_use, 1);
+    }
+    return thinning_;
+  }
+
+ private:
+  std::size_t idle_bytes(const chunks_type& chunks) const noexcept {
+    return idle_ * chunks.geometry().stride();
+  }
+  /// A quarter more than `idle` bytes, and as much more as may be idle in any case.
+  static std::size_t worth_a_try(std::size_t idle) noexcept { return idle + larger(idle / 4, retention::most_idle(0)); }
+  /// Nothing went: no other is tried before so much is idle.
+  void put_off(const chunks_type& chunks) noexcept {
+    put_off_ = worth_a_try(idle_bytes(chunks));
+    returning_ = false;
+  }
+  /// Addresses of a chunk's blocks and pages.
+  struct places {
+    std::uintptr_t start;  // of slot 0
+    std::size_t page;      // bytes
+    const typename Traits::geometry& g;
+
+    std::uintptr_t of(std::size_t slot) const noexcept { return start + g.distance(slot); }
+    std::uintptr_t end_of(std::size_t slot) const noexcept { return of(slot) + g.stride(); }
+    std::uintptr_t page_of(std::uintptr_t at) const noexcept { return at & ~(std::uintptr_t{page} - 1); }
+  };
+  /// The whole pages of a chunk's lowest idle units, whose blocks go. Null: there is no such unit, or no whole page in it.
+  /// Where nothing more of a unit can go, since a page at its end is in use, its other blocks count as gone, too: so it is
+  /// looked at once, and not as idle.
+  memory take_run(chunks_type& chunks, chunk& c, std::size_t most) noexcept {
+    const places at{address_of(c.first), system_pages::page_bytes(), chunks.geometry()};
+    for (std::size_t next = 0;;) {
+      const auto run = c.bitmap.idle_run(next, most / at.g.stride());
+      if (run.blocks == 0) return {};
+      next = run.first + run.blocks;
+      // A block that lies in two pages goes with both, if it is free.
+      std::size_t first = run.first;
+      std::size_t last = next;
+      while (first != 0 && at.of(first) > at.page_of(at.of(run.first)) && c.bitmap.is_free(first - 1)) --first;
+      const std::uintptr_t edge = at.page_of(at.end_of(next - 1) + at.page - 1);
+      while (last != c.carved && at.end_of(last - 1) < edge && c.bitmap.is_free(last)) ++last;
+
+      const std::uintptr_t from = at.page_of(at.of(first) + at.page - 1);
+      const std::uintptr_t to = at.page_of(at.end_of(last - 1));
+      if (from >= to) {
+        c.bitmap.leave(run);
+        continue;
+      }
+      first = at.g.slot_around(from - at.start);
+      if (c.bitmap.leave({first, at.g.slot_around(to - 1 - at.start) + 1 - first}) == 0) {
+        c.bitmap.leave(run);
+        continue;
+      }
+      return {c.first + (from - at.start), to - from};
+    }
+  }
+
+  fullness_shelves<Column, 1> idle_shelves_;
+  fullness_shelves<Column, 2> gone_shelves_;
+  std::size_t idle_ = 0;     // blocks in idle units of all chunks
+  std::size_t free_ = 0;     // blocks in all bitmaps, in memory
+  std::size_t put_off_ = 0;  // bytes: no less is given back
+  std::size_t effort_ = 0;   // blocks that came or went since it became thin
+  std::size_t tried_at_ = 0;  // blocks in use when thinning it was given up; 0: it wasn't
+  bool returning_ = false;
+  bool thinning_ = false;
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_POLICIES_REUSE_PAGE_RETURNS_H_
