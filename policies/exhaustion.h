@@ -119,6 +119,8 @@ concept retries_with_attempt = requires(State& state, std::size_t bytes, typenam
   { state.retry(bytes, one) } noexcept -> std::same_as<bool>;
 };
 
+class waiting_line;  // wait_for_block.h
+
 template <class P, class Traits>
 concept exhaustion_members =
     requires(typename P::template state<Traits>& state, memory region, std::size_t n) {

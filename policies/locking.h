@@ -13,7 +13,6 @@
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/held.h"
-#include "tarn/policies/platform/included.h"
 #include "tarn/policies/platform/system.h"
 
 // The calls of every locking policy whose callers go straight to the list: only the guards differ.
@@ -365,6 +364,10 @@ concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_
   typename detail::template_name<P::template state>;
 };
 
+// "tarn/policies/locking/thread_cached.h" has it.
+template <std::size_t Threads = 16, std::size_t Magazine = 510>
+struct thread_cached;
+
 /// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If blocks may not wait in threads, as
 /// over a bounded store, mutex_locking<thread_aware_mutex> takes its place. Without
 /// threads, both are no_locking; where a thread has no variables of its own, this is mutex_locking<>.
@@ -379,10 +382,5 @@ using shared_locking_of_bounded =
 }  // namespace detail
 
 }  // namespace tarn
-
-// A program that has included <mutex> has paid for it.
-#if defined(TARN_MUTEX_IS_INCLUDED)
-#include "tarn/policies/locking/group_guard.h"
-#endif
 
 #endif  // TARN_POLICIES_LOCKING_H_

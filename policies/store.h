@@ -12,7 +12,6 @@
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth.h"
-#include "tarn/policies/platform/included.h"
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/platform/pages.h"
 
@@ -395,10 +394,5 @@ concept serving_store = store_policy<P> && store_members<P, Traits>;
 }  // namespace detail
 
 }  // namespace tarn
-
-// A program that has included <memory_resource> has paid for it.
-#if defined(TARN_MEMORY_RESOURCE_IS_INCLUDED)
-#include "tarn/policies/store/resource_store.h"
-#endif
 
 #endif  // TARN_POLICIES_STORE_H_

@@ -920,7 +920,7 @@ namespace tarn {
 /// \tparam Magazine  blocks in the largest magazine: 14, 30, 62, 126, 254 or 510. A thread begins with 14. No magazine holds
 ///                   more than 32 KiB of blocks but the smallest, of 14; where 14 are more than 512 KiB, there is none, and
 ///                   each call takes a lock
-template <std::size_t Threads = 16, std::size_t Magazine = 510>
+template <std::size_t Threads, std::size_t Magazine>
 struct thread_cached {
   using axis = tarn::axis::locking;
 

@@ -409,4 +409,13 @@ constexpr auto accept_values(const Given&... given) noexcept {
 
 }  // namespace tarn::detail
 
+// A program that has included these has paid for them.
+#include "tarn/policies/platform/included.h"
+#if defined(TARN_MUTEX_IS_INCLUDED)
+#include "tarn/policies/locking/group_guard.h"
+#endif
+#if defined(TARN_MEMORY_RESOURCE_IS_INCLUDED)
+#include "tarn/policies/store/resource_store.h"
+#endif
+
 #endif  // TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
