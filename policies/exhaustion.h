@@ -10,7 +10,7 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim.h"
-#include "tarn/policies/platform/cancellation.h"
+#include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/store.h"
 
 // The second store of an exhaustion policy that has none: it refuses.

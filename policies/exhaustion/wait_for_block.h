@@ -13,7 +13,6 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/exhaustion.h"
 #include "tarn/policies/platform/atomic_word.h"
-#include "tarn/policies/platform/cancellation.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/platform/waiting.h"

@@ -27,6 +27,62 @@ TARN_COLD inline void wake(const unsigned* word, int threads) noexcept { platfor
 inline void wake_one(const unsigned* word) noexcept { wake(word, 1); }
 inline void wake_all(const unsigned* word) noexcept { wake(word, INT_MAX); }
 
+// Whether the process has had only one thread, if the C library reports that: then a lock may be skipped.
+
+/// glibc 2.32 and later know; elsewhere this is never true, but without threads always. Nor is it under ThreadSanitizer, which
+/// must see every lock.
+TARN_STEP bool is_single_threaded() noexcept {
+#if defined(TARN_TSAN)
+  return false;
+#else
+  return platform::system::is_single_threaded();
+#endif
+}
+
+}  // namespace tarn::detail
+
+// Annotations of the library's own mutex for ThreadSanitizer. Without them it sees races, but not lock-order inversions.
+
+#if defined(TARN_TSAN)
+extern "C" {
+void __tsan_mutex_pre_lock(void* mutex, unsigned flags);
+void __tsan_mutex_post_lock(void* mutex, unsigned flags, int recursion);
+int __tsan_mutex_pre_unlock(void* mutex, unsigned flags);
+void __tsan_mutex_post_unlock(void* mutex, unsigned flags);
+}
+#endif
+
+namespace tarn::detail {
+
+#if defined(TARN_TSAN)
+inline constexpr unsigned tsan_static = 1;  // as an object without a constructor: never made, never destroyed
+inline constexpr unsigned tsan_try = 1 << 4;
+inline constexpr unsigned tsan_failed = 1 << 5;
+
+inline void tsan_before_lock(void* mutex) noexcept { __tsan_mutex_pre_lock(mutex, tsan_static); }
+inline void tsan_after_lock(void* mutex) noexcept { __tsan_mutex_post_lock(mutex, tsan_static, 0); }
+inline void tsan_before_try_lock(void* mutex) noexcept { __tsan_mutex_pre_lock(mutex, tsan_static | tsan_try); }
+inline void tsan_after_try_lock(void* mutex, bool got) noexcept {
+  __tsan_mutex_post_lock(mutex, tsan_static | tsan_try | (got ? 0 : tsan_failed), 0);
+}
+inline void tsan_before_unlock(void* mutex) noexcept { __tsan_mutex_pre_unlock(mutex, tsan_static); }
+inline void tsan_after_unlock(void* mutex) noexcept { __tsan_mutex_post_unlock(mutex, tsan_static); }
+#else
+TARN_STEP void tsan_before_lock(void*) noexcept {}
+TARN_STEP void tsan_after_lock(void*) noexcept {}
+TARN_STEP void tsan_before_try_lock(void*) noexcept {}
+TARN_STEP void tsan_after_try_lock(void*, bool) noexcept {}
+TARN_STEP void tsan_before_unlock(void*) noexcept {}
+TARN_STEP void tsan_after_unlock(void*) noexcept {}
+#endif
+
+// pthread_cancel(): a thread that is cancelled unwinds like one that throws, from within the system's functions that wait. The
+// calls of a pool don't throw, so that this would end the process.
+
+/// While it lives, its thread isn't cancelled, but after that, at its next cancellation point. Around the code of users that
+/// runs inside a pool, and what waits.
+using uncancelled = platform::system::uncancelled;
+
 }  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_PLATFORM_WAITING_H_

@@ -9,8 +9,8 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/atomic_word.h"
-#include "tarn/policies/platform/cancellation.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/store.h"
 
 namespace tarn {

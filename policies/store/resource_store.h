@@ -9,8 +9,8 @@
 #include <memory_resource>
 
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/platform/cancellation.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/store.h"
 
 namespace tarn {
