@@ -23,9 +23,9 @@
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/locking/group_guard.h"
+#include "tarn/policies/statistics/sampled_trace.h"
 #include "tarn/policies/statistics/trace_file.h"
 #include "tarn/policies/statistics/trace_ring.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
 #include "tarn/policies/store/resource_store.h"
 
 #endif  // TARN_ALLOCATOR_ALL_H_

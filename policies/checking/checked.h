@@ -1,11 +1,4 @@
-// decides    all that hardened detects, plus writes outside a block and into a free one, use by a second thread where nothing
-//            is locked, reentrant calls, and blocks still in use when the pool ends. Reports say which operation of which
-//            thread allocated and freed the block
-// costs      32 bytes for each block at the front of its chunk, and 40 or more around it; 5 to 15 ns a pair for small blocks,
-//            and the time to write and read all of a large one. Under thread_cached and lock_free each call takes the pool's
-//            mutex
-// conflicts  recycling_pool
-// use when   the program is being tested: debug builds
+// The policies that look at every call: hardened, checked, and deferred_checking, which looks later.
 #ifndef TARN_POLICIES_CHECKING_CHECKED_H_
 #define TARN_POLICIES_CHECKING_CHECKED_H_
 
@@ -17,14 +10,8 @@
 #include "tarn/policies/checking/leaks.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/reuse/page_local_reuse.h"
 
-// decides    a pointer that can't be freed is refused at the call, before anything is touched, and reported: double free,
-//            foreign or interior pointer, another pool's block, wrong size. Links in free blocks are encoded, and checked
-//            before they are followed
-// costs      a byte for each block, at the front of its chunk, and in pools of many chunks a table of them; 1 to 4 ns a pair
-//            over few chunks. Under thread_cached and lock_free each call takes the pool's mutex
-// conflicts  none
-// use when   the program runs where a corrupted heap costs more than a few nanoseconds: in release builds
 namespace tarn {
 
 /// For hardened_with and checked_with: blocks that were never handed out come in an order that is hard to guess.
@@ -38,6 +25,13 @@ struct generations {};
 /// For hardened_with and checked_with: blocks that are in use when their pool ends are meant, and not reported.
 struct may_end_in_use {};
 
+// decides    a pointer that can't be freed is refused at the call, before anything is touched, and reported: double free,
+//            foreign or interior pointer, another pool's block, wrong size. Links in free blocks are encoded, and checked
+//            before they are followed
+// costs      a byte for each block, at the front of its chunk, and in pools of many chunks a table of them; 1 to 4 ns a pair
+//            over few chunks. Under thread_cached and lock_free each call takes the pool's mutex
+// conflicts  none
+// use when   the program runs where a corrupted heap costs more than a few nanoseconds: in release builds
 /// \tparam Options  shuffled, guard_bytes, generations, may_end_in_use, reported_to<handler>
 template <class... Options>
 struct hardened_with {
@@ -83,6 +77,14 @@ using hardened = hardened_with<>;
 /// block.
 struct sites {};
 
+// decides    all that hardened detects, plus writes outside a block and into a free one, use by a second thread where nothing
+//            is locked, reentrant calls, and blocks still in use when the pool ends. Reports say which operation of which
+//            thread allocated and freed the block
+// costs      32 bytes for each block at the front of its chunk, and 40 or more around it; 5 to 15 ns a pair for small blocks,
+//            and the time to write and read all of a large one. Under thread_cached and lock_free each call takes the pool's
+//            mutex
+// conflicts  recycling_pool
+// use when   the program is being tested: debug builds
 /// \tparam Options  shuffled, sites, may_end_in_use, reported_to<handler>
 template <class... Options>
 struct checked_with {
@@ -135,6 +137,36 @@ using checked = checked_with<>;
 /// that is larger than any class of its pool. Returns how many blocks. Precondition: no other thread uses a pool without a
 /// lock, ends a pool or unloads a library meanwhile.
 inline std::size_t report_in_use() noexcept { return detail::named_pools().tell_all(); }
+
+// decides    a block is checked when it leaves the front for its chunk's bitmap: double frees, foreign and interior pointers
+//            are detected then, and dropped. Not at the wrong call but later, at the latest in trim() and when the pool ends
+// costs      nothing on the hot path; about half a nanosecond for each block that leaves the front
+// conflicts  reuse policies other than page_local_reuse
+// use when   hardened costs too much. A block that is handed out again before it leaves the front isn't checked
+struct deferred_checking {
+  using axis = tarn::axis::checking;
+  using implies = page_local_reuse<>;
+  static constexpr checking_traits traits{.checks_leaving = true, .has_name = true};
+
+  template <class Traits>
+  using per_chunk = detail::no_column<axis>;
+
+  template <class Traits>
+  class state {
+   public:
+    constexpr explicit state(const deferred_checking& policy) noexcept
+        : name_(*policy.name != '\0' ? policy.name : nullptr) {}
+    void report(misuse& what) noexcept {
+      what.pool_name = name_ != nullptr ? name_ : "";
+      detail::report_misuse(what);
+    }
+
+   private:
+    const char* name_;  // null: none. So a pool without a name is all zero
+  };
+
+  const char* name = "";  // of the pool, in reports; it must outlive the pool
+};
 
 }  // namespace tarn
 

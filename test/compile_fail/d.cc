@@ -1,7 +1,7 @@
 // D: parameters of statistics policies.
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/statistics/trace_ring.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
+#include "tarn/policies/statistics/sampled_trace.h"
 
 // expect: tarn: [D1] tracing_statistics was given a sink without a static on_event(const trace_event&)
 namespace d1_sink_that_may_throw {

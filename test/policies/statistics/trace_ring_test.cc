@@ -15,7 +15,7 @@
 
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/statistics/trace_ring.h"
-#include "tarn/policies/statistics/tracing_statistics.h"
+#include "tarn/policies/statistics/sampled_trace.h"
 #include "tarn/test/support/check.h"
 
 namespace tarn::test {
