@@ -5,6 +5,7 @@
 
 #include "tarn/allocator/block_reservation.h"
 #include "tarn/allocator/containers.h"
+#include "tarn/allocator/handle.h"
 #include "tarn/allocator/maintenance_thread.h"
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/memory_resource.h"
@@ -17,6 +18,7 @@
 #include "tarn/allocator/presets.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/registry.h"
+#include "tarn/allocator/shared_pool.h"
 #include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"

@@ -19,6 +19,7 @@
 #include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/detail/pool/waiting.h"
+#include "tarn/allocator/handle.h"
 #include "tarn/allocator/object_ptr.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tarn/allocator/containers.h"
+#include "tarn/allocator/handle.h"
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/multipool.h"

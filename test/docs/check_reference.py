@@ -146,9 +146,9 @@ BROKEN_HEADERS = [
      "tarn::presets::local", "it has no comment"),
     ("allocator/registry.h", "namespace tarn {\n", "namespace tarn {\ninline int added_function() noexcept { return 1; }\n\n",
      "tarn::added_function", "it has no comment"),
-    ("allocator/object_ptr.h", " public:\n", " public:\n  static constexpr int added_constant = 1;\n\n",
+    ("allocator/handle.h", " public:\n", " public:\n  static constexpr int added_constant = 1;\n\n",
      "tarn::handle::added_constant", "it has no comment"),
-    ("allocator/memory_pool_macros.h", "#define TARN_DEFINE_SHARED_POOL", "#define ADDED_MACRO(x) x\n#define TARN_DEFINE_SHARED_POOL",
+    ("allocator/shared_pool.h", "#define TARN_DEFINE_SHARED_POOL", "#define ADDED_MACRO(x) x\n#define TARN_DEFINE_SHARED_POOL",
      "ADDED_MACRO", "it has no comment"),
 ]
 

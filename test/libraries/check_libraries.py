@@ -122,7 +122,7 @@ def symbols_case(builder, source, compiler, visibility):
 NO_DOMAINS = {"policies/locking/thread_cached.h": {"return domain.load(memory_order_relaxed) == me.domain;":
                                                      "return me.offset[0] != 1;"},
               "policies/locking/thread_cached.h": {"if (owner != me.domain) return nullptr;": ""}}
-NO_SHARING = {"allocator/memory_pool_macros.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
+NO_SHARING = {"allocator/shared_pool.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
 KEPT_AT_THE_END = {"policies/detail/reclaim.h": {"std::atexit(end_of_reclaim);": ""}}
 
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <tuple>
 
-#include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/shared_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/locking.h"
 

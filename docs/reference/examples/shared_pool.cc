@@ -1,4 +1,4 @@
-#include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/shared_pool.h"
 #include "tarn/allocator/static_pool.h"
 
 struct orders_tag;

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/allocator/memory_pool_macros.h"
+#include "tarn/allocator/shared_pool.h"
 #include "tarn/policies/locking/thread_cached.h"
 
 namespace tarn::test {
