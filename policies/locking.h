@@ -364,23 +364,6 @@ concept locking_policy = policy_on<P, axis::locking> && detail::says<P, locking_
   typename detail::template_name<P::template state>;
 };
 
-// "tarn/policies/locking/thread_cached.h" has it.
-template <std::size_t Threads = 16, std::size_t Magazine = 510>
-struct thread_cached;
-
-/// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If blocks may not wait in threads, as
-/// over a bounded store, mutex_locking<thread_aware_mutex> takes its place. Without
-/// threads, both are no_locking; where a thread has no variables of its own, this is mutex_locking<>.
-using shared_locking = std::conditional_t<
-    !platform::system::has_threads, no_locking,
-    typename std::conditional_t<platform::system::has_thread_locals, std::type_identity<thread_cached<>>,
-                                std::type_identity<mutex_locking<>>>::type>;
-
-namespace detail {
-using shared_locking_of_bounded =
-    std::conditional_t<platform::system::has_threads, mutex_locking<thread_aware_mutex>, no_locking>;
-}  // namespace detail
-
 }  // namespace tarn
 
 #endif  // TARN_POLICIES_LOCKING_H_

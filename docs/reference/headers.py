@@ -32,12 +32,10 @@ FLAGS = ["-std=c++20", "-D__OPTIMIZE__"]
 # Where a public name's header is an internal one: whose page has it.
 PAGE_OF = {
     "policies/detail/protocol.h": "span",
-    "policies/detail/protocol.h": "span",
     "policies/platform/interrupt_mask.h": "locking",
     "policies/axis.h": "axis",
     "policies/platform/pages.h": "store",
     "policies/checking/misuse.h": "checking",
-    "policies/store/page_store.h": "store",
     "policies/store/page_store.h": "store",
     "allocator/detail/classes/large_blocks.h": "multipool",
 }
@@ -193,7 +191,15 @@ class Source:
         while at >= 0 and re.match(r"\s*///", self.lines[at]):
             found.insert(0, re.sub(r"^\s*/// ?", "", self.lines[at]))
             at -= 1
-        return "\n".join(found)
+        return "\n\n".join(part for part in (self.decides(at), "\n".join(found)) if part)
+
+    def decides(self, at):
+        """The four lines of a policy, if they end at a line, counted from 0; a file of one policy has them at its top."""
+        first = at
+        while first >= 0 and re.match("//( |$)", self.lines[first]):
+            first -= 1
+        lines = [line[2:].removeprefix(" ") for line in self.lines[first + 1:at + 1]]
+        return "\n".join(lines) if first >= 0 and lines and lines[0].startswith("decides") else ""
 
     def beside(self, line):
         """The comment behind a declaration that ends on this line, and its next lines."""
@@ -379,11 +385,11 @@ class Headers:
             return False
         if child.kind not in FUNCTIONS or name in PROTOCOL:
             return True
-        folder = os.path.dirname(self.path(child))
-        if folder not in self.protocol:
-            header = os.path.join(self.tree, folder + ".h")
-            self.protocol[folder] = protocol_of(Source(header).text) if os.path.exists(header) else set()
-        return name in self.protocol[folder]
+        axis = re.sub(r"^(policies/\w+)/.*", r"\1.h", self.path(child))
+        if axis not in self.protocol:
+            header = os.path.join(self.tree, axis)
+            self.protocol[axis] = protocol_of(Source(header).text) if os.path.exists(header) else set()
+        return name in self.protocol[axis]
 
     def declare(self, cursor, scope, parent, page, before):
         path, source = self.path(cursor), self.source(self.path(cursor))

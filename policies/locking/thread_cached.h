@@ -920,7 +920,7 @@ namespace tarn {
 /// \tparam Magazine  blocks in the largest magazine: 14, 30, 62, 126, 254 or 510. A thread begins with 14. No magazine holds
 ///                   more than 32 KiB of blocks but the smallest, of 14; where 14 are more than 512 KiB, there is none, and
 ///                   each call takes a lock
-template <std::size_t Threads, std::size_t Magazine>
+template <std::size_t Threads = 16, std::size_t Magazine = 510>
 struct thread_cached {
   using axis = tarn::axis::locking;
 
@@ -955,6 +955,19 @@ struct thread_cached {
       detail::magazine_calls<detail::mutex_pair<mutex, detail::fork_member_in<Traits>>, detail::process_threads,
                              unsigned{Threads}, largest()>;
 };
+
+/// The default of products that any thread may use: DECLARE_MEMORY_POOL, stl_allocator. If blocks may not wait in threads, as
+/// over a bounded store, mutex_locking<thread_aware_mutex> takes its place. Without
+/// threads, both are no_locking; where a thread has no variables of its own, this is mutex_locking<>.
+using shared_locking = std::conditional_t<
+    !platform::system::has_threads, no_locking,
+    typename std::conditional_t<platform::system::has_thread_locals, std::type_identity<thread_cached<>>,
+                                std::type_identity<mutex_locking<>>>::type>;
+
+namespace detail {
+using shared_locking_of_bounded =
+    std::conditional_t<platform::system::has_threads, mutex_locking<thread_aware_mutex>, no_locking>;
+}  // namespace detail
 
 }  // namespace tarn
 
