@@ -43,7 +43,7 @@ RIGHT = {
     "policies/detail/x.h": 'static_assert(X, "tarn: [R1] what, "\n  "why");\n',
     **{f"policies/{axis}.h": "///   open(bytes), shut   what it does\n" for axis in check_docs.AXES},
     **{f"policies/{axis}/a_{axis}.h": "// decides    x\n// costs      x\n// conflicts  x\n// use when   x\n#ifndef X\n"
-                                      f"using axis = tarn::axis::{axis};\n" for axis in check_docs.AXES},
+                                      f"struct a_{axis} {{\n  using axis = tarn::axis::{axis};\n" for axis in check_docs.AXES},
     **{f"docs/axes/{axis}.md": f"# Axis\n\n## Policies\n\n| policy |\n|---|\n| `a_{axis}<N>` |\n\n"
                                "## Requirements\n\n| member |\n|---|\n| `open(bytes)`, `shut` |\n"
        for axis in check_docs.AXES},
@@ -87,9 +87,9 @@ BROKEN = [
     ("an axis without a page", "docs/axes/growth.md", None, None, "no row for it"),
     ("a row without a policy", "policies/reuse/a_reuse.h", None, None, "no such policy: a_reuse"),
     ("a policy in another axis's folder", "policies/reuse/a_reuse.h", "axis::reuse", "axis::size", "says axis size"),
-    ("a policy without its four lines", "policies/locking/a_locking.h", "// costs      x\n", "", "doesn't open"),
+    ("a policy without its four lines", "policies/locking/a_locking.h", "// costs      x\n", "", "are missing"),
     ("four lines in another order", "policies/locking/a_locking.h", "// costs      x\n// conflicts  x\n",
-     "// conflicts  x\n// costs      x\n", "doesn't open"),
+     "// conflicts  x\n// costs      x\n", "in another order"),
     ("a required member that a page leaves out", "docs/axes/checking.md", "`shut`", "shut", "Requirements': shut"),
     ("a required member that is new", "policies/checking.h", "shut", "shut, wide", "Requirements': wide"),
     ("a rule that the page leaves out", "docs/rules.md", "tarn: [R1] what, why", "", "rules.md doesn't"),

@@ -19,6 +19,7 @@ import textwrap
 
 sys.path.insert(0, os.path.join(os.getcwd(), "test/support"))
 import compilers
+from policy_heads import WORDS, classes_on_an_axis, policies_of
 
 # The least number of code blocks, of those that are run too, and of tests that docs/misuse.md names. Raise them in the change
 # that adds some.
@@ -31,7 +32,7 @@ PRECOMPILED = "tarn/allocator/pool.h"
 
 AXES = ["size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics",
         "name"]
-NO_POLICIES = ["policies/name/named.h"]  # how the registry sees the name of any
+NO_POLICIES = ["name_of_tag", "name_of_class", "stack_locking"]  # names of static pools and of macros; lock_free's base
 KINDS = ["", "run", "fragment", "file", "rejected", "excerpt", "before", "after"]
 # The programs of docs/migration/, which test/migration compiles and runs in pairs.
 ELSEWHERE = ["before", "after"]
@@ -389,8 +390,8 @@ def check_numbers(tree):
 
 def check_misuse(tree):
     """Every checking policy is on the page that says what is detected."""
-    folder, page = "policies/checking/", tree["docs/misuse.md"]
-    policies = [path[len(folder):-2] for path in tree if re.fullmatch(folder + r"\w+\.h", path) and "// decides" in tree[path]]
+    page = tree["docs/misuse.md"]
+    policies = [name for path in tree if path.startswith("policies/checking/") for name in policies_of(path, tree[path])]
     missing = [one for one in policies if not re.search(rf"^\|.*`{one}\b", page, re.MULTILINE)]
     return [case(f"docs/misuse.md: {len(policies)} policies", f"no table has {', '.join(missing)}" if missing else None)]
 
@@ -411,27 +412,25 @@ def check_reading_order(tree):
 
 def check_policies(tree):
     """Every policy has its four lines and a row; every row has its policy."""
-    cases, policies = [], collections.defaultdict(set)
-    for path, text in sorted(tree.items()):
-        stem, folder = os.path.splitext(os.path.basename(path))[0], os.path.basename(os.path.dirname(path))
-        declared = re.findall(r"using axis = (?:tarn::)?axis::(\w+);", text)
-        if not path.startswith("policies/") or folder not in AXES or not declared or path.endswith(tuple(NO_POLICIES)):
-            continue
-        policies[folder].add(stem)
-        words = re.findall(r"^// (decides|costs|conflicts|use when) ", text.split("#ifndef")[0], re.MULTILINE)
-        rows = first_cells(section(tree.get(f"docs/axes/{folder}.md", ""), "Policies"), "policy")
-        wrong = None
-        if declared != [folder]:
-            wrong = f"it lies in {folder}/ and says axis {', '.join(declared)}"
-        elif words != ["decides", "costs", "conflicts", "use when"]:
-            wrong = "it doesn't open with the lines decides, costs, conflicts, use when"
-        elif stem not in rows:
-            wrong = f"docs/axes/{folder}.md has no row for it below '## Policies'"
-        cases.append(case(path, wrong))
+    cases = []
     for axis in AXES:
-        page = f"docs/axes/{axis}.md"
+        page, policies = f"docs/axes/{axis}.md", set()
         rows = first_cells(section(tree.get(page, ""), "Policies"), "policy")
-        strays = sorted(set(rows) - policies[axis])
+        for path, text in sorted(tree.items()):
+            if not re.fullmatch(rf"policies/{axis}(/\w+)?\.h", path):
+                continue
+            heads, classes = policies_of(path, text), classes_on_an_axis(text)
+            policies.update(heads if classes else ())
+            for name in [one for one in classes if one not in NO_POLICIES]:
+                wrong = None
+                if classes[name] != axis:
+                    wrong = f"it lies in {axis}/ and says axis {classes[name]}"
+                elif heads.get(name) != WORDS:
+                    wrong = "above it, the lines decides, costs, conflicts, use when are missing, or in another order"
+                elif name not in rows:
+                    wrong = f"{page} has no row for it below '## Policies'"
+                cases.append(case(f"{path}: {name}", wrong))
+        strays = sorted(set(rows) - policies)
         cases.append(case(f"{page}: {len(rows)} rows", f"no such policy: {', '.join(strays)}" if strays else
                           None if rows else "no rows below '## Policies'"))
     return cases
@@ -444,7 +443,8 @@ def check_requirements(tree):
         listed = set()
         for names in re.findall(r"^///   (\S.*?)(?:  |$)", tree.get(f"policies/{axis}.h", ""), re.MULTILINE):
             listed.update(re.findall(r"(\w+)(?=[(<,\s]|$)", re.sub(r"\([^)]*\)|<[^>]*>", "", names)))
-        listed.update(re.findall(r"^  (?:bool|std::size_t) (\w+) = ", tree.get(f"policies/{axis}/traits.h", ""), re.MULTILINE))
+        traits = re.search(rf"^struct {axis}_traits \{{$.*?^\}};$", tree.get(f"policies/{axis}.h", ""), re.MULTILINE | re.DOTALL)
+        listed.update(re.findall(r"^  (?:bool|std::size_t) (\w+) = ", traits[0] if traits else "", re.MULTILINE))
         page = section(tree.get(f"docs/axes/{axis}.md", ""), "Requirements")
         missing = sorted(name for name in listed if not re.search(rf"`[^`]*\b{name}\b[^`]*`", page))
         cases.append(case(f"docs/axes/{axis}.md: {len(listed)} required members",

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import compilers
+from policy_heads import policies_of
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 COLUMNS = 128
@@ -90,23 +91,21 @@ def is_in(name, wanted):
         return file.read() == wanted
 
 
-def included(header, folder):
-    """The headers of a folder that a header includes: their names without .h."""
+def included(header):
+    """The headers of the library that a header includes."""
     with open(header, encoding="utf-8") as file:
-        return re.findall(rf'^#include "tarn/{folder}/(\w+)\.h"$', file.read(), re.M)
+        return re.findall(r'^#include "tarn/([^"]+)"$', file.read(), re.M)
 
 
 def unknown_policies():
-    """The policies that are no kinds, or None. A policy's header says what it decides."""
+    """The policies that are no kinds, or None."""
     with open("test/support/kinds.h", encoding="utf-8") as file:
         kinds = set(re.findall(r"KIND\((\w+)", file.read()))
     policies = []
-    for axis in AXES:
-        for name in included(f"policies/{axis}.h", f"policies/{axis}"):
-            with open(f"policies/{axis}/{name}.h", encoding="utf-8") as file:
-                if file.readline().startswith("// decides") and name not in CLASSES + SAME:
-                    policies.append(name)
-    unknown = [name for name in policies if name not in kinds]
+    for path in included("allocator/detail/compose/select.h"):
+        with open(path, encoding="utf-8") as file:
+            policies += policies_of(path, file.read())
+    unknown = sorted(set(policies) - kinds - set(CLASSES + SAME))
     if len(policies) < 25:
         return f"only {len(policies)} policies were found"
     return f"no kind in test/support/kinds.h: {', '.join(unknown)}" if unknown else None
@@ -116,7 +115,7 @@ def unknown_products():
     """The products that no line of products.h stands for, or None."""
     with open("test/support/products.h", encoding="utf-8") as file:
         words = set(re.findall(r"\w+", " ".join(re.findall(r'"([\w ]+)"', file.read()))))
-    headers = included("allocator/all.h", "allocator")
+    headers = [path[len("allocator/"):-2] for path in included("allocator/all.h") if path.startswith("allocator/")]
     unknown = [name for name in headers if name not in words]
     if len(headers) < 14:
         return f"only {len(headers)} products were found"
