@@ -29,12 +29,12 @@
 #include "tarn/policies/platform/held.h"
 #include "tarn/policies/store.h"
 
+namespace tarn::detail {
+
 // What all pools of a size_class_pool share: its stores. They are called by one thread at a time.
 //
 //   owner_stores       calls the store, and the second store of an exhaustion policy that has one
 //   regions_to_return  what goes back while a thread is at the store
-
-namespace tarn::detail {
 
 /// The traits that a store shared by several pools is given: none, since each pool has its own geometry.
 struct owner_traits {};

@@ -17,9 +17,9 @@
 #include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/memory_tools.h"
 
-// What the owner of the classes' pools reports itself, if a checking policy is named: calls that reach the pool of no class.
-
 namespace tarn::detail {
+
+// What the owner of the classes' pools reports itself, if a checking policy is named: calls that reach the pool of no class.
 
 /// A call that was refused.
 struct refused_free {

@@ -12,13 +12,13 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
+namespace tarn::detail {
+
 // Where the blocks of a pool lie that are an array of its store: in the pool, or beside it.
 //
 // What isn't zero from the start lies in the program's file, as large as it is, and on firmware in flash. So a pool that has a
 // destructor starts all zero, array and all. Of a static pool, which has no destructor, something may have a value: then the
 // array, which has none, lies beside it.
-
-namespace tarn::detail {
 
 template <class Traits>
 class array_elsewhere {

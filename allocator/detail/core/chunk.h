@@ -19,11 +19,10 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/secret.h"
 
-// Bytes in front of a chunk's record that nobody writes. Who runs over the end of the chunk before comes past them first.
-
 namespace tarn::detail {
 
-/// A cache line: an overrun that writes with gaps, such as one member of each object, hits it, too.
+/// Bytes in front of a chunk's record that nobody writes. Who runs over the end of the chunk before comes past them first. A
+/// cache line: an overrun that writes with gaps, such as one member of each object, hits it, too.
 class red_line {
  public:
   static constexpr std::size_t bytes = 64;
@@ -137,7 +136,7 @@ struct chunk_layout {
   }
 };
 
-// How many chunks there are, and how many blocks were ever handed out: each for a pool that asks.
+// ---- how many chunks there are, and how many blocks were ever handed out: each for a pool that asks ----------------------
 
 struct counted {
   TARN_STEP void add(std::size_t n) noexcept { value += n; }
@@ -168,9 +167,8 @@ struct chunk_count {
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Carved, counted, uncounted<1>> carved;
 };
 
-// The chunks with blocks that were never handed out; blocks are carved from the first, until it has none. One that was never
-// used comes behind one that was: so only the first may have been used. Every operation that changes it is O(1).
-
+/// The chunks with blocks that were never handed out; blocks are carved from the first, until it has none. One that was never
+/// used comes behind one that was: so only the first may have been used. Every operation that changes it is O(1).
 /// \tparam Chunk  has `next`, `blocks` and `carved`, and `link_to_it`: the link of the list that points to it
 /// \tparam Link   the type of `next`
 template <class Chunk, class Link = Chunk*>
@@ -209,6 +207,7 @@ class carving_list {
   Link first_{};
 };
 
+// ---- suspicions ----------------------------------------------------------------------------------------------------------
 // Errors that a list came across, kept until its caller can deal with them: an invalid link in a free block, and an address
 // that left a front and is no block. Empty if no checking policy asks.
 

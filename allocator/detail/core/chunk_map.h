@@ -19,6 +19,8 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/secret.h"
 
+namespace tarn::detail {
+
 // Finds the chunk of an address in constant time, for pools that look it up on many frees: a hash table of granules, each a
 // piece of the address space about as large as a chunk.
 //
@@ -30,8 +32,6 @@
 //
 // Before it is half full, a larger table is made beside it: with each chunk that comes, some of its places are cleared, or some
 // chunks entered, as many as it takes to be ready in time. It takes the other's place when it has every chunk.
-
-namespace tarn::detail {
 
 /// Open addressing with linear probing, at most half full (Knuth, The Art of Computer Programming, vol. 3, 6.4). What there is
 /// no room for is left out. The memory is the caller's.

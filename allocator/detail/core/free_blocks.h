@@ -10,9 +10,9 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/memory_tools.h"
 
-// Free blocks that were taken out of the list: linked into a list of their own, or counted per chunk.
-
 namespace tarn::detail {
+
+// Free blocks that were taken out of the list: linked into a list of their own, or counted per chunk.
 
 // Visitors for the reuse policy's drain(). Not lambdas: g++ 12 warns if a parameter of a lambda has the name of something that
 // the program declares later.

@@ -1,7 +1,7 @@
 // The free blocks of a pool, set aside for a walk through all of its blocks, which must know which of them are free.
 //
-//   window    | 1 0 0 1 1 ... |   a bit for each place of the window in which the walk is: walked_window.h
-//   waiting   the free blocks of windows that are ahead, and of those that were passed: waiting_blocks.h
+//   window    | 1 0 0 1 1 ... |   a bit for each place of the window in which the walk is: walked_window
+//   waiting   the free blocks of windows that are ahead, and of those that were passed: waiting_blocks
 //
 // To sort the free blocks took nearly all the time of a walk, and so did links through all of them: they are in no cache. Now
 // most of them aren't touched.
@@ -20,6 +20,8 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
 
+namespace tarn::detail {
+
 // A set of free blocks of a window, a piece of the address space, kept in a few of these blocks themselves.
 //
 //   root -> | a . b . | -> a: | . c . . | -> c: | 1 0 0 1 1 ... |
@@ -28,8 +30,6 @@
 // bits at each node; a node at the bottom has a bit for each of its places. Each node is one of the blocks of the set, one that
 // is on the way to its own place: whoever finds a node missing becomes it. So the set needs no memory, most blocks aren't
 // touched, and to read it means to read its nodes: of 300,000 blocks about 5,000.
-
-namespace tarn::detail {
 
 template <class Geometry>
 class place_tree {
@@ -363,7 +363,7 @@ class blocks_aside {
   }
 
  private:
-  /// Not a lambda: see drained_blocks.h.
+  /// Not a lambda: g++ 12 warns of names in those (free_blocks.h).
   struct taker {
     void operator()(void* block) const noexcept { to.take(block); }
     blocks_aside& to;
