@@ -125,7 +125,7 @@ def difference():
     """What is wrong with the picture, or None."""
     if os.path.exists(PICTURE) and read(PICTURE) == picture():
         return None
-    return f"{PICTURE} doesn't show what the headers include; run docs/draw_rooms.py"
+    return f"{PICTURE} doesn't show what the headers include; run test/generate"
 
 
 def main():

@@ -85,7 +85,7 @@ def check_entries(names, settings, pages):
 def check_pages(wanted, pages):
     """A case for each page: it is what the generator makes of the headers."""
     return [case(f"docs/reference/{name}", None if wanted.get(name) == pages.get(name) else
-                 "it isn't what docs/reference/generate.py writes; run that") for name in sorted({*wanted, *pages})]
+                 "it isn't what the headers say; run test/generate") for name in sorted({*wanted, *pages})]
 
 
 def checked_in(folder):

@@ -3,7 +3,8 @@
 a missing line is found where no compiler knows modules; test/consumer/module compiles the module, and asks clang. A case is one
 of the two directions, or shows that a wrong line would be found out.
 
-Usage: check_module.py module/tarn.cppm
+usage: check_module.py module/tarn.cppm
+       check_module.py --write    writes its lines, where the tree's top is the current folder
 """
 
 import os
@@ -64,15 +65,28 @@ def differences(texts, module):
     return sorted(names - set(there)), sorted({name for name in there if name not in names or there.count(name) > 1})
 
 
+def written(module, names):
+    """The module's text with a line for each name, in alphabetical order."""
+    for space, prefix in PUBLIC.items():
+        own = sorted(name for name in names if name.startswith(prefix) and "::" not in name.removeprefix(prefix))
+        lines = "".join(f"using tarn::{name};\n" for name in own)
+        module = re.sub(rf"(?<=^export namespace {space} \{{\n)(using .*\n)+", lines, module, flags=re.MULTILINE)
+    return module
+
+
 def says(what, names):
-    return f"module/tarn.cppm {what} " + ", ".join(names) if names else None
+    return f"module/tarn.cppm {what} {', '.join(names)}; run test/generate" if names else None
 
 
 def main():
-    (path,) = sys.argv[1:]
+    path = "module/tarn.cppm" if sys.argv[1] == "--write" else sys.argv[1]
     with open(path, encoding="utf-8") as file:
         module = file.read()
     texts = headers("allocator/all.h")
+    if sys.argv[1] == "--write":
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(written(module, set().union(*map(declared, texts)) | NAMED_IN_PASSING))
+        return 0
     left, more = differences(texts, module)
     new = ("namespace tarn {\nclass new_pool;\n/// Text.\ntemplate <class T>\nusing newer = T;\nnamespace detail {\nclass no;\n"
            "}  // namespace detail\ninline int newest(int n) {\n}\n}  // namespace tarn\n")
@@ -85,6 +99,7 @@ def main():
         ("there are names", lambda: None if len(exported(module)) >= LEAST else f"fewer than {LEAST}"),
         compilers.same("lines that are missing", differences(texts, fewer)[0], sorted(gone)),
         compilers.same("new names", differences([*texts, new], module)[0], ["new_pool", "newer", "newest"]),
+        compilers.same("missing lines are written", written(fewer, set(exported(module))), module),
         compilers.same("lines too many", differences(texts, too_many)[1], ["detail::memory", "gone", "pool"]),
     ])
 

@@ -81,7 +81,7 @@ def differences():
         return str(error)
     if not wrong:
         return None
-    return ", ".join(wrong) + " isn't what follows from test/support/kinds.h and products.h; run test/support/write_cover.py"
+    return ", ".join(wrong) + " isn't what follows from test/support/kinds.h and products.h; run test/generate"
 
 
 def is_in(name, wanted):
