@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/rooms.svg: the rooms of the library, and which includes which.
+"""Draws docs/rooms.svg: the rooms of the library, the files in each, and which room includes which.
 
     docs/draw_rooms.py            writes the picture
     docs/draw_rooms.py --check    writes nothing; exits with 1 where the picture isn't what would be written
@@ -12,6 +12,7 @@ import glob
 import os
 import re
 import sys
+import textwrap
 from xml.sax.saxutils import escape
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
@@ -20,7 +21,7 @@ import check_rooms
 
 PICTURE = "docs/rooms.svg"
 LEGEND = "An arrow says: includes. Where A leads to B and B to C, an arrow from A to C is left out."
-WIDTH, TOP, BOX, GAP = 900, 20, 74, 38  # all in pixels: of the picture, above it, the height of a box, between two rows
+WIDTH, TOP, GAP, LINE, LETTER = 900, 20, 38, 18, 7.2  # all in pixels: of the picture, above it, between two rows; of the text
 
 # {room: (row, left end, right end, what it is for)}, from top to bottom.
 PLACES = {
@@ -30,10 +31,9 @@ PLACES = {
     "product parts": (2, 650, 880, "what several products share"),
     "compose": (3, 20, 300, "from policies to a type"),
     "core": (3, 340, 620, "chunks, and the free blocks in them"),
-    "policies": (4, 20, 620, ""),
-    "policies/<axis>/detail": (5, 20, 400, "what one axis uses alone"),
-    "policies/detail": (6, 20, 620, "what several axes share"),
-    "policies/platform": (7, 20, 880, "what knows a compiler or a system"),
+    "policies": (4, 20, 620, "the axes, and the policies with a file of their own"),
+    "policies/detail": (5, 20, 620, "what several axes share"),
+    "policies/platform": (6, 20, 880, "what knows a compiler or a system"),
 }
 
 
@@ -42,14 +42,18 @@ def read(path):
         return file.read()
 
 
+def headers():
+    found = glob.glob("policies/**/*.h", recursive=True) + glob.glob("allocator/**/*.h", recursive=True)
+    return sorted(header for header in found if "_virtual_includes" not in header)
+
+
 def includes():
     """{room: the other rooms of which its headers include one}."""
     found = {room: set() for room in (*check_rooms.ROOMS, None)}
-    headers = glob.glob("policies/**/*.h", recursive=True) + glob.glob("allocator/**/*.h", recursive=True)
-    for header in (header for header in headers if "_virtual_includes" not in header):
-        room = check_rooms.room_of(header)[0]
+    for header in headers():
+        room = check_rooms.room_of(header)
         others = re.findall(r'^#include "tarn/([^"]+)"', read(header), re.MULTILINE)
-        found[room].update({check_rooms.room_of(other)[0] for other in others} - {room})
+        found[room].update({check_rooms.room_of(other) for other in others} - {room})
     return found
 
 
@@ -69,8 +73,29 @@ def arrows(found):
                 yield a, b, "down"
 
 
+def lines_of(room):
+    """The text of a box below its name: what the room is for, and its files, those of an axis together."""
+    _, left, right, what = PLACES[room]
+    groups = {}
+    for header in headers():
+        if check_rooms.room_of(header) == room:
+            folder, name = os.path.split(header[:-2])
+            axis = (os.path.basename(folder) if folder != "policies" else name) if room == "policies" else ""
+            groups.setdefault(axis, []).extend([] if name == axis else [name])
+    texts = [", ".join(names) if not axis else f"{axis}: {', '.join(names)}" if names else axis for axis, names in groups.items()]
+    return [what, *(line for one in texts for line in textwrap.wrap(one, int((right - left - 20) / LETTER)))]
+
+
+def height_of(room):
+    return LINE * len(lines_of(room)) + 42
+
+
 def top_of(room):
-    return TOP + PLACES[room][0] * (BOX + GAP)
+    """Rows lie below each other; a row is as high as its highest box."""
+    rows = {}
+    for one in PLACES:
+        rows[PLACES[one][0]] = max(rows.get(PLACES[one][0], 0), height_of(one))
+    return TOP + sum(rows[row] + GAP for row in range(PLACES[room][0]))
 
 
 def column(a, b, taken):
@@ -88,30 +113,30 @@ def arrow(a, b, way, taken):
     taken += [(x, PLACES[a][0], PLACES[b][0])] if x else []
     x1, x2 = (x or sum(PLACES[room][1:3]) // 2 for room in (a, b))
     tips = ' marker-end="url(#tip)"' * (way != "up") + ' marker-start="url(#tip)"' * (way != "down")
-    return f'<line x1="{x1}" y1="{top_of(a) + BOX + 2}" x2="{x2}" y2="{top_of(b) - 2}" stroke="#57606a"{tips}/>'
+    return f'<line x1="{x1}" y1="{top_of(a) + height_of(a) + 2}" x2="{x2}" y2="{top_of(b) - 2}" stroke="#57606a"{tips}/>'
 
 
 def text(x, y, line, more=' font-size="14"'):
     return f'<text x="{x}" y="{y}" text-anchor="middle"{more}>{escape(line)}</text>'
 
 
-def box(room, axes):
-    _, left, right, what = PLACES[room]
-    of_policies = room.startswith("policies")
-    fill, edge = ("#eaf5ea", "#4d8f57") if of_policies else ("#e8f0fb", "#4a76b8")
-    yield f'<rect x="{left}" y="{top_of(room)}" width="{right - left}" height="{BOX}" rx="6" fill="{fill}" stroke="{edge}"/>'
+def box(room):
+    _, left, right, _ = PLACES[room]
+    fill, edge = ("#eaf5ea", "#4d8f57") if room.startswith("policies") else ("#e8f0fb", "#4a76b8")
+    yield (f'<rect x="{left}" y="{top_of(room)}" width="{right - left}" height="{height_of(room)}" rx="6" fill="{fill}" '
+           f'stroke="{edge}"/>')
     folder = os.path.dirname(check_rooms.ROOMS[room][0])
-    x, y = (left + right) // 2, top_of(room) + BOX // 2 - (5 if of_policies else 15)
-    yield text(x, y, room, ' font-size="16" font-weight="bold"')
-    for line in [what or " · ".join(axes)] if of_policies else [folder, what]:
-        y += 20
-        yield text(x, y, line)
+    name = room if room.startswith("policies") or right - left < 600 else f"{room}: {folder}"
+    x, y = (left + right) // 2, top_of(room) + 24
+    yield text(x, y, name, ' font-size="15" font-weight="bold"')
+    for number, line in enumerate(lines_of(room)):
+        y += LINE
+        yield text(x, y, line, ' font-size="13"' + ('' if number else ' font-style="italic"'))
 
 
 def picture():
-    axes = re.findall(r"^struct (\w+) \{\};", read("policies/axis.h"), re.MULTILINE)
-    height, taken = max(map(top_of, PLACES)) + BOX + 44, []
-    drawn = [arrow(*one, taken) for one in arrows(includes())] + [line for room in PLACES for line in box(room, axes)]
+    height, taken = max(top_of(room) + height_of(room) for room in PLACES) + 44, []
+    drawn = [arrow(*one, taken) for one in arrows(includes())] + [line for room in PLACES for line in box(room)]
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"
     font-family="sans-serif" fill="#1f2328" stroke-width="1.5">
 <title>The rooms of tarn, and which includes which</title>

@@ -13,13 +13,11 @@ import sys
 import check_lengths
 import compilers
 
-# {room: (the files that lie in it, the rooms whose headers they may include beside their own)}. In a pattern, <axis> is the
-# name of an axis, which both sides then have in common.
+# {room: (the files that lie in it, the rooms whose headers they may include beside their own)}.
 ROOMS = {
     "policies/platform": (r"(policies/platform/\w+|version)\.h", ()),
     "policies/detail": (r"policies/detail/\w+\.h", ("policies/platform", "policies")),
-    "policies/<axis>/detail": (r"policies/(?P<axis>\w+)/detail/\w+\.h", ("policies/platform", "policies/detail", "policies")),
-    "policies": (r"policies/(\w+/)?\w+\.h", ("policies/platform", "policies/detail", "policies/<axis>/detail")),
+    "policies": (r"policies/(\w+/)?\w+\.h", ("policies/platform", "policies/detail")),
     "compose": (r"allocator/detail/compose/\w+\.h", ("policies", "policies/detail", "policies/platform")),
     "core": (r"allocator/detail/core/\w+\.h", ("policies", "policies/detail", "policies/platform")),
     "pool": (r"allocator/detail/pool/\w+\.h", ("compose", "core", "policies", "policies/detail", "policies/platform")),
@@ -51,36 +49,21 @@ STANDARD_HEADERS = set("""
 
 
 def room_of(header):
-    """The room, and the axis whose own it is, or None."""
-    for room, (pattern, _) in ROOMS.items():
-        found = re.fullmatch(pattern, header)
-        if found:
-            return room, found.groupdict().get("axis") or axis_of(header)
-    return None, None
-
-
-def axis_of(header):
-    """The axis of policies/<axis>.h and policies/<axis>/<policy>.h."""
-    found = re.match(r"policies/(\w+)[/.]", header)
-    return found and found.group(1)
+    return next((room for room, (pattern, _) in ROOMS.items() if re.fullmatch(pattern, header)), None)
 
 
 def complaints(header, text):
     """What is wrong with the header and its includes, a line each."""
-    room, axis = room_of(header)
+    room = room_of(header)
     if room is None:
         return [f"{header} is in no room"]
     said = []
     for other in re.findall(r'^#include "tarn/([^"]+)"', text, re.MULTILINE):
-        its_room, its_axis = room_of(other)
-        if its_room is None:
+        its = room_of(other)
+        if its is None:
             said.append(f"{header} includes {other}, which is in no room")
-        elif its_room == room and (room != "policies/<axis>/detail" or its_axis == axis):
-            continue
-        elif its_room not in ROOMS[room][1]:
-            said.append(f"{header} ({room}) includes {other} ({its_room})")
-        elif its_room == "policies/<axis>/detail" and its_axis != axis:
-            said.append(f"{header} includes {other}, which belongs to another axis")
+        elif its != room and its not in ROOMS[room][1]:
+            said.append(f"{header} ({room}) includes {other} ({its})")
     return said
 
 
@@ -101,7 +84,7 @@ def cases(headers, read):
     """Cases for each room: its headers, and the arrows that leave it; and that it knows no compiler or system."""
     by_room = {}
     for header in headers:
-        by_room.setdefault(room_of(header)[0], []).append(header)
+        by_room.setdefault(room_of(header), []).append(header)
 
     def case(what, room, wrong):
         def run():
@@ -136,7 +119,7 @@ def numbers(headers, read):
 
 def tests(paths):
     """A case for the files of a tree: what lies below test/policies and test/allocator has the folder of a room."""
-    rooms = {os.path.dirname(path) for path in paths if room_of(path)[0]}
+    rooms = {folder for path in paths if room_of(path) for folder in (os.path.dirname(path), path.removesuffix(".h"))}
     folders = sorted({os.path.dirname(path) for path in paths if re.match("test/(policies|allocator)/", path)})
 
     def run():

@@ -357,7 +357,7 @@ def rooms():
     return [
         numbered("two numbers for two objects", "0x102", ""),
         numbered("one number for two objects", "0x101", "0x101: one, other"),
-        one("a policy uses its axis' detail", "policies/reuse/a.h", ["policies/reuse/detail/b.h", "policies/detail/c.h"], ""),
+        one("a policy uses what several share", "policies/reuse/a.h", ["policies/reuse.h", "policies/detail/c.h"], ""),
         one("a pool uses the core", "allocator/detail/pool/a.h", ["allocator/detail/core/b.h"], ""),
         one("a header in no room", "allocator/detail/attic/a.h", [], "allocator/detail/attic/a.h is in no room"),
         one("an include of what is in no room", "policies/reuse.h", ["tools/a.h"],
@@ -368,10 +368,6 @@ def rooms():
             "allocator/detail/core/a.h (core) includes allocator/detail/pool/b.h (pool)"),
         one("the platform uses a policy", "policies/platform/a.h", ["policies/detail/b.h"],
             "policies/platform/a.h (policies/platform) includes policies/detail/b.h (policies/detail)"),
-        one("an axis uses another's detail", "policies/reuse/a.h", ["policies/locking/detail/b.h"],
-            "policies/reuse/a.h includes policies/locking/detail/b.h, which belongs to another axis"),
-        one("detail uses another axis' detail", "policies/reuse/detail/a.h", ["policies/locking/detail/b.h"],
-            "policies/reuse/detail/a.h (policies/<axis>/detail) includes policies/locking/detail/b.h (policies/<axis>/detail)"),
         says("a policy of standard C++", a_policy,
              "#include <bit>\n#if defined(__cpp_exceptions) && __cplusplus > 202002L  // not __linux__\n[[nodiscard]] int a(); "
              'const char* b = "asm";', ""),
