@@ -4,6 +4,7 @@ Code here is a text of tokens with a space on either side of each. It has no com
 same wherever it is moved, and however it is laid out.
 """
 
+import itertools
 import os
 import re
 
@@ -13,15 +14,19 @@ CLASS = re.compile(r" (?:enum )?(?:class|struct|union|concept) ")
 COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\')|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
-def normal(text):
-    """A text of tokens."""
+def tokens_of(text):
     tokens = []
     for token in TOKEN.findall(COMMENT.sub(lambda found: found[1] or " ", text)):
         if token == "::" and tokens[-1:] == ["detail"] and tokens[-2:-1] != ["::"]:
             tokens.pop()
         else:
-            tokens.append("\n" + token.strip() + "\n" if token.lstrip().startswith("#") else token)
-    return " " + " ".join(tokens) + " "
+            tokens.append(token.strip())
+    return tokens
+
+
+def normal(text):
+    """A text of tokens."""
+    return " " + " ".join(f"\n{one}\n" if one.startswith("#") else one for one in tokens_of(text)) + " "
 
 
 def parts(code):
@@ -124,6 +129,12 @@ class Code:
             raise LookupError(f"{owner} has no {last}")
         return found
 
+    def renamed(self, owner, name):
+        """The same code, but that this class calls another function."""
+        other = Code({})
+        other.named = self.named | {owner: [(one.replace(f" {name} (", " gone ("), path) for one, path in self.named[owner]]}
+        return other
+
 
 def namespaces(text):
     """The content of each namespace tarn and tarn::detail."""
@@ -142,15 +153,14 @@ def changed(root, changes, folder):
     """Writes headers with other text below `folder`, to be searched before `root`. Each change is (old, new); the old text must
     stand once in the whole library, laid out in any way. Throws RuntimeError."""
     headers = {}
-    for room in ("allocator", "policies"):
-        for path, _, names in os.walk(os.path.join(root, "tarn", room)):
-            for name in names:
-                if name.endswith(".h"):
-                    with open(os.path.join(path, name), encoding="utf-8") as file:
-                        headers[os.path.relpath(os.path.join(path, name), root)] = file.read()
+    for path, _, names in itertools.chain(*(os.walk(os.path.join(root, "tarn", room)) for room in ("allocator", "policies"))):
+        for name in (name for name in names if name.endswith(".h")):
+            with open(os.path.join(path, name), encoding="utf-8") as file:
+                headers[os.path.relpath(os.path.join(path, name), root)] = file.read()
     touched = set()
     for old, new in changes:
-        looked_for = re.compile(r"\s*".join(re.escape(token) for token in TOKEN.findall(old)))
+        tokens = (r"(?:\bdetail\s*::\s*)?\b" * one[0].isalpha() + re.escape(one) for one in tokens_of(old))
+        looked_for = re.compile(r"\s*".join(tokens))
         found = [(path, place) for path, text in headers.items() for place in looked_for.finditer(text)]
         if len(found) != 1:
             raise RuntimeError(f"this stands {len(found)} times in the library: {old}")
