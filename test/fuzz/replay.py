@@ -82,7 +82,10 @@ def control_case(builder, mistake, paths):
         except RuntimeError as error:
             return str(error)
         found = status != 0 and re.search(r"^tarn: |AddressSanitizer", said, re.MULTILINE)
-        return None if found else f"exit status {status}, {ran} inputs, nothing found\n{said[-1000:]}"
+        if not found:
+            return f"exit status {status}, {ran} inputs, nothing found\n{said[-1000:]}"
+        print(f"killed  fuzz: {mistake.name}  by {mistake.target} (replayed)", flush=True)
+        return None
 
     return f"control: {mistake.target} finds {mistake.name}", wrong
 

@@ -134,6 +134,7 @@ def run_mistake(root, mistake):
     if status == 0 or found is None:
         return line, f"exit status {status}, nothing found in {numbers(said)[1]} executions\n{said[-1000:]}"
     what = next(filter(None, found.groups()))
+    print(f"killed  fuzz: {mistake.name}  by {mistake.target}", flush=True)
     return f"{line}: '{what}' after {numbers(said)[1]} executions, {seconds:.1f} s", None
 
 

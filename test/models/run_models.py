@@ -186,6 +186,8 @@ def main():
                        f"{result.seconds:.1f} s, {result.found or 'nothing'} found", judge(run, result))
                 if run.expected.isdigit() and not judge(run, result):
                     right[run.model].append(result)
+                elif not judge(run, result):
+                    print(f"killed  models: {run.model} {' '.join(run.names)}  by models", flush=True)
         for model in sorted({run.model for run in runs}):
             report(f"{model}: all of it is reached", never_reached(right[model]))
     print(f"{passed} passed, {failed} failed")

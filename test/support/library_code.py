@@ -25,8 +25,8 @@ def tokens_of(text):
 
 
 def normal(text):
-    """A text of tokens."""
-    return " " + " ".join(f"\n{one}\n" if one.startswith("#") else one for one in tokens_of(text)) + " "
+    """A text of tokens. One that is a directive has a line, and tabs."""
+    return " " + " ".join("\n" + one.replace(" ", "\t") + "\n" if one.startswith("#") else one for one in tokens_of(text)) + " "
 
 
 def parts(code):
@@ -68,7 +68,8 @@ def is_requirement(before):
 def declared(code):
     """The code without what may stand between a declaration's words."""
     text = " " + code.strip().replace(">>", "> >") + " "
-    nameless = r" (?:alignas \( [^()]* \)|\[ \[ [^\]]* \] \]|(?:template )?<(?: [^<>\s]+)* >|TARN_\w+|\n[^\n]*\n)(?= )"
+    nameless = r" (?:alignas \( [^()]* \)|\[ \[ [^\]]* \] \]|(?:template )?<(?: [^<>\s]+)* >|TARN_\w+|\n[^\n]*\n|"
+    nameless += r"requires (?:\( (?:[^()]|\( (?:[^()]|\( [^()]* \))* \))* \)|[\w: ]+)(?= (?:class|struct|union) ))(?= )"
     while (shorter := re.sub(nameless, "", text, count=1)) != text:
         text = shorter
     return text
@@ -94,20 +95,21 @@ def content(code):
 
 
 class Code:
-    """All headers: {path: text}."""
+    """All headers: {path: text}. Bazel has one under each target that it is of."""
 
     def __init__(self, headers):
+        headers = {re.sub(r".*/(?=(?:allocator|policies)/)", "", path): text for path, text in headers.items()}
         self.named = {}  # {name: [(text, header)]}, of what stands in a namespace
         for path, text in headers.items():
-            for name, one in (part for inside in namespaces(normal(text)) for part in parts(inside)):
+            for name, one in in_namespaces(normal(text)):
                 self.named.setdefault(name, []).append((one, path))
 
     @classmethod
     def read(cls, paths):
         texts = {}
-        for path in paths:  # Bazel has a header under each target that it is of
+        for path in paths:
             with open(path, encoding="utf-8") as file:
-                texts[re.sub(r".*/(?=(?:allocator|policies)/)", "", path)] = file.read()
+                texts[path] = file.read()
         return cls(texts)
 
     def all_of(self, name):
@@ -136,17 +138,13 @@ class Code:
         return other
 
 
-def namespaces(text):
-    """The content of each namespace tarn and tarn::detail."""
-    for start in re.finditer(r" namespace ((?:\w+ :: )*\w+) \{ ", text):
-        if start[1].split()[0] != "tarn":
-            continue
-        depth, at = 1, start.end() - 1
-        for brace in re.finditer(r" ([{}])(?= )", text[at:]):
-            depth += 1 if brace[1] == "{" else -1
-            if depth == 0:
-                yield text[at:at + brace.start() + 1]
-                break
+def in_namespaces(code):
+    """(name, text) of what stands in namespaces, also in those of namespaces."""
+    for name, one in parts(code):
+        if one.startswith(" namespace ") and " {" in one:
+            yield from in_namespaces(content(one))
+        else:
+            yield name, one
 
 
 def changed(root, changes, folder):
