@@ -19,6 +19,7 @@ import textwrap
 
 sys.path.insert(0, os.path.join(os.getcwd(), "test/support"))
 import compilers
+import library_code
 from policy_heads import WORDS, classes_on_an_axis, policies_of
 
 # The least number of code blocks, of those that are run too, and of tests that docs/misuse.md names. Raise them in the change
@@ -506,20 +507,19 @@ def check_products(tree):
     return cases
 
 
-ATOMIC = re.compile(r"^[^/\n(]*?\b(?:atomic_word|shared_cell|Atomic|atomic|cell)<[^;()&]*>\s+(\w+?)(?:\[[^\]]*\])?\s*"
-                    r"(?:=[^;\n]*|\{[^\n]*\})?;", re.MULTILINE)
+ATOMIC = re.compile(r" (?:atomic_word|shared_cell|Atomic|atomic|cell) <[^;()&]* > (\w+) (?:\[[^\]]*\] )?(?:= [^;]*|\{[^;]*)?;")
 
 
 def check_atomics(tree):
-    """A case for each header with atomics, and for each row of docs/memory-order.md: both name the same."""
-    # Bazel has a header under each target that it is of.
-    there = {re.sub(r".*/_virtual_includes/\w+/tarn/", "", path): sorted(set(ATOMIC.findall(text)))
-             for path, text in tree.items() if path.endswith(".h")}
-    rows = {file: sorted(re.findall(r"`(\w+)`", words))
-            for file, words in re.findall(r"^\| `([\w/]+\.h)` \| (.*?) \|", tree["docs/memory-order.md"], re.MULTILINE)}
-    files = sorted({path for path, names in there.items() if names} | set(rows))
-    return [case(f"{path}: its atomics have their orders", None if there.get(path) == rows.get(path) else
-                 f"{path} has {there.get(path)}, and docs/memory-order.md says {rows.get(path)}") for path in files]
+    """A case for each atomic: docs/memory-order.md has it, with the class or function that it is of, in whichever header."""
+    code = library_code.Code({path: text for path, text in tree.items() if path.endswith(".h")})
+    there = {name if word == name else f"{name.partition('::')[0]}::{word}"
+             for name, texts in code.named.items() for text, _ in texts for word in ATOMIC.findall(text)}
+    rows = re.findall(r"^\| ((?:`[\w:~]+`(?:, )?)+) \|", tree["docs/memory-order.md"], re.MULTILINE)
+    listed = collections.Counter(word for row in rows for word in re.findall(r"`(.+?)`", row))
+    return [case(f"{word} has its order", None if word in there and listed[word] == 1 else
+                 f"docs/memory-order.md has it {listed[word]} times" if word in there else "the library has no such atomic")
+            for word in sorted(there | set(listed))]
 
 
 def check_bad_input(tree):

@@ -15,6 +15,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "support")]
 
 import compilers
+import library_code
 import mistakes
 import saved_inputs
 
@@ -32,7 +33,7 @@ def program(builder, mistake=None):
     if mistake is None:
         return builder.job("replay", COMMAND)
     folder = tempfile.mkdtemp(prefix="mistake-", dir=builder.root)
-    mistakes.make(mistake, builder.root, folder)
+    library_code.changed(builder.root, [(mistake.old, mistake.new)], folder)
     return builder.job(os.path.basename(folder) + ".out", [COMPILER, "-I" + folder, *COMMAND[1:], "-g0"])
 
 
@@ -81,7 +82,10 @@ def control_case(builder, mistake, paths):
         except RuntimeError as error:
             return str(error)
         found = status != 0 and re.search(r"^tarn: |AddressSanitizer", said, re.MULTILINE)
-        return None if found else f"exit status {status}, {ran} inputs, nothing found\n{said[-1000:]}"
+        if not found:
+            return f"exit status {status}, {ran} inputs, nothing found\n{said[-1000:]}"
+        print(f"killed  fuzz: {mistake.name}  by {mistake.target} (replayed)", flush=True)
+        return None
 
     return f"control: {mistake.target} finds {mistake.name}", wrong
 

@@ -18,6 +18,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "support")]
 
 import compilers
+import library_code
 import mistakes
 import saved_inputs
 
@@ -123,7 +124,7 @@ def run_mistake(root, mistake):
     line = f"control: {mistake.target} finds {mistake.name}"
     try:
         folder = tempfile.mkdtemp(prefix="mistake-", dir=root)
-        mistakes.make(mistake, root, folder)
+        library_code.changed(root, [(mistake.old, mistake.new)], folder)
         target = Target(root, mistake.target, folder)
         status, said, seconds, _ = target.run(f"-runs={RUNS_FOR_MISTAKES}", "-seed=1")
     except (RuntimeError, Found, subprocess.TimeoutExpired) as error:
@@ -133,6 +134,7 @@ def run_mistake(root, mistake):
     if status == 0 or found is None:
         return line, f"exit status {status}, nothing found in {numbers(said)[1]} executions\n{said[-1000:]}"
     what = next(filter(None, found.groups()))
+    print(f"killed  fuzz: {mistake.name}  by {mistake.target}", flush=True)
     return f"{line}: '{what}' after {numbers(said)[1]} executions, {seconds:.1f} s", None
 
 

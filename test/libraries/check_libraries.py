@@ -20,7 +20,8 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "support")]
 
 import compilers
-from builds import COMPILERS, VISIBILITIES, WAYS, Combination, changed_header, source_object
+import library_code
+from builds import COMPILERS, VISIBILITIES, WAYS, Combination, source_object
 
 SECONDS = 600  # A run takes one or two; this is for one that hangs.
 POOLS = 4  # static ones, as in pools.h
@@ -119,25 +120,26 @@ def symbols_case(builder, source, compiler, visibility):
 
 # ---- what must be found out -------------------------------------------------------------------------------------------
 
-NO_DOMAINS = {"policies/locking/thread_cached.h": {"return domain.load(memory_order_relaxed) == me.domain;":
-                                                     "return me.offset[0] != 1;"},
-              "policies/locking/thread_cached.h": {"if (owner != me.domain) return nullptr;": ""}}
-NO_SHARING = {"allocator/shared_pool.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
-KEPT_AT_THE_END = {"policies/detail/reclaim.h": {"std::atexit(end_of_reclaim);": ""}}
+NO_DOMAINS = [("return domain.load(memory_order_relaxed) == me.domain;", "return me.offset[0] != 1;"),
+              ("if (owner != me.domain) return nullptr;", "")]
+NO_SHARING = [("extern template struct TARN_SHARED_ ", "static_assert(true); //")]
+KEPT_AT_THE_END = [("std::atexit(end_of_reclaim);", "")]
 
 
-def control_case(what, c, words, headers, found_out):
-    """`headers`: what is replaced in them. `found_out` says from the output of a run of these words, and its fault, whether
-    what is missing was noticed."""
+def control_case(what, c, words, changes, found_out):
+    """`changes`: what is replaced in the library. `found_out` says from the output of a run of these words, and its fault,
+    whether what is missing was noticed."""
 
     def wrong():
         try:
-            for header, changes in headers.items():
-                changed_header(c.builder, c.first, header, changes)
+            library_code.changed(c.builder.root, changes, os.path.join(c.builder.root, c.first))
         except RuntimeError as error:
             return str(error)
         said, fault = run(c, *words)
-        return None if found_out(said, fault or "") else f"not found out; {said} {fault}"
+        if not found_out(said, fault or ""):
+            return f"not found out; {said} {fault}"
+        print(f"killed  libraries: {what}  by check_libraries")
+        return None
 
     return f"control: {what} is found out: {c}", wrong
 

@@ -1,11 +1,11 @@
 /* Part of thread_cached.pml: what threads share, and what they do to it with the core guard held.
  *
- *   mirrors policies/locking/thread_cached.h
+ *   mirrors depot
  *     take_full   pop
  *     give_full   push
  *     give_empty  push
  *     take_empty  pop carve pop
- *   mirrors policies/locking/thread_cached.h
+ *   mirrors magazine_exchange
  *     unload_full depot_.take_full pool.list.push_batch depot_.give_empty
  *     empty       pool.list.push_batch pool.list.push_batch
  *

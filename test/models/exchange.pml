@@ -1,9 +1,9 @@
 /* Part of thread_cached.pml: what a thread does with its own slot, and where it exchanges magazines with the depot.
  *
- *   mirrors policies/locking/thread_cached.h
+ *   mirrors thread_slot
  *     exchange    domain.load domain.store changing.store change domain.store
  *     change      use changing.store
- *   mirrors policies/locking/thread_cached.h
+ *   mirrors magazine_exchange
  *     mine        Process::self Process::enrol domain_.load domain_.compare_exchange_strong slots_.find s.is_used s.is_of
  *                 core_guard flush slots_.make_group depot_.take_empty s.use s.domain.store
  *     flush       empty depot_.take_empty depot_.give_empty s.use s.domain.store

@@ -6,25 +6,26 @@
  *
  * Other users: with GROUPS, of a group's mutexes. With FAIR they go on for ever, and only that forks end is looked at.
  *
- *   mirrors policies/detail/fork.h
+ *   mirrors fork_gate
  *     enter         word_.load try_enter word_.load wait_while
  *     leave         word_.fetch_sub
  *     go_to_store   word_.fetch_add
  *     come_back     word_.load wait_while word_.load word_.compare_exchange_weak
  *     close         word_.fetch_or word_.load wait_while word_.load wait_while word_.load word_.compare_exchange_weak
  *     open          word_.fetch_and
- *   mirrors policies/detail/fork.h
+ *   mirrors fork_list
  *     before        lock_forking gate.close taking_.store mutex_.lock m.phase_.store m.act_ forker_.store this_thread_number
  *     after_in_parent holds_all forker_.store give_back_all mutex_.unlock taking_.store gate.open forking_.unlock
  *     lock_forking  gate.go_to_store forking_.lock gate.come_back
  *     give_back_all m.phase_.store m.act_
  *     wait_for_fork taking_.load
- *   mirrors policies/detail/fork.h
+ *   mirrors inside_gate
  *     inside_gate   is_outermost gate.enter begin_inner
  *     ~inside_gate  gate.leave gate.go_to_store
  *     begin_inner   gate.come_back
+ *   mirrors store_call
  *     ~store_call   gate.come_back
- *   mirrors policies/detail/fork.h
+ *   mirrors store_mutex
  *     lock          mutex_.try_lock mutex_.lock
  *     unlock        holder_.store mutex_.unlock */
 

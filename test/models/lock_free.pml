@@ -3,7 +3,7 @@
  * One step for each operation on an atomic or on the core guard. run_models.py compares these calls with the code's, and
  * those in the file that is included:
  *
- *   mirrors policies/locking/lock_free.h
+ *   mirrors stack_calls
  *     pop         stack_.pop
  *     push        stack_.push
  *     pop_slow    pop pop core_guard pool.list.pop_batch nothing_more_.store pop link_of push_batch

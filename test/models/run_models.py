@@ -8,6 +8,7 @@ Usage: run_models.py mirrors files.pml            whether they say what the code
 
 import collections
 import concurrent.futures
+import glob
 import os
 import re
 import shutil
@@ -16,6 +17,9 @@ import sys
 import tempfile
 import time
 
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support")]
+
+import library_code
 import mirrors
 
 NIGHTLY = os.environ.get("TARN_NIGHTLY") == "1"
@@ -138,18 +142,18 @@ def read(path):
         return file.read()
 
 
-def mirror_cases(path):
+def mirror_cases(path, code):
     """(name, what is wrong): with the code, and with code in which one of the mirrored calls has another name."""
     claims = mirrors.claims(read(path))
     yield (f"{os.path.basename(path)} mirrors {sum(map(len, claims.values()))} functions",
-           "\n".join(mirrors.differences(read(path), read)) or ("none" if not claims else None))
+           "\n".join(mirrors.differences(read(path), code)) or ("none" if not claims else None))
     missed = []
     tried = 0
-    for header, functions in claims.items():
+    for owner, functions in claims.items():
         for name in {re.split(r"\.|::", token)[-1] for _, tokens in functions for token in tokens}:
             tried += 1
-            if not mirrors.differences(read(path), lambda h, n=name: re.sub(rf"\b{n}\(", "gone(", read(h))):
-                missed.append(f"{header} {name}")
+            if not mirrors.differences(read(path), code.renamed(owner, name)):
+                missed.append(f"{owner} {name}")
     yield f"{os.path.basename(path)}: each of {tried} changes of the code is noticed", ", ".join(missed) or None
 
 
@@ -165,8 +169,9 @@ def main():
             print("      " + wrong.rstrip().replace("\n", "\n      "), flush=True)
 
     if what == "mirrors":
+        code = library_code.Code.read(glob.glob("policies/**/*.h", recursive=True))
         for path in paths:
-            for case in mirror_cases(path):
+            for case in mirror_cases(path, code):
                 report(*case)
     elif missing := [tool for tool in ("spin", "gcc") if not shutil.which(tool)]:
         report("models", f"{' and '.join(missing)} not found: no model was checked. test/run installs what is missing.")
@@ -181,6 +186,8 @@ def main():
                        f"{result.seconds:.1f} s, {result.found or 'nothing'} found", judge(run, result))
                 if run.expected.isdigit() and not judge(run, result):
                     right[run.model].append(result)
+                elif not judge(run, result):
+                    print(f"killed  models: {run.model} {' '.join(run.names)}  by models", flush=True)
         for model in sorted({run.model for run in runs}):
             report(f"{model}: all of it is reached", never_reached(right[model]))
     print(f"{passed} passed, {failed} failed")

@@ -1,6 +1,6 @@
 /* Part of lock_free.pml: the stack of numbers, and what threads share.
  *
- *   mirrors policies/locking/lock_free.h
+ *   mirrors tagged_stack
  *     pop         head_.load link_of .load head_.compare_exchange_weak
  *     push        push_chain
  *     push_chain  head_.load last.store head_.compare_exchange_weak

@@ -4,7 +4,7 @@
  * One step for each operation on an atomic or on the core guard. run_models.py compares these calls with the code's, and
  * those in the files that are included:
  *
- *   mirrors policies/locking/thread_cached.h
+ *   mirrors magazine_calls
  *     pop         Process::self s.is_of
  *     push        Process::self s.is_of
  *     pop_slow    mine pop_locked refill

@@ -1,16 +1,17 @@
 /* Part of thread_cached.pml: a thread takes an id, ends, and what it left is inherited or scavenged.
  *
- *   mirrors policies/locking/thread_ids.h
+ *   mirrors thread_ids
  *     take        words_.load words_.fetch_or
  *     take        word.load word.fetch_or
  *     give_back   words_.fetch_and
+ *   mirrors janitor
  *     ~janitor    record_.resign process_ids.give_back
- *     enrol
+ *   mirrors process_threads
  *     enrol       self library_ends.load enrol_in_free enrol_in_allocation
  *     enrol_in_free take_number
  *     enrol_in_allocation take_number
  *     take_number process_ids.take me.enrol
- *   mirrors policies/locking/thread_cached.h
+ *   mirrors magazine_exchange
  *     scavenge    Process::ids domain_.load slots_.each its.domain.load numbers.take empty
  *                 depot_.give_empty depot_.give_empty its.renew numbers.give_back */
 

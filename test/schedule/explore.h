@@ -136,7 +136,12 @@ void expect_wrong(const std::string& name, unsigned threads, const bounds& limit
   const exploration e = explore<World>(threads, limits, arguments...);
   print("mistake: " + name, limits, e);
   BOOST_TEST(e.failure != "", name << ": nothing was found in " << e.schedules << " schedules");
-  if (!e.failure.empty()) BOOST_TEST(replay<World>(threads, e.schedule, arguments...) == e.failure);
+  if (e.failure.empty()) return;
+  BOOST_TEST(replay<World>(threads, e.schedule, arguments...) == e.failure);
+  const auto& here = boost::unit_test::framework::current_test_case();
+  const std::string file(here.p_file_name.begin(), here.p_file_name.end());
+  const std::size_t start = file.rfind('/') + 1;
+  std::printf("killed  schedule: %s  by %s\n", name.c_str(), file.substr(start, file.rfind('.') - start).c_str());
 }
 
 }  // namespace tarn::test

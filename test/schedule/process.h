@@ -96,6 +96,25 @@ Record& record_of_thread() noexcept {
   return thread_records<Record>[the_scheduler.current()];
 }
 
+/// In the place of a thread_local variable.
+template <class Record>
+struct record_in_place {
+  operator Record&() const noexcept { return record_of_thread<Record>(); }
+};
+
+/// In the places of what is for forks, which forks_test has, and for threads that don't tell of their end, which here all do.
+struct no_fork {
+  static constexpr int act = 0;
+  static bool is_apart() noexcept { return false; }
+  static void admits(int) noexcept {}
+};
+struct no_holders {
+  static void note(unsigned) noexcept {}
+  static void forget(unsigned) noexcept {}
+  template <class Ids>
+  static void look(const Ids&, unsigned) noexcept {}
+};
+
 /// In the place of `thread_local T x(argument)`: made once in a thread. T's destructor runs when the thread says so.
 template <class T>
 class local_to_thread {
@@ -131,6 +150,7 @@ class thread_key {
  public:
   using handler = void (*)(void*);
 
+  static void* told() noexcept { return nullptr; }
   static bool tell(handler act, void* argument) noexcept {
     place& mine = places_[the_scheduler.current()];
     if (!mine.has_ended) mine.act = act, mine.argument = argument;

@@ -72,6 +72,7 @@ class scheduled_atomic {
     return compare_exchange(expected, desired, order, failed);
   }
 
+  const scheduled_atomic& address() const noexcept { return *this; }
   /// For the test itself.
   T peek() const noexcept { return value_; }
 

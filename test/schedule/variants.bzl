@@ -1,29 +1,21 @@
-"""variants_test: a test of tarn's headers, as they are and with mistakes."""
+"""variants_test: a test of tarn's code, as it is and with mistakes."""
 
 load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_library")
 load("//bazel:defs.bzl", "tarn_test")
 
 def _variants_header_impl(ctx):
-    found = {}
-    for dep in ctx.attr.deps:
-        for file in dep[CcInfo].compilation_context.headers.to_list():
-            for name in ctx.attr.headers:
-                if file.path.endswith("tarn/policies/" + name):
-                    found[name] = file
-    for name in ctx.attr.headers:
-        if name not in found:
-            fail("no header " + name)
-    inputs = [found[name] for name in ctx.attr.headers] + ctx.files.tests
+    headers = depset(transitive = [dep[CcInfo].compilation_context.headers for dep in ctx.attr.deps]).to_list()
+    inputs = [file for file in headers if "tarn/policies/" in file.path] + ctx.files.tests
     output = ctx.actions.declare_file(ctx.attr.which + "_variants.h")
     arguments = ctx.actions.args()
-    arguments.add(ctx.file._script)
+    arguments.add(ctx.files._scripts[0])
     arguments.add(ctx.attr.which)
     arguments.add(output)
     arguments.add_all(inputs)
     ctx.actions.run(
         executable = "python3",
         arguments = ["-B", arguments],
-        inputs = inputs + [ctx.file._script, ctx.file._tables],
+        inputs = inputs + ctx.files._scripts,
         outputs = [output],
         mnemonic = "TarnVariants",
         use_default_shell_env = True,
@@ -35,20 +27,24 @@ _variants_header = rule(
     implementation = _variants_header_impl,
     attrs = {
         "which": attr.string(mandatory = True),
-        "headers": attr.string_list(mandatory = True),
         "tests": attr.label_list(allow_files = [".cc"]),
         "deps": attr.label_list(providers = [CcInfo]),
-        "_script": attr.label(default = "variants.py", allow_single_file = True),
-        "_tables": attr.label(default = "mistakes.py", allow_single_file = True),
+        "_scripts": attr.label_list(
+            allow_files = True,
+            default = [
+                "variants.py",
+                "mistakes.txt",
+                "//test/support:library_code.py",
+            ],
+        ),
     },
 )
 
-def variants_test(which, headers, tests, **kwargs):
+def variants_test(which, tests, **kwargs):
     """Tests that include "tarn/test/schedule/<which>_variants.h".
 
     Args:
-      which: the table in mistakes.py.
-      headers: files below policies/, those that others need first.
+      which: the table in mistakes.txt.
       tests: source files, each a test. The build stops where they leave out a variant.
       **kwargs: as for tarn_test.
     """
@@ -56,13 +52,8 @@ def variants_test(which, headers, tests, **kwargs):
         name = which + "_variants_h",
         testonly = True,
         which = which,
-        headers = headers,
         tests = tests,
-        deps = [
-            "//policies:detail",
-            "//policies:locking",
-            "//policies:store",
-        ],
+        deps = ["//policies"],
     )
     cc_library(
         name = which + "_variants",

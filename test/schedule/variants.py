@@ -1,66 +1,118 @@
 #!/usr/bin/env python3
-"""Writes a header with variants of tarn's own: variants.py WHICH OUTPUT HEADERS... TESTS...
+"""Writes a header with variants of tarn's own code: variants.py TABLE OUTPUT HEADERS... TESTS...
 
-Each variant is the text of the headers in a namespace of its own, tarn::detail::variants::<name>, with a few places replaced.
-The tables are in mistakes.py. How often each place is there is part of them, so that a header that was changed is noticed
-here; so is a variant that no test names. `as_it_is` changes nothing but what every variant of the table has changed.
+Each variant is the code that mistakes.txt names, in a namespace of its own, tarn::detail::variants::<name>, with a few places
+changed. It stops the build where a change no longer fits, or where no test names a variant. `as_it_is` changes nothing but
+what every variant of the table has changed.
 """
 
+import os
 import re
 import sys
 
-from mistakes import TABLES
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(FOLDER, "..", "support")]
+
+import library_code
+from library_code import normal
+
+LOCK = "[[maybe_unused]] const auto lock = core_guard();"
+ORDER = r" memory_order_(?:acquire|release|acq_rel) "
 
 
-def body_of(path):
-    """The text between the headers' namespace and its end, and the lines that include others."""
-    text = open(path, encoding="utf-8").read()
-    inner = re.search(r"^namespace (tarn(?:::detail)?) \{\n(.*)^\}  // namespace \1$", text, re.MULTILINE | re.DOTALL)
-    if inner is None:
-        sys.exit(f"variants.py: no namespace tarn or tarn::detail in {path}")
-    return re.findall(r"^#include .*$", text, re.MULTILINE), inner.group(2)
+def read_table(which):
+    """{word that begins a line: (the variant that it changes, its lines)}"""
+    with open(os.path.join(FOLDER, "mistakes.txt"), encoding="utf-8") as file:
+        text = re.search(rf"^\[{which}\]$(.*?)(?=^\[|\Z)", re.sub(r"^#.*\n", "", file.read(), flags=re.M), re.M | re.S)[1]
+    table = {}
+    for word, other, lines in re.findall(r"^(\w+)(?: = (\w+))?((?: .*)?(?:\n .*)*)", text, re.MULTILINE):
+        table[word] = other, re.sub(r"\n {4,}", " ", lines).strip().split("\n")
+    return table
 
 
-def own_calls(text):
-    """The text, whose calls of its own functions are those of the variant."""
-    own = re.findall(r"^(?!//)\S[^=;{]*?\b(\w+)\([^;{]*\{", text, re.MULTILINE)
-    return re.sub(rf"\bdetail::((?:{'|'.join(sorted(set(own)))})\()", r"\1", text) if own else text
+def functions_in(code, scope):
+    """The functions, variables and classes of that name, at any depth; there may be a class's name in front."""
+    for name, one in library_code.parts(code):
+        if ("::" + name).endswith("::" + scope):
+            yield one
+        if library_code.is_class(one):
+            yield from functions_in(library_code.content(one), scope.removeprefix(name + "::"))
 
 
-def replaced(text, name, places):
-    for count, old, new in places:
-        found = text.count(old)
-        if found != count and (count is not None or found == 0):
-            sys.exit(f"variants.py: {name}: this stands {found} times in tarn's headers, not {count}:\n{old}")
-        text = text.replace(old, new)
+def changed(one, how):
+    """(a function's text after a change, how often that fits)"""
+    word, _, rest = how.partition(" ")
+    if word == "is":
+        return one.replace(library_code.content(one), normal(rest)), 1
+    if word == "relaxed":  # the orders of these calls
+        call = re.compile(re.escape(normal(rest + "(")) + r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\) ")
+        return call.subn(lambda found: re.sub(ORDER, " memory_order_relaxed ", found[0]), one)
+    if word in ("without", "unguarded"):
+        old, new = rest or LOCK, ""
+    else:
+        old, _, new = how.removeprefix("each ").partition(" ->")
+    return re.subn(f"(?<= ){re.escape(normal(old).strip())}(?= )", lambda _: normal(new).strip(), one)
+
+
+def change(text, what):
+    """The text of all parts, after a change. Throws LookupError."""
+    scope, _, how = what.strip().partition(": ")
+    found = [text] if scope == "*" else list(dict.fromkeys(functions_in(text, scope)))
+    for step in ["relaxed " + call for call in how.split()[1:]] if how.startswith("relaxed ") else [how]:
+        results = [changed(one, step) for one in found]
+        fits = sum(count for _, count in results)
+        if fits != 1 and not (fits and how.startswith(("each ", "relaxed "))):
+            raise LookupError(f"{step}: fits {fits} times")
+        for (new, _), old in zip(results, found):
+            text = text.replace(old, new)
+        found = [new for new, _ in results]
     return text
+
+
+def gathered(code, lines):
+    """(the parts that these lines name and code that stands between them, the headers of the parts)"""
+    text, headers = "", set()
+    for line in lines:
+        if re.fullmatch(r"[\w: ]+", line.strip()):
+            for name in line.split():
+                found = dict(code.all_of(name))  # the same text twice is one
+                text += " ".join(found)
+                headers.update(found.values() if len(found) == len(code.all_of(name)) else [])
+        else:
+            text += normal(line)
+    return text, sorted(headers)
 
 
 def main():
     which, output, *files = sys.argv[1:]
-    headers = [file for file in files if file.endswith(".h")]
+    code = library_code.Code.read([file for file in files if file.endswith(".h")])
     users = "".join(open(file, encoding="utf-8").read() for file in files if not file.endswith(".h"))
-    table = TABLES[which]
-    for name in table["variants"]:
-        if f"variants::{name}::types" not in users:
-            sys.exit(f"variants.py: {which}: no test names the variant {name}")
-    includes = set()
-    text = ""
-    for header in headers:
-        its_includes, body = body_of(header)
-        includes.update(its_includes)
-        text += body
-    text = replaced(own_calls(text), which, table["common"])
+    table = read_table(which)
+    parts, types, common = (table.pop(word, ("", [""]))[1] for word in ("parts", "types", "common"))
+    try:
+        text, headers = gathered(code, parts)
+    except LookupError as error:
+        sys.exit(f"mistakes.txt: [{which}]: {error}")
     guard = f"TARN_TEST_SCHEDULE_{which.upper()}_VARIANTS_H_"
-    lines = ["// Written by variants.py.", f"#ifndef {guard}", f"#define {guard}", *sorted(includes),
+    lines = ["// Written by variants.py.", f"#ifndef {guard}", f"#define {guard}",
+             *(f'#include "tarn/{header}"' for header in headers),
              '#include "tarn/test/schedule/process.h"', '#include "tarn/test/schedule/scheduled.h"',
              "namespace tarn::detail::variants {"]
-    for name, places in {"as_it_is": [], **table["variants"]}.items():
-        lines += [f"namespace {name} {{", replaced(text, name, places), f"struct types {{\n{table['types']}\n}};",
-                  f"}}  // namespace {name}"]
-    lines += ["}  // namespace tarn::detail::variants", f"#endif  // {guard}", ""]
+    texts = {}
+    try:
+        for place, changes in ("as_it_is", ("", common)), *table.items():
+            what = place
+            texts[place] = texts.get(changes[0] or "as_it_is", text)
+            for what in filter(None, changes[1]):
+                texts[place] = change(texts[place], what)
+            if f"variants::{place}::types" in users:
+                lines += [f"namespace {place} {{", texts[place], "struct types {", *types, "};", f"}}  // namespace {place}"]
+            elif place != "as_it_is" and all(place != other for other, _ in table.values()):
+                raise LookupError("no test names it")
+    except LookupError as error:
+        sys.exit(f"mistakes.txt: [{which}] {place}: {what}\n{error}")
     with open(output, "w", encoding="utf-8") as out:
-        out.write("\n".join(lines))
+        out.write("\n".join([*lines, "}  // namespace tarn::detail::variants", f"#endif  // {guard}", ""]))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
   cmake_tests.py agree SOURCE         a test: that its input, `bazel query 'tests(//...)'`, has the same labels
 """
 
+import glob
 import os
 import re
 import shlex
@@ -271,11 +272,12 @@ class Writer:
         folder = os.path.join(self.tree.root, "test/schedule")
         script = os.path.join(folder, "variants.py")
         output = self.generated(target, self.outputs_of(target)[0])
-        inputs = [os.path.join(self.tree.root, "policies", name) for name in target.get("headers")]
+        inputs = glob.glob(os.path.join(self.tree.root, "policies/**/*.h"), recursive=True)
         inputs += self.all_files("tests", target).values()
         return _call("tarn_generated", self.cmake_name(target), label=[target.label], output=[output],
                      command=["python3", "-B", script, target.get("which"), output, *inputs],
-                     depends=[script, os.path.join(folder, "mistakes.py"), *inputs])
+                     depends=[script, os.path.join(folder, "mistakes.txt"),
+                              os.path.join(self.tree.root, "test/support/library_code.py"), *inputs])
 
     def runfiles(self, target):
         """{path in the test's folder: absolute path}, of all that it may read."""
