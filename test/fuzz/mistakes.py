@@ -20,10 +20,9 @@ MISTAKES = [
             "std::memcpy(other, block, has < bytes ? has : bytes);",
             "std::memcpy(other, block, has < bytes ? has / 2 : bytes);"),
     Mistake("faults", "a chunk that leaks after a failed growth", "allocator/detail/pool/growth.h",
-            "    detail::give_back(s, fresh.first());\n    s.supply.restore_second(before);",
-            "    s.supply.restore_second(before);"),
+            "    detail::give_back(s_, first_);\n", ""),
     Mistake("faults", "a chunk given back to the other store", "allocator/detail/pool/growth.h",
-            "c->from_second = true;", ""),
+            "c->from_second = got.from_second;", ""),
 ]
 
 
