@@ -1,7 +1,10 @@
-// Ends every object of a pool of objects, each once, although an object may own others of the pool and end them itself.
+// What pools of objects do with many objects at once.
 //
-//   walk     a live object: its destructor runs, its block is set aside
-//   ends     an object's destructor wants to end another one: nothing if the walk came to that one, else as the walk does
+//   clearing   ends every object, each once, although an object may own others of the pool and end them itself:
+//     run      a live object: its destructor runs, its block is set aside
+//     ends     an object's destructor wants to end another one: nothing if the walk came to that one, else as the walk does
+//   endings    what the pool knows meanwhile: whom destroy() need not destroy
+//   burst      makes objects in many blocks; end_all ends them
 //
 // No block goes back to the list before the walk is over, so that one that the walk has passed holds no other object.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CLEARING_H_
@@ -122,8 +125,6 @@ bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
   }
 }
 
-// What a pool of objects knows while it ends all of its objects (clearing.h): whom destroy() need not destroy.
-
 template <class T>
 struct object_ender {
   void operator()(void* block) const noexcept { std::destroy_at(std::launder(static_cast<T*>(block))); }
@@ -177,8 +178,7 @@ class endings {
   clearing* now_ = nullptr;
 };
 
-// Makes and ends many objects of a pool at once. Blocks are taken and given back in batches where that saves locks.
-
+/// Blocks are taken and given back in batches where that saves locks.
 template <class Pool>
 inline constexpr std::size_t burst_batch = inspector::prefers_batches(static_cast<const Pool*>(nullptr)) ? 64 : 1;
 
@@ -290,7 +290,7 @@ class burst {
 };
 
 /// Ends many objects of a pool, in their order.
-/// \param endings  those that the pool is ending anyway (endings.h)
+/// \param endings  those that the pool is ending anyway
 template <class Pool, class Endings, class T>
 void end_all(Pool& pool, Endings& endings, span<T* const> objects) noexcept {
   returned_blocks<Pool> blocks(pool);

@@ -174,6 +174,8 @@ class growth {
   static constexpr bool looks = traits::checking::traits.refuses;
 
  public:
+  static constexpr bool has_second = decltype(State::supply)::has_second;
+
   template <at_store How>
   growth(State& s, const store_scope<State, How>&) noexcept : s_(s), second_before_(s.supply.second()) {}
   ~growth() {
@@ -194,22 +196,19 @@ class growth {
   chunk* forget() noexcept { return detail::replace(first_, nullptr); }
 
   /// Fetches another chunk. Returns whether it could: else growth or the store refused, and nothing has changed.
-  /// \param second_only  the first store isn't asked
-  bool fetch(attempt_at<State>& one, bool second_only = false) noexcept {
-    chunk* c = nullptr;
-    if (!second_only) {
-      const chunk_request request = [&] {
-        const core_lock guard(s_);
-        return s_.chunks.next(last_, blocks_ + s_.ahead.blocks() - s_.supply.second().all);
-      }();
-      c = make(s_.supply.fetch(request, s_.chunks.geometry()));
-      if (c == nullptr && !has_second) one.store_refused = request.wanted != 0;
-    }
-    if constexpr (has_second)
-      if (c == nullptr) c = make(s_.supply.fetch_second(s_.chunks.geometry()));
-    if (c == nullptr) return false;
-    push(*c);
-    return true;
+  TARN_COLD bool fetch([[maybe_unused]] attempt_at<State>& one) noexcept {
+    const chunk_request request = [&] {
+      const core_lock guard(s_);
+      return s_.chunks.next(last_, blocks_ + s_.ahead.blocks() - s_.supply.second().all);
+    }();
+    if (make(s_.supply.fetch(request, s_.chunks.geometry()))) return true;
+    if constexpr (has_second) return fetch_second();
+    else return one.store_refused = request.wanted != 0, false;
+  }
+  bool fetch_second() noexcept
+    requires(has_second)
+  {
+    return make(s_.supply.fetch_second(s_.chunks.geometry()));
   }
 
   /// Gives the chunk map and the locking policy memory to adopt the chunks or, if there are none, to continue. The map does
@@ -248,18 +247,18 @@ class growth {
   }
 
  private:
-  static constexpr bool has_second = decltype(State::supply)::has_second;
   static constexpr bool maps = looks && !traits::one_chunk;
   struct no_map {};
 
-  /// Makes the record of a chunk in a region. Null: there is none, or it isn't sound.
-  chunk* make(const supplied& got) noexcept {
-    if (!got || !is_new(got.region, traits::chunk_alignment(s_.chunks.geometry()))) return nullptr;
+  /// Makes a chunk in a region. Returns whether it could: there is one, and it is sound.
+  bool make(const supplied& got) noexcept {
+    if (!got || !is_new(got.region, traits::chunk_alignment(s_.chunks.geometry()))) return false;
     chunk* const c = s_.chunks.make(got.region, got.blocks);
-    if (c == nullptr) return nullptr;
+    if (c == nullptr) return false;
     c->from_second = got.from_second;
     s_.supply.count(got);
-    return c;
+    push(*c);
+    return true;
   }
   /// Whether a region overlaps nothing of the pool, if a checking policy looks. One that does is left alone: it may belong to
   /// another pool.
@@ -308,11 +307,16 @@ bool adopt_ahead(State& s, const store_scope<State, How>& held) noexcept {
 template <class State, at_store How>
 TARN_COLD std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_t blocks,
                                  attempt_at<State>& one) noexcept {
-  constexpr bool may_do_without = decltype(s.supply)::has_second && State::traits::locking::traits.keeps_memory;
+  constexpr bool may_do_without = growth<State>::has_second && State::traits::locking::traits.keeps_memory;
   for (bool second_only = false;; second_only = true) {
     growth<State> fresh(s, held);
+    const auto fetch = [&] {
+      if constexpr (may_do_without)
+        if (second_only) return fresh.fetch_second();
+      return fresh.fetch(one);
+    };
     while (fresh.blocks() < blocks)
-      if (!fresh.fetch(one, second_only)) return 0;
+      if (!fetch()) return 0;
     if (fresh.top_up()) return fresh.adopt(), fresh.blocks();
     one.store_refused = true;
     if (!may_do_without || second_only) return 0;

@@ -14,7 +14,7 @@
 
 namespace tarn::detail {
 
-// Pools of objects have these, through clearing.h. Other products need not compile them.
+// Pools of objects have these, by clearing.h. Other products need not compile them.
 template <class State, class Visit>
 void each_live(State& s, Visit visit);
 template <class State, class Ender>

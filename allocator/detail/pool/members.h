@@ -1,6 +1,10 @@
-// The members of a pool that don't depend on its size (body.h has the others), each written once, in the order of the
-// documentation. take and put belong to the path: plain_path, or checked_path if a call can be refused. slow_path.h has the
-// order of events. There is no destructor, so that a static pool is constant-initialised and never ends.
+// The members of a pool, each written once, in the order of the documentation.
+//
+//   pool_members   all that don't depend on the size of its blocks: pools of many sizes share them
+//   pool_body      the others
+//
+// take and put belong to the path: plain_path, or checked_path if a call can be refused. slow_path.h has the order of events.
+// There is no destructor, so that a static pool is constant-initialised and never ends.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 
@@ -28,7 +32,6 @@ class block_reservation;
 }  // namespace tarn
 
 namespace tarn::detail {
-struct inspector;
 
 template <class Traits>
 class pool_members {
@@ -102,7 +105,7 @@ class pool_members {
       if (sampled::owns(state_, block)) [[unlikely]] return sampled::put(state_, block);
     if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::deallocate_on(state_, block);
     const status answer = path::put(state_, block);
-    if constexpr (Traits::hears_frees) return slow::settle_heard(state_, block, answer);
+    if constexpr (Traits::hears_frees) return slow::settle_any(state_, block, answer);
     if (answer == status::crowded) [[unlikely]]
       return slow::make_room(Traits::is_static ? block : detail::pointer_to(state_), state_);
     if (answer != status::done && (!refuses || answer != status::refused)) [[unlikely]] slow::settle(state_, block, answer);
@@ -332,9 +335,8 @@ class pool_members {
   state state_;
 };
 
-// How many bytes a buffer needs for so many blocks, and how many blocks come out of so many bytes: exactly, and before there is
-// a pool. For pools with a store, or a second one, whose region is the caller's and has an end.
-
+/// How many bytes a buffer needs for so many blocks, and how many blocks come out of so many bytes: exactly, and before there is
+/// a pool. For pools with a store, or a second one, whose region is the caller's and has an end.
 template <class Traits>
 struct buffer_sizes {
   using geometry = typename Traits::geometry;
@@ -360,9 +362,7 @@ struct buffer_sizes {
   }
 };
 
-// The members of a pool that depend on the size of its blocks; all others are pool_members, which pools of many sizes share.
-// A size that is given at run time is asked of the pool; one that is known before needs none.
-
+/// Where the size is known before there is a pool.
 /// \tparam Traits  the machinery's; their size is Size, or the one by which its code knows many
 /// \tparam Size    the pool's size policy
 template <class Traits, class Size>
@@ -402,7 +402,7 @@ class pool_body : public pool_members<Traits> {
   }
 };
 
-/// The same where the pool is given the size.
+/// The same where the pool is given the size, and is asked for it.
 template <class Traits, class Size>
   requires(Size::traits.at_run_time)
 class pool_body<Traits, Size> : public pool_members<Traits> {

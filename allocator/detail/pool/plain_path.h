@@ -27,7 +27,6 @@ struct plain_path {
   TARN_STEP static constexpr bool admits_caller(State&) noexcept { return true; }
   static constexpr bool admits(State& s, void* block) noexcept { return checks::admits(s, block); }
   TARN_STEP static constexpr void tell_of_own_store(State&) noexcept {}
-  TARN_STEP static constexpr void be_listed(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 
   /// Whether the caller asks is_checked(), after take() and before put(), so that a hit needs no frame for what comes then.
@@ -100,8 +99,7 @@ struct plain_path {
     }
     [[maybe_unused]] served_of<State> served;
     const hit_lock guard(s);
-    if (checks::is_on(s)) return put_each(s, blocks, served);
-    return put_all(s, blocks, served);
+    return checks::is_on(s) ? put_each(s, blocks, served) : put_all(s, blocks, served);
   }
 
  private:

@@ -82,16 +82,14 @@ struct slow_path {
   }
   TARN_COLD static void deallocate_on(State& s, void* block) noexcept {
     memory_tools::take_back(block);
-    const status answer = path::put_checked(s, block);
-    if constexpr (traits::hears_frees) return settle_heard(s, block, answer);
-    if (answer == status::crowded) make_room(detail::pointer_to(s), s);
-    else if (answer != status::done) settle(s, block, answer);
+    settle_any(s, block, path::put_checked(s, block));
   }
-  /// The rest of a free, for a policy that hears of it once the block can be had.
-  static void settle_heard(State& s, void* block, status answer) noexcept {
+  /// The rest of a free, whatever it is. A policy that hears of it does so once the block can be had.
+  static void settle_any(State& s, void* block, status answer) noexcept {
     if (answer == status::crowded) make_room(detail::pointer_to(s), s);
     else if (answer != status::done) settle(s, block, answer);
-    if (answer != status::refused) s.supply.freed(1);
+    if constexpr (traits::hears_frees)
+      if (answer != status::refused) s.supply.freed(1);
   }
 
   /// \tparam Tells  false: the caller holds something, and calls supply.tell() once it holds nothing
@@ -110,7 +108,7 @@ struct slow_path {
   /// \tparam Retries  whether the exhaustion policy is asked
   /// \param blocks    what a chunk is to have at least, or chunks together
   template <bool Retries = true>
-  TARN_COLD static void* take_cold(State& s, search& its, std::size_t blocks) noexcept {
+  TARN_STEP static void* take_cold(State& s, search& its, std::size_t blocks) noexcept {
     void* block = nullptr;
     do {
       if constexpr (traits::in_place) {

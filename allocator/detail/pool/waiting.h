@@ -1,5 +1,5 @@
 // How long a call waits for a block, and the waiting. The line of waiting threads belongs to the exhaustion policy
-// (waiting_line.h). Used only if that `waits`:
+// (wait_for_block.h). Used only if that `waits`:
 //
 //   push     [hit: somebody waits] → push_slow: [hit: to the first in the line; none left: push]
 //   grow     [core: adopt, to those in the line]
