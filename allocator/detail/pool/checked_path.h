@@ -43,7 +43,7 @@ struct checked_path : admission<State> {
   static void* take_slow(State& s) noexcept {
     pending_report one;
     void* const block = take_slow(s, one);
-    admission<State>::tell(s, one);
+    admission<State>::report_if_seen(s, one);
     return block;
   }
   static void* take_slow(State& s, pending_report& one) noexcept { return take_carefully(s, nullptr, one); }
@@ -165,7 +165,7 @@ struct checked_path : admission<State> {
   TARN_COLD static void* take_carefully(State& s, void* block) noexcept {
     pending_report one;
     void* const other = take_carefully(s, block, one);
-    admission<State>::tell(s, one);
+    admission<State>::report_if_seen(s, one);
     detail::report_overrun(s);
     return other;
   }

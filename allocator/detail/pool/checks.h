@@ -68,7 +68,7 @@ template <class State>
 void report_broken_store(State& s) noexcept {
   const auto broken = [&s] {
     const growth_lock growing(s);
-    return growing ? s.supply.take_broken() : decltype(s.supply.take_broken())();
+    return growing.is_held() ? s.supply.take_broken() : decltype(s.supply.take_broken())();
   }();
   if (!broken.region) return;
   pending_report one;
@@ -110,13 +110,13 @@ template <class State>
 struct admission {
   using traits = typename State::traits;
 
-  TARN_STEP static void tell(State& s, pending_report& one) noexcept {
+  TARN_STEP static void report_if_seen(State& s, pending_report& one) noexcept {
     if (one.seen()) [[unlikely]] detail::report(s, one);
   }
   /// A call that needs the pool's store came from there.
-  static void tell_of_own_store([[maybe_unused]] State& s) noexcept {
+  static void report_own_store([[maybe_unused]] State& s) noexcept {
     if constexpr (traits::tells_reentry)
-      if (call_frame* const outer = call_frame::in(detail::pointer_to(s))) tell_of_reentry(s, *outer);
+      if (call_frame* const outer = call_frame::in(detail::pointer_to(s))) report_reentry(s, *outer);
   }
 
   /// Whether the calling thread may use the pool. If not, that was reported.
@@ -167,7 +167,7 @@ struct admission {
       pending_report one;
       const void* leaks[16];
       s.checking.on_end(s.chunks, one, leaks);
-      tell(s, one);
+      report_if_seen(s, one);
     }
   }
 
@@ -215,13 +215,13 @@ struct admission {
     if constexpr (traits::tells_reentry) {
       const call_frame* const last = call_frame::last_in(detail::pointer_to(s));
       if (last != nullptr && !last->is_at_store()) [[unlikely]] {
-        tell_of_reentry(s, *call_frame::in(detail::pointer_to(s)));
+        report_reentry(s, *call_frame::in(detail::pointer_to(s)));
         return false;
       }
     }
     return true;
   }
-  TARN_COLD static void tell_of_reentry(State& s, call_frame& outer) noexcept {
+  TARN_COLD static void report_reentry(State& s, call_frame& outer) noexcept {
     if (!outer.is_news()) return;
     pending_report one;
     one.note(misuse_kind::reentry, nullptr).thread = this_thread_number();

@@ -339,7 +339,7 @@ bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
     if (detail::is_at_cap(s)) return false;  // else a chunk was given back meanwhile
   }
   const growth_lock growing(s);
-  if (!growing) return one.is_hopeless = true, detail::capacity_of(s) >= blocks;
+  if (!growing.is_held()) return one.is_hopeless = true, detail::capacity_of(s) >= blocks;
   const std::size_t had = detail::capacity_of(s) + s.ahead.blocks();
   const std::size_t more = had < blocks ? detail::get_chunks(s, growing, blocks - had, one) : 0;
   if (had + more < blocks || (detail::capacity_of(s) < blocks && !detail::adopt_ahead(s, growing))) return false;
@@ -371,7 +371,7 @@ template <class State>
 TARN_COLD void feed(State& s) noexcept {
   if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try) {
     if (s.ahead.is_maintained() || detail::grows_here(s)) return;
-    if (const growth_try_lock growing(s); growing) detail::top_up(s, growing);
+    if (const growth_try_lock growing(s); growing.is_held()) detail::top_up(s, growing);
     s.supply.tell();
   }
 }
@@ -482,7 +482,7 @@ inline constexpr bool need_not_wait = State::is_confined || State::traits::locki
 template <class State, class Use>
 bool without_waiting(State& s, Use use) noexcept {
   const std::conditional_t<State::is_confined, growth_lock<State>, growth_try_lock<State>> growing(s);
-  if (!growing || s.ahead.is_being_filled()) return false;
+  if (!growing.is_held() || s.ahead.is_being_filled()) return false;
   use();
   return true;
 }

@@ -74,7 +74,7 @@ struct inspector {
   /// As try_allocate(), but waits for a block as `limit` says (waiting.h), where the exhaustion policy waits at all.
   template <class Traits, class Limit>
   TARN_STEP static void* allocate_or_null(pool_members<Traits>& pool, [[maybe_unused]] Limit limit) noexcept {
-    if constexpr (waits_under<Traits, Limit>) return pool.allocate_under(limit);
+    if constexpr (waits_under<pool_state<Traits>, Limit>) return pool.allocate_under(limit);
     else return pool.try_allocate();
   }
   template <class Limit>

@@ -4,7 +4,7 @@
 //   hit_lock          around one block, out or in
 //   core_lock         around the list and the chunks
 //   look_lock         within a hit_lock, around what belongs under the core lock: nothing more where that is the same lock
-//   growth_lock       around the store; not held, so false, if this thread is at the store already
+//   growth_lock       around the store; not held if this thread is at the store already
 //   growth_try_lock   as growth_lock; not held, either, if another thread has it
 //   store_look        around a question about the store, which may be asked in the middle of the store's own call
 //   call_mark         no lock: only the record
@@ -130,9 +130,7 @@ class store_scope {
   store_scope(const store_scope&) = delete;
   store_scope& operator=(const store_scope&) = delete;
 
-  explicit operator bool() const noexcept {
-    return is_nested_ ? How == at_store::looks : detail::is_held(held_.guard);
-  }
+  bool is_held() const noexcept { return is_nested_ ? How == at_store::looks : detail::is_held(held_.guard); }
 
  private:
   struct scope {

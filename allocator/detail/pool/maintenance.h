@@ -73,7 +73,7 @@ struct maintenance {
     next answer = next::nothing;
     {
       const growth_lock growing(s);
-      if (!growing) return next::others;
+      if (!growing.is_held()) return next::others;
       if constexpr (traits::grows_ahead) answer = prepare(s, growing, slice, seen);
       if (answer == next::nothing) answer = thin(s, seen);
       if constexpr (traits::grows_ahead)

@@ -271,7 +271,7 @@ class pool_members {
     requires(Traits::reports_pages)
   {
     const store_look growing(state_);
-    return growing ? state_.supply.pages() : decltype(state_.supply.pages())();
+    return growing.is_held() ? state_.supply.pages() : decltype(state_.supply.pages())();
   }
 
   // ---- checking ------------------------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ class pool_members {
   /// As try_allocate_batch(), but waits as `limit` says.
   template <class Limit>
   std::size_t take_batch(span<void*> out, [[maybe_unused]] Limit limit) noexcept {
-    if constexpr (!waits_under<Traits, Limit>) {
+    if constexpr (!waits_under<state, Limit>) {
       return try_allocate_batch(out);
     } else {
       if (!path::admits_caller(state_)) return 0;

@@ -22,11 +22,11 @@ template <class State>
 struct plain_path {
   /// What is noted until nothing is held: here, nothing.
   struct notes {};
-  static constexpr void tell(State&, notes) noexcept {}
+  static constexpr void report_if_seen(State&, notes) noexcept {}
 
   TARN_STEP static constexpr bool admits_caller(State&) noexcept { return true; }
   static constexpr bool admits(State& s, void* block) noexcept { return checks::admits(s, block); }
-  TARN_STEP static constexpr void tell_of_own_store(State&) noexcept {}
+  TARN_STEP static constexpr void report_own_store(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 
   /// Whether the caller asks is_checked(), after take() and before put(), so that a hit needs no frame for what comes then.

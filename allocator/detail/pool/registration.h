@@ -79,7 +79,7 @@ constexpr std::size_t add_short_name(char* to, std::size_t at, std::size_t end) 
 
 /// Writes what can be seen of a pool only under its core lock, and what never changes.
 template <class State>
-void tell_of(const State& s, pool_record& out) noexcept {
+void describe(const State& s, pool_record& out) noexcept {
   using traits = typename State::traits;
   const auto& g = s.chunks.geometry();
   out.block_size = g.block_size();
@@ -110,7 +110,7 @@ template <class State>
 struct calls_of_registry {
   static void tell(const void* its, pool_record& out) noexcept {
     const State& looked_at = *static_cast<const State*>(its);  // by this name debuggers find the pool's type
-    detail::tell_of(looked_at, out);
+    detail::describe(looked_at, out);
   }
   static bool switch_checks(void* its, bool now, bool is_owner) noexcept {
     return switched<State>::switch_to(*static_cast<State*>(its), now, is_owner);

@@ -98,7 +98,7 @@ struct slow_path {
     attempt_at<State> one;
     search its{one};
     void* block = take_cold(s, its, 1);
-    if constexpr (waits_under<traits, Limit>)
+    if constexpr (waits_under<State, Limit>)
       if (block == nullptr) block = wait_for_one(s, detail::end_of(s, limit), its);
     if (block == nullptr && !std::is_same_v<Limit, only_looks>) detail::on_refusal(s);
     end(s, its, Tells);
@@ -106,7 +106,7 @@ struct slow_path {
   }
   /// Takes a block, under the growth lock if it must come from a chunk that the pool hasn't got yet.
   /// \tparam Retries  whether the exhaustion policy is asked
-  /// \param blocks    what a chunk is to have at least, or chunks together
+  /// \param blocks    how many it gets at least, if it must get a chunk
   template <bool Retries = true>
   TARN_STEP static void* take_cold(State& s, search& its, std::size_t blocks) noexcept {
     void* block = nullptr;
@@ -121,20 +121,20 @@ struct slow_path {
         }
         its.was_at_store = true;
         const growth_lock growing(s);
-        if (!growing) its.one.is_hopeless = true;
+        if (!growing.is_held()) its.one.is_hopeless = true;
         else if constexpr (traits::retention::traits.returns_chunks && !need_not_wait<State>) detail::return_surplus(s);
         do {
-          if (growing) detail::top_up(s, growing);
+          if (growing.is_held()) detail::top_up(s, growing);
           block = path::take_slow(s, its.seen);
-        } while (block == nullptr && (detail::come_back(s, static_cast<bool>(growing)) ||
-                                      (growing && detail::grow(s, growing, blocks, its.one))));
+        } while (block == nullptr && (detail::come_back(s, growing.is_held()) ||
+                                      (growing.is_held() && detail::grow(s, growing, blocks, its.one))));
       }
     } while (block == nullptr && Retries && retry(s, its.one));
     return block;
   }
   /// Reports what came of a search, with nothing held.
   static void end(State& s, search& its, bool tells = true) noexcept {
-    path::tell(s, its.seen);
+    path::report_if_seen(s, its.seen);
     if (its.was_at_store) detail::report_pending_of_store(s, tells);
     else detail::report_pending(s);
   }
@@ -242,7 +242,7 @@ struct slow_path {
     return bytes;
   }
   static void release(State& s) noexcept {
-    if (detail::grows_here(s)) return path::tell_of_own_store(s);
+    if (detail::grows_here(s)) return path::report_own_store(s);
     if constexpr (traits::samples) sampled_path<State>::drop(s);
     const call_mark calling(s);
     const growth_lock growing(s);
@@ -279,7 +279,7 @@ struct slow_path {
       }
     }
     const growth_lock growing(s);
-    return growing ? detail::return_idle(s) : 0;
+    return growing.is_held() ? detail::return_idle(s) : 0;
   }
   /// Whether to try again. Called with nothing held.
   static bool retry(State& s, attempt_at<State>& one) noexcept {
@@ -294,7 +294,7 @@ struct slow_path {
       if constexpr (!traits::in_place) {
         if (detail::is_at_cap(s)) return;  // no chunk goes while this one waits
         const growth_lock growing(s);
-        if (!growing) return;
+        if (!growing.is_held()) return;
         its.was_at_store = true;
         detail::top_up(s, growing);
         while (!is_served() && (detail::come_back(s, true) || detail::grow(s, growing, 1, its.one))) {

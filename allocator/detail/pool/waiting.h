@@ -39,9 +39,9 @@ struct waits_until {
   std::uint64_t time;
 };
 
-template <class Traits, class Limit>
+template <class State, class Limit>
 inline constexpr bool waits_under =
-    Traits::waits && !std::is_same_v<Limit, never_waits> && !std::is_same_v<Limit, only_looks>;
+    State::traits::waits && !std::is_same_v<Limit, never_waits> && !std::is_same_v<Limit, only_looks>;
 
 inline std::uint64_t time_after(std::uint64_t nanoseconds) noexcept {
   const std::uint64_t now = steady_nanoseconds();
