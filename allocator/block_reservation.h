@@ -10,9 +10,10 @@
 
 #include <cstddef>
 
+#include "tarn/allocator/detail/pool/checks.h"
 #include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/growth.h"
-#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/allocator/detail/pool/members.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
@@ -30,6 +31,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   using state = typename Members::state;
   using traits = typename state::traits;
   using path = typename Members::path;
+  using slow = typename Members::slow;
   using attempt = detail::attempt_at<state>;
   using words = detail::free_words<typename traits::chunks>;
   static constexpr std::size_t batch = 64;
@@ -63,7 +65,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
   }
 
  private:
-  friend detail::reserving<Members>;
+  friend Members;
 
   /// Empty, and no reservation, if not all `n` blocks can be had.
   block_reservation(Members& pool, std::size_t n) noexcept : pool_(detail::pointer_to(pool)) {
@@ -103,54 +105,19 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     const std::size_t got = path::take_batch(s, out);
     if (got != 0) return got;
     void* block = path::take_slow(s);
-    if (block == nullptr && (block = take_cold(s, missing, one)) == nullptr) return detail::tell_of_refusal(s), 0;
+    if (block == nullptr) {
+      // It doesn't wait for blocks: two that wait for each other's would both wait in vain.
+      constexpr bool retries = !traits::hears_frees && !traits::waits;
+      typename slow::search its{one};
+      block = slow::template take_cold<retries>(s, its, missing);
+      if (block == nullptr) detail::on_refusal(s);
+      slow::end(s, its);
+      if (block == nullptr) return 0;
+    }
     if (s.locking.starves()) detail::feed(s);
-    detail::tell_of_leaving(s);
+    detail::report_pending(s);
     out[0] = block;
     return 1;
-  }
-  static void* take_cold(state& s, std::size_t missing, attempt& one) noexcept {
-    typename path::notes seen;
-    void* block = nullptr;
-    bool asked = false;
-    if constexpr (traits::in_place) {
-      do block = path::take_slow(s, seen);
-      while (block == nullptr && retry(s, one));
-    } else {
-      do {
-        detail::be_asked(s);
-        path::be_listed(s);
-        if (detail::is_at_cap(s)) {
-          block = path::take_slow(s, seen);
-          if (block != nullptr || detail::is_at_cap(s)) continue;
-        }
-        asked = true;
-        const auto growing = detail::growth_guard(s);
-        const bool may_grow = detail::is_held(growing);
-        if (may_grow) detail::return_surplus_of_frees(s);
-        else one.is_hopeless = true;
-        do {
-          if (may_grow) detail::top_up(s);
-          block = path::take_slow(s, seen);
-        } while (block == nullptr && (detail::come_back(s, may_grow) ||
-                                      (may_grow && (detail::adopt_ahead(s) || grow_by(s, missing, one)))));
-      } while (block == nullptr && retry(s, one));
-    }
-    path::tell(s, seen);
-    path::tell_of_store(s, asked);
-    if (!detail::grows_here(s)) s.supply.tell();
-    return block;
-  }
-  static bool grow_by(state& s, std::size_t blocks, attempt& one) noexcept {
-    std::size_t more = 0;
-    if (!detail::get_chunks_of_either(s, more, one, [blocks](std::size_t fresh) { return fresh >= blocks; })) return false;
-    s.locking.expect(more);
-    return true;
-  }
-  /// It doesn't wait for blocks: two that wait for each other's would both wait in vain.
-  static bool retry(state& s, attempt& one) noexcept {
-    if constexpr (traits::hears_frees || traits::waits) return false;
-    else return s.supply.retry(s.chunks.geometry().block_size(), one);
   }
 
   /// Brings the pages of the blocks in: neighbours together, and not those of a run that one write brings in. Returns false if
@@ -225,7 +192,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
     return first_ != nullptr;
   }
   static bool is_in_use(state& s, const void* block) noexcept {
-    [[maybe_unused]] const auto guard = detail::core_guard(s);
+    const detail::core_lock guard(s);
     const auto* const c = s.chunks.find(block);
     return c != nullptr && s.chunks.checking_column(*c).in_use(s.chunks.slot_of(*c, block));
   }

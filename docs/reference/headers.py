@@ -43,7 +43,6 @@ PAGE_OF = {
 BASES = {
     "pool_members": ("tarn::basic_pool", "pool"),
     "pool_body": ("tarn::basic_pool", "pool"),
-    "reserving": ("tarn::basic_pool", "pool"),
     "size_class_body": ("tarn::size_class_pool", "size_class_pool"),
 }
 

@@ -123,6 +123,8 @@ BOOST_AUTO_TEST_CASE(growths_and_refusals_are_counted) {
   record = find("small");
   CHECK(record->in_use == 0u && record->capacity == 0u && record->chunks == 0u && record->bytes_held == 0u);
   CHECK(record->growths == 3u && record->refused == 2u && record->peak == blocks.size());
+  CHECK(!p.try_reserve_blocks(26));
+  CHECK(find("small")->refused == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(with_counting_statistics_the_peak_is_exact) {

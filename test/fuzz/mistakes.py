@@ -14,6 +14,6 @@ MISTAKES = [
     Mistake("containers", "a block that isn't aligned", "round_up(larger(bytes, 1), align);", "larger(bytes, 1);"),
     Mistake("containers", "a block whose content doesn't move along", "std::memcpy(other, block, has < bytes ? has : bytes);",
             "std::memcpy(other, block, has < bytes ? has / 2 : bytes);"),
-    Mistake("faults", "a chunk that leaks after a failed growth", "detail::give_back(s, fresh.first());", ""),
-    Mistake("faults", "a chunk given back to the other store", "c->from_second = true;", ""),
+    Mistake("faults", "a chunk that leaks after a failed growth", "detail::give_back(s_, first_);", ""),
+    Mistake("faults", "a chunk given back to the other store", "c->from_second = got.from_second;", ""),
 ]

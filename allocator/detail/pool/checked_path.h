@@ -4,7 +4,8 @@
 //   take   [hit: pop, verdict, count]     no free block came: take_carefully
 //   put    [hit: verdict, count, push]    refused: examined again to describe it, then reported
 //
-// If a hit holds no guard, the checks run under the core guard, which protects what they look up.
+// If a hit holds no lock, the checks run under the core lock, which protects what they look up. sampled_path is for blocks that
+// a checking policy takes from memory of its own: they never enter the list.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_CHECKED_PATH_H_
 
@@ -13,8 +14,7 @@
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/checks.h"
 #include "tarn/allocator/detail/pool/events.h"
-#include "tarn/allocator/detail/pool/guards.h"
-#include "tarn/allocator/detail/pool/registration.h"
+#include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
@@ -32,10 +32,10 @@ struct checked_path : admission<State> {
     if constexpr (State::traits::has_one_way) return take_slow(s);
     void* block;
     {
-      [[maybe_unused]] const auto guard = detail::hit_guard(s);
+      const hit_lock guard(s);
       block = s.locking.pop(s);
       if (block == nullptr) [[unlikely]] return nullptr;
-      [[maybe_unused]] const auto looking = look_guard(s);
+      const look_lock looking(s);
       if (s.checking.on_allocate(s.chunks, block) == status::done) [[likely]] return handed_out(s, block);
     }
     return take_carefully(s, block);
@@ -43,7 +43,7 @@ struct checked_path : admission<State> {
   static void* take_slow(State& s) noexcept {
     pending_report one;
     void* const block = take_slow(s, one);
-    admission<State>::tell(s, one);
+    admission<State>::report_if_seen(s, one);
     return block;
   }
   static void* take_slow(State& s, pending_report& one) noexcept { return take_carefully(s, nullptr, one); }
@@ -53,7 +53,7 @@ struct checked_path : admission<State> {
   static void count_put(State&, void*) noexcept {}  // put() does
   static status put(State& s, void* block) noexcept {
     {
-      [[maybe_unused]] const auto guard = detail::hit_guard(s);
+      const hit_lock guard(s);
       if (may_go(s, block)) [[likely]] return take_back(s, block);
     }
     const status answer = refuse(s, block);
@@ -62,10 +62,9 @@ struct checked_path : admission<State> {
   /// As put(), but the block goes nowhere. Returns whether it may.
   static bool retire(State& s, void* block) noexcept {
     {
-      [[maybe_unused]] const auto guard = detail::hit_guard(s);
+      const hit_lock guard(s);
       if (may_go(s, block)) [[likely]] {
-        s.statistics.on_deallocate(1);
-        detail::tell_of_free(s, block);
+        detail::on_deallocate(s, block);
         return true;
       }
     }
@@ -76,8 +75,8 @@ struct checked_path : admission<State> {
   /// not, that was reported.
   static bool hand_on(State& s, void* block) noexcept {
     {
-      [[maybe_unused]] const auto guard = detail::hit_guard(s);
-      [[maybe_unused]] const auto looking = look_guard(s);
+      const hit_lock guard(s);
+      const look_lock looking(s);
       [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
       if (s.checking.on_deallocate(s.chunks, block) == status::done &&
           s.checking.on_allocate(s.chunks, block) == status::done) {
@@ -88,12 +87,6 @@ struct checked_path : admission<State> {
     static_cast<void>(admission<State>::admits(s, block));
     return false;
   }
-  static status put_slow(State& s, void* block) noexcept {
-    [[maybe_unused]] served_of<State> served;
-    [[maybe_unused]] const auto guard = detail::hit_guard(s);
-    if (detail::give_to_first(s, block, served)) return status::done;
-    return detail::make_room_if(s, s.locking.push_slow(s, block));
-  }
 
   static std::size_t take_batch(State& s, span<void*> out) noexcept {
     std::size_t got = 0;
@@ -102,15 +95,11 @@ struct checked_path : admission<State> {
   }
 
  private:
-  TARN_STEP static auto look_guard(const State& s) noexcept {
-    if constexpr (State::hits_unguarded) return s.locking.core_guard();
-    else return no_guard{};
-  }
   TARN_STEP static bool may_go(State& s, void* block) noexcept {
-    [[maybe_unused]] const auto looking = look_guard(s);
+    const look_lock looking(s);
     return is_freed(s, block);
   }
-  /// Poisoned under the same guard: once that is released, another thread's verify() may look into the free block.
+  /// Poisoned under the same lock: once that is released, another thread's verify() may look into the free block.
   TARN_STEP static bool is_freed(State& s, void* block) noexcept {
     if (s.checking.on_deallocate(s.chunks, block) != status::done) [[unlikely]] return false;
     detail::poison_block(s, block);
@@ -118,21 +107,17 @@ struct checked_path : admission<State> {
   }
   /// The same, if the chunk of the block had to be looked for.
   static bool may_go_after_all(State& s, void* block) noexcept {
-    [[maybe_unused]] const auto looking = look_guard(s);
+    const look_lock looking(s);
     const auto in_front = s.chunks.bring_in_front(block);
     return in_front && is_freed(s, block);
   }
   TARN_STEP static status take_back(State& s, void* block) noexcept {
-    s.statistics.on_deallocate(1);
-    detail::tell_of_free(s, block);
-    if (detail::is_awaited(s)) [[unlikely]] return status::full;
-    const status answer = s.locking.push(s, block);
-    return State::hits_unguarded ? answer : detail::make_room_if(s, answer);
+    detail::on_deallocate(s, block);
+    return detail::push(s, block);
   }
   TARN_STEP static void* handed_out(State& s, void* block) noexcept {
     detail::open_block(s, block);
-    s.statistics.on_allocate(1);
-    detail::tell_of_allocation(s, block);
+    detail::on_allocate(s, block);
     return block;
   }
 
@@ -140,12 +125,12 @@ struct checked_path : admission<State> {
   /// looks valid.
   TARN_COLD static status refuse(State& s, void* block) noexcept {
     if constexpr (State::traits::has_chunk_table) {
-      [[maybe_unused]] const auto guard = detail::hit_guard(s);
+      const hit_lock guard(s);
       if (may_go_after_all(s, block)) return take_back(s, block);
     }
     pending_report one;
     {
-      [[maybe_unused]] const auto guard = detail::core_guard(s);
+      const core_lock guard(s);
       s.checking.describe_deallocate(s.chunks, block, one);
       if constexpr (State::traits::guards_records) detail::note_overrun(s, one);  // rather that: the block may be right
     }
@@ -158,13 +143,13 @@ struct checked_path : admission<State> {
   /// Returns a block that the checking policy knows as free: `block`, which came from the list, if it is one. If it isn't,
   /// something wrote into the pool's memory: `block` is dropped, and the list rebuilt.
   static void* take_carefully(State& s, void* block, pending_report& one) noexcept {
-    [[maybe_unused]] const auto guard = detail::hit_guard(s);
+    const hit_lock guard(s);
     if constexpr (State::traits::in_place && requires { s.checking.lies_in(detail::pointer_to(s)); })
       s.checking.lies_in(detail::pointer_to(s));
     for (int mended = 0;; block = nullptr) {
       if (block == nullptr) block = s.locking.pop_slow(s);
-      [[maybe_unused]] const auto looking = look_guard(s);
-      detail::note_outside(s);
+      const look_lock looking(s);
+      detail::on_outside(s);
       if (is_astray(s, one)) [[unlikely]] {
         if (!mend_list(s, mended++)) return nullptr;
         continue;
@@ -180,8 +165,8 @@ struct checked_path : admission<State> {
   TARN_COLD static void* take_carefully(State& s, void* block) noexcept {
     pending_report one;
     void* const other = take_carefully(s, block, one);
-    admission<State>::tell(s, one);
-    detail::tell_of_overrun(s);
+    admission<State>::report_if_seen(s, one);
+    detail::report_overrun(s);
     return other;
   }
 
@@ -215,8 +200,6 @@ struct checked_path : admission<State> {
   }
 };
 
-// Sampled blocks, which a checking policy takes from memory of its own: they never enter the list.
-
 template <class State>
 struct sampled_path {
   /// A sampled block if this call is due for one, else null.
@@ -228,49 +211,41 @@ struct sampled_path {
   TARN_COLD static void put(State& s, void* block) noexcept {
     pending_report one;
     {
-      [[maybe_unused]] const auto guard = detail::core_guard(s);
-      if (s.checking.give(block, one)) {
-        s.statistics.on_deallocate(1);
-        detail::tell_of_free(s, block);
-      }
+      const core_lock guard(s);
+      if (s.checking.give(block, one)) detail::on_deallocate(s, block);
     }
     if (!one.seen()) return;
-    one.what().pool = detail::pointer_to(s);
-    one.what().block_size = s.chunks.geometry().block_size();
+    detail::name_pool(s, one.what());
     s.checking.report_sampled(one.what());
   }
   /// Whether a sampled block could be freed. If not, that was reported.
   static bool admits(State& s, void* block) noexcept {
     const bool is_live = [&] {
-      [[maybe_unused]] const auto guard = detail::core_guard(s);
+      const core_lock guard(s);
       return s.checking.is_live(block);
     }();
     if (!is_live) put(s, block);  // which reports what is wrong
     return is_live;
   }
   static void drop(State& s) noexcept {
-    [[maybe_unused]] const auto guard = detail::core_guard(s);
+    const core_lock guard(s);
     s.checking.drop_sampled();
   }
 
   /// For a handler of SIGSEGV: whether a sampled block is near the address, and what became of it.
   static bool explain_fault(const State& s, const void* address, misuse& what) noexcept {
     if (!s.checking.describe_fault(address, what)) return false;
-    what.pool = detail::pointer_to(s);
-    what.block_size = s.chunks.geometry().block_size();
+    detail::name_pool(s, what);
     return true;
   }
 
  private:
   TARN_COLD static void* take_due(State& s) noexcept {
     if constexpr (State::traits::checking::traits.tells_in_use) admission<State>::be_listed(s);
-    [[maybe_unused]] const auto guard = detail::core_guard(s);
+    const core_lock guard(s);
     void* const block = s.checking.take(s.chunks.geometry().block_size(), s.chunks.geometry().block_alignment());
-    if (block != nullptr) {
-      s.statistics.on_allocate(1);
-      detail::tell_of_allocation(s, block);
-    }
-    detail::note_outside(s);
+    if (block != nullptr) detail::on_allocate(s, block);
+    detail::on_outside(s);
     return block;
   }
 };

@@ -1,11 +1,16 @@
-// Which calls a pool admits if its checking policy can refuse them, and what is reported once nothing is held any more.
+// What is checked around a call, and what was found: reported once nothing is held any more.
+//
+//   report_pending   the end of every slow call: what was found meanwhile
+//   admission        whether a call goes on at all, of pools whose checking policy can refuse it
+//   switched         what a hit looks at where checks were switched on while the program runs; off, it is one branch
+//                    take   [hit: pop · on: looked up, and its record]     wrong: null, so that the slow half goes on
+//                    put    [hit: on: looked up, and its record · push]    wrong: refused
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CHECKS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_CHECKS_H_
 
 #include <cstddef>
 
-#include "tarn/allocator/detail/pool/events.h"
-#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/call_frame.h"
 #include "tarn/policies/detail/protocol.h"
@@ -13,33 +18,105 @@
 
 namespace tarn::detail {
 
+// ---- reports ---------------------------------------------------------------------------------------------------------------
+
+/// The address of its state identifies the pool.
+template <class State>
+void name_pool(const State& s, misuse& what) noexcept {
+  what.pool = detail::pointer_to(s);
+  what.block_size = s.chunks.geometry().block_size();
+}
+/// Reports what was noted, with nothing held.
+template <class State>
+TARN_COLD void report(State& s, pending_report& one) noexcept {
+  detail::name_pool(s, one.what());
+  s.checking.report(one.what());
+}
+/// Reports what find(one) notes under the core lock. Returns whether it found something.
+template <class State, class Find>
+bool report_found(State& s, Find find) noexcept {
+  pending_report one;
+  {
+    const core_lock guard(s);  // a signal handler that frees here is refused
+    if (!find(one)) return false;
+  }
+  detail::report(s, one);
+  return true;
+}
+
+/// Whether the record of a chunk was found to be overwritten. Called under the core lock.
+template <class State>
+bool note_overrun(State& s, pending_report& one) noexcept {
+  const auto* const chunk = s.chunks.take_overrun();
+  if (chunk != nullptr) one.note(misuse_kind::corrupt_chunk, chunk);
+  return chunk != nullptr;
+}
+template <class State>
+TARN_STEP void report_overrun([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::guards_records)
+    detail::report_found(s, [&s](pending_report& one) { return detail::note_overrun(s, one); });
+}
+/// What a hit found whose checks are switched on.
+template <class State>
+TARN_STEP void report_noted([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::checking::traits.switches)
+    if (s.checking.is_on()) [[unlikely]]
+      detail::report_found(s, [&s](pending_report& one) { return s.checking.take_noted(s.chunks, one); });
+}
+/// A region that the store should not have given.
+template <class State>
+void report_broken_store(State& s) noexcept {
+  const auto broken = [&s] {
+    const growth_lock growing(s);
+    return growing.is_held() ? s.supply.take_broken() : decltype(s.supply.take_broken())();
+  }();
+  if (!broken.region) return;
+  pending_report one;
+  misuse& what = one.note(misuse_kind::broken_store, broken.region.start);
+  what.size = broken.region.bytes;
+  what.alignment = broken.alignment;
+  detail::report(s, one);
+}
+
+/// The end of a slow call, with nothing held: reports what was found meanwhile.
+template <class State>
+void report_pending([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::checks_leaving)
+    detail::report_found(s, [&s](pending_report& one) { return s.chunks.take_left_wrong(one); });
+  detail::report_noted(s);
+  detail::report_overrun(s);
+}
+/// The same where the store may have been called, which may have something to report, too.
+/// \param tells  false: the caller holds something, and calls supply.tell() once it holds nothing
+template <class State>
+void report_pending_of_store(State& s, bool tells = true) noexcept {
+  detail::report_pending(s);
+  if constexpr (State::traits::checking::traits.refuses && !State::traits::in_place) detail::report_broken_store(s);
+  if (tells && !detail::grows_here(s)) s.supply.tell();
+}
+
+// ---- whether a call goes on ------------------------------------------------------------------------------------------------
+
+/// Whether a block could be freed, as things stand. If not, that was reported.
+template <class State>
+bool can_be_freed(State& s, void* block) noexcept {
+  return !detail::report_found(s, [&](pending_report& one) {
+    s.checking.describe_deallocate(s.chunks, block, one);
+    return one.seen();
+  });
+}
+
 template <class State>
 struct admission {
   using traits = typename State::traits;
 
-  TARN_STEP static void tell(State& s, pending_report& one) noexcept {
+  TARN_STEP static void report_if_seen(State& s, pending_report& one) noexcept {
     if (one.seen()) [[unlikely]] detail::report(s, one);
   }
-  /// Called after the store was, with nothing held. \param asked  whether it was
-  static void tell_of_store(State& s, bool asked = true) noexcept {
-    detail::tell_of_overrun(s);
-    if (!asked) return;
-    const auto broken = [&s] {
-      const auto growing = detail::growth_guard(s);
-      return detail::is_held(growing) ? s.supply.take_broken() : decltype(s.supply.take_broken())();
-    }();
-    if (!broken.region) return;
-    pending_report one;
-    misuse& what = one.note(misuse_kind::broken_store, broken.region.start);
-    what.size = broken.region.bytes;
-    what.alignment = broken.alignment;
-    detail::report(s, one);
-  }
-
   /// A call that needs the pool's store came from there.
-  static void tell_of_own_store([[maybe_unused]] State& s) noexcept {
+  static void report_own_store([[maybe_unused]] State& s) noexcept {
     if constexpr (traits::tells_reentry)
-      if (call_frame* const outer = call_frame::in(detail::pointer_to(s))) tell_of_reentry(s, *outer);
+      if (call_frame* const outer = call_frame::in(detail::pointer_to(s))) report_reentry(s, *outer);
   }
 
   /// Whether the calling thread may use the pool. If not, that was reported.
@@ -56,14 +133,7 @@ struct admission {
   }
   /// Whether a block could be freed, as things stand. If not, that was reported, unless it is null.
   static bool admits(State& s, void* block) noexcept {
-    if (block == nullptr || !admits_caller(s)) return false;
-    pending_report one;
-    {
-      [[maybe_unused]] const auto guard = detail::core_guard(s);
-      s.checking.describe_deallocate(s.chunks, block, one);
-    }
-    tell(s, one);
-    return !one.seen();
+    return block != nullptr && admits_caller(s) && detail::can_be_freed(s, block);
   }
   /// Whether a block can have been requested with such a size and alignment. If not, that was reported for `block`.
   static bool admits_size(State& s, void* block, std::size_t bytes, std::size_t alignment) noexcept {
@@ -87,7 +157,7 @@ struct admission {
     requires(traits::has_sites)
   {
     if (!admits_caller(s)) return;
-    [[maybe_unused]] const auto guard = detail::core_guard(s);
+    const core_lock guard(s);
     s.checking.note_site(s.chunks, block, where);
   }
 
@@ -97,7 +167,7 @@ struct admission {
       pending_report one;
       const void* leaks[16];
       s.checking.on_end(s.chunks, one, leaks);
-      tell(s, one);
+      report_if_seen(s, one);
     }
   }
 
@@ -116,7 +186,7 @@ struct admission {
       pending_report one;
       const void* leaks[16];
       {
-        [[maybe_unused]] const auto guard = detail::core_guard(s);
+        const core_lock guard(s);
         s.checking.note_in_use(s.chunks, one, leaks, told);
       }
       if (!one.seen()) break;
@@ -132,16 +202,10 @@ struct admission {
   {
     if (!is_outside(s)) return 0;
     const void* from = nullptr;
+    const auto next = [&](pending_report& one) { return s.checking.next_damaged(s.chunks, from, one); };
     std::size_t found = 0;
-    for (;; ++found) {
-      pending_report one;
-      {
-        [[maybe_unused]] const auto guard = detail::core_guard(s);
-        if (!s.checking.next_damaged(s.chunks, from, one)) break;
-      }
-      detail::report(s, one);
-    }
-    detail::tell_of_overrun(s);
+    while (detail::report_found(s, next)) ++found;
+    detail::report_overrun(s);
     return found;
   }
 
@@ -151,13 +215,13 @@ struct admission {
     if constexpr (traits::tells_reentry) {
       const call_frame* const last = call_frame::last_in(detail::pointer_to(s));
       if (last != nullptr && !last->is_at_store()) [[unlikely]] {
-        tell_of_reentry(s, *call_frame::in(detail::pointer_to(s)));
+        report_reentry(s, *call_frame::in(detail::pointer_to(s)));
         return false;
       }
     }
     return true;
   }
-  TARN_COLD static void tell_of_reentry(State& s, call_frame& outer) noexcept {
+  TARN_COLD static void report_reentry(State& s, call_frame& outer) noexcept {
     if (!outer.is_news()) return;
     pending_report one;
     one.note(misuse_kind::reentry, nullptr).thread = this_thread_number();
@@ -165,12 +229,7 @@ struct admission {
   }
 };
 
-// Checks that can be switched on while the program runs: what a hit does where they are on. Off, it is one branch.
-//
-//   take   [hit: pop · on: looked up, and its record]     wrong: null, so that the slow half goes on
-//   put    [hit: on: looked up, and its record · push]    wrong: refused
-//
-// What is wrong is noted under the guard, and reported by the slow half once nothing is held: tell_of_noted().
+// ---- checks that can be switched on ----------------------------------------------------------------------------------------
 
 /// Of pools whose checks are never on.
 template <class State>
@@ -180,6 +239,7 @@ struct switched {
   TARN_STEP static constexpr bool is_on(const State&) noexcept { return false; }
   static constexpr bool comes_out(State&, void*) noexcept { return true; }
   static constexpr bool comes_in(State&, void*) noexcept { return true; }
+  static constexpr bool admits(State&, void*) noexcept { return true; }
 };
 template <class State>
   requires(State::traits::checking::traits.switches)
@@ -187,29 +247,19 @@ struct switched<State> {
   static constexpr bool can_be_on = true;
 
   TARN_STEP static bool is_on(const State& s) noexcept { return s.checking.is_on(); }
-  /// Whether a block that came from the list may be handed out; null: yes. Called under the hit guard.
+  /// Whether a block that came from the list may be handed out; null: yes. Called under the hit lock.
   TARN_NOINLINE static bool comes_out(State& s, void* block) noexcept {
     if (block == nullptr) return true;
-    [[maybe_unused]] const auto looking = look_guard(s);
+    const look_lock looking(s);
     return s.checking.comes_out(s.chunks, block);
   }
-  /// Whether a block may be given back; null: yes. Called under the hit guard.
+  /// Whether a block may be given back; null: yes. Called under the hit lock.
   TARN_NOINLINE static bool comes_in(State& s, void* block) noexcept {
     if (block == nullptr) return true;
-    [[maybe_unused]] const auto looking = look_guard(s);
+    const look_lock looking(s);
     return s.checking.comes_in(s.chunks, block);
   }
-  /// Whether a block could be given back, as things stand. If not, that was reported.
-  static bool admits(State& s, void* block) noexcept {
-    if (!is_on(s)) return true;
-    pending_report one;
-    {
-      [[maybe_unused]] const auto guard = detail::core_guard(s);
-      s.checking.describe_deallocate(s.chunks, block, one);
-    }
-    if (one.seen()) detail::report(s, one);
-    return !one.seen();
-  }
+  static bool admits(State& s, void* block) noexcept { return !is_on(s) || detail::can_be_freed(s, block); }
 
   /// Switches the checks of a pool. Returns whether it could. They can't be switched on where a hit holds nothing that keeps it
   /// from running meanwhile: it would have decided already that nothing is looked at.
@@ -217,15 +267,9 @@ struct switched<State> {
   static bool switch_to(State& s, bool now, bool is_owner) noexcept {
     if (!now) return s.checking.switch_off(), true;
     if (State::is_confined ? !is_owner : State::hits_unguarded) return s.checking.is_on();
-    [[maybe_unused]] const auto guard = detail::core_guard(s);
+    const core_lock guard(s);
     if (!s.checking.is_on()) s.checking.switch_on(s.chunks);
     return true;
-  }
-
- private:
-  static auto look_guard(const State& s) noexcept {
-    if constexpr (State::hits_unguarded) return s.locking.core_guard();
-    else return no_guard{};
   }
 };
 

@@ -1,7 +1,10 @@
-// Ends every object of a pool of objects, each once, although an object may own others of the pool and end them itself.
+// What pools of objects do with many objects at once.
 //
-//   walk     a live object: its destructor runs, its block is set aside
-//   ends     an object's destructor wants to end another one: nothing if the walk came to that one, else as the walk does
+//   clearing   ends every object, each once, although an object may own others of the pool and end them itself:
+//     run      a live object: its destructor runs, its block is set aside
+//     ends     an object's destructor wants to end another one: nothing if the walk came to that one, else as the walk does
+//   endings    what the pool knows meanwhile: whom destroy() need not destroy
+//   burst      makes objects in many blocks; end_all ends them
 //
 // No block goes back to the list before the walk is over, so that one that the walk has passed holds no other object.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CLEARING_H_
@@ -17,8 +20,10 @@
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/core/walk.h"
 #include "tarn/allocator/detail/pool/checked_path.h"
+#include "tarn/allocator/detail/pool/events.h"
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
@@ -27,16 +32,16 @@
 namespace tarn::detail {
 
 /// \tparam Ender  ends the object in a block, a void*
-template <class Traits, class Ender>
+template <class State, class Ender>
 class clearing {
-  using state = pool_state<Traits>;
-  using path = path_of<Traits>;
-  using sampled = sampled_path<state>;
+  using traits = typename State::traits;
+  using path = path_of<State>;
+  using sampled = sampled_path<State>;
 
  public:
   /// Precondition: no other thread uses the pool while this lives.
-  explicit clearing(state& s) noexcept : s_(s), alone_(s), nobody_(s), at_end_{s}, aside_(s) {
-    if constexpr (Traits::samples) sampled_then_ = s_.checking.sampled_now();
+  explicit clearing(State& s) noexcept : s_(s), alone_(s), nobody_(s), at_end_{s}, aside_(s) {
+    if constexpr (traits::samples) sampled_then_ = s_.checking.sampled_now();
   }
   ~clearing() {
     if (!gives_surplus && aside_.has_all()) {
@@ -52,7 +57,7 @@ class clearing {
   /// Ends every object that existed when this was made.
   void run() noexcept {
     aside_.walk([this](void* block) { end(block); });
-    if constexpr (Traits::samples)
+    if constexpr (traits::samples)
       s_.checking.each_sampled(sampled_then_, [this](void* block) {
         if (sampled::admits(s_, block)) end_sampled(block);
       });
@@ -60,7 +65,7 @@ class clearing {
 
   /// An object's destructor ends another object. Returns whether that is done; if not, it goes the usual way.
   bool ends(void* block) noexcept {
-    if constexpr (Traits::samples)
+    if constexpr (traits::samples)
       if (sampled::owns(s_, block)) return !s_.checking.is_live(block);
     if (!aside_.concerns(block)) return false;
     if (!aside_.has_passed(block)) end(block);
@@ -68,38 +73,38 @@ class clearing {
   }
 
  private:
-  static constexpr bool refuses = Traits::checking::traits.refuses;  // a block that was overwritten stays in use
-  static constexpr bool gives_surplus = Traits::retention::traits.returns_chunks;
+  static constexpr bool refuses = traits::checking::traits.refuses;  // a block that was overwritten stays in use
+  static constexpr bool gives_surplus = traits::retention::traits.returns_chunks;
 
   void end(void* block) noexcept {
     if (!path::admits(s_, block)) return;  // no destructor runs on what is none of ours
     Ender{}(block);
     if (!path::retire(s_, block)) return;
     aside_.take(block);
-    if constexpr (Traits::hears_frees) ++at_end_.freed;
+    if constexpr (traits::hears_frees) ++at_end_.freed;
   }
   void end_sampled(void* block) noexcept {
     Ender{}(block);
     sampled::put(s_, block);
-    if constexpr (Traits::hears_frees) ++at_end_.freed;
+    if constexpr (traits::hears_frees) ++at_end_.freed;
   }
 
   /// Once the blocks are back in their chunks.
   struct last_steps {
     ~last_steps() {
       if constexpr (gives_surplus) detail::give_surplus_back(s);
-      if constexpr (Traits::hears_frees)
+      if constexpr (traits::hears_frees)
         if (freed != 0) s.supply.freed(freed);
     }
-    state& s;
+    State& s;
     std::size_t freed = 0;
   };
 
-  state& s_;
-  unasked<state> alone_;
-  waits_for_nobody<state> nobody_;
+  State& s_;
+  unasked<State> alone_;
+  waits_for_nobody<State> nobody_;
   last_steps at_end_;
-  blocks_aside<state, refuses ? passed::wait : passed::vanish> aside_;
+  blocks_aside<State, refuses ? passed::wait : passed::vanish> aside_;
   std::uint64_t sampled_then_ = 0;  // those that came later may be left
 };
 
@@ -115,12 +120,10 @@ bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
   } else {
     const unasked<State> alone(s);
     detail::forget_use(s);
-    detail::tell_of_release(s);
+    detail::on_release(s);
     return true;
   }
 }
-
-// What a pool of objects knows while it ends all of its objects (clearing.h): whom destroy() need not destroy.
 
 template <class T>
 struct object_ender {
@@ -175,8 +178,7 @@ class endings {
   clearing* now_ = nullptr;
 };
 
-// Makes and ends many objects of a pool at once. Blocks are taken and given back in batches where that saves locks.
-
+/// Blocks are taken and given back in batches where that saves locks.
 template <class Pool>
 inline constexpr std::size_t burst_batch = inspector::prefers_batches(static_cast<const Pool*>(nullptr)) ? 64 : 1;
 
@@ -288,7 +290,7 @@ class burst {
 };
 
 /// Ends many objects of a pool, in their order.
-/// \param endings  those that the pool is ending anyway (endings.h)
+/// \param endings  those that the pool is ending anyway
 template <class Pool, class Endings, class T>
 void end_all(Pool& pool, Endings& endings, span<T* const> objects) noexcept {
   returned_blocks<Pool> blocks(pool);

@@ -1,9 +1,14 @@
-// How a pool gets chunks.
+// How a pool gets chunks, and how it gives them back. A store is called under the growth lock, and no other.
 //
-//   grow      [core: how many blocks?] · region · record · top_up · [core: adopt]
-//   top_up    what the chunk map and the locking policy need for themselves · store
+//   grow             a chunk: the one that maintain() got, or else get_chunks
+//   get_chunks       as many as it takes, or none; a `growth` is a transaction:
+//     fetch          [core: how many blocks?] · region · record
+//     top_up         what the chunk map and the locking policy need for themselves · store
+//     adopt          [core: into the chunk map and the list]         not adopted: back to the store
 //
-// All of it with the growth guard held; a store is called with no other guard held.
+//   return_chunks    [core: unlink] · store
+//   return_pages     [core: take idle pages] · store · [core: those that it refused are as before]
+//   come_back        [core: blocks whose pages have gone may be taken again]
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_GROWTH_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_GROWTH_H_
 
@@ -13,8 +18,7 @@
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/events.h"
-#include "tarn/allocator/detail/pool/guards.h"
-#include "tarn/allocator/detail/pool/registration.h"
+#include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/allocator/detail/pool/upstream.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
@@ -25,39 +29,51 @@
 #include "tarn/policies/platform/pages.h"
 #include "tarn/policies/platform/waiting.h"
 
-// Chunks that a store gave and that aren't part of the pool yet: those of one growth, and the one that maintain() fills.
-
 namespace tarn::detail {
 
-/// Chunks that were fetched and aren't part of the pool yet, linked by `next`; if a checking policy looks, also in a tree.
 template <class State>
-class fresh_chunks {
-  using chunk = typename State::chunk;
-  using geometry = typename State::traits::geometry;
-  static constexpr bool looks = State::traits::checking::traits.refuses && !State::traits::one_chunk;
-  struct no_map {};
+using attempt_at = typename supply<typename State::traits>::attempt;
 
- public:
-  chunk* first() const noexcept { return first_; }
-  void push(chunk& c, [[maybe_unused]] const geometry& g) noexcept {
-    c.next = first_;
-    first_ = detail::pointer_to(c);
-    if constexpr (looks) map_.insert(c, g);
+template <class State>
+std::size_t capacity_of(const State& s) noexcept {
+  const core_lock guard(s);
+  return s.chunks.capacity();
+}
+
+/// The capacity, including what a bounded store that is still untouched will give.
+template <class State>
+std::size_t most_capacity_of(const State& s) noexcept {
+  if constexpr (State::traits::in_place) {
+    return s.chunks.capacity();
+  } else {
+    const store_look growing(s);
+    const auto& g = s.chunks.geometry();
+    const std::size_t blocks = detail::capacity_of(s);
+    return blocks != 0 ? blocks : State::traits::layout::blocks_in(s.supply.room(g), s.chunks.next(0, 0).at_most, g);
   }
-  bool overlap(memory region) const noexcept {
-    if constexpr (looks) return detail::overlaps(map_, region);
-    else return false;
+}
+
+/// Whether the pool has every block that it can have: then nobody need wait for the growth lock, whose holder may be at the
+/// store. Always false where that waits for no thread.
+template <class State>
+bool is_at_cap([[maybe_unused]] State& s) noexcept {
+  if constexpr (State::traits::in_place || State::traits::may_grow_past_cap ||
+                again_of<typename State::locking_state> == growth_again::nests) {
+    return false;
+  } else if constexpr (requires { s.locking.has_nothing_more(); }) {
+    return s.locking.has_nothing_more();
+  } else {
+    const core_lock guard(s);
+    return s.chunks.next(0, 0).wanted == 0;
   }
+}
 
- private:
-  chunk* first_ = nullptr;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, chunk_tree<chunk, geometry>, no_map> map_;
-};
+// ---- the chunk that maintain() fills ---------------------------------------------------------------------------------------
 
-/// The chunk that maintain() got ahead and fills, a slice of its pages at a time. Changed under the growth guard; a slice is
+/// The chunk that maintain() got ahead and fills, a slice of its pages at a time. Changed under the growth lock; a slice is
 /// filled with nothing held, so the chunk may meanwhile become the pool's, be used and be empty again. It must not go back to
 /// the store before: wait_for_fillers().
-template <class Traits>
+template <class Traits, bool GrowsAhead = Traits::grows_ahead>
 class chunk_ahead {
   using chunk = typename Traits::chunk;
 
@@ -93,13 +109,13 @@ class chunk_ahead {
     if (fillers_.fetch_sub(1, memory_order_release) == (awaited | 1)) wake_all(fillers_.address());
   }
   bool is_being_filled() const noexcept { return fillers_.load(memory_order_acquire) != 0; }
-  /// Somebody calls maintain(). The only change that needs no growth guard.
+  /// Somebody calls maintain(). The only change that needs no growth lock.
   void be_maintained() noexcept { maintained_.store(true, memory_order_relaxed); }
   bool is_maintained() const noexcept { return maintained_.load(memory_order_relaxed); }
   /// Whether the system refused memory for it.
   bool was_refused() const noexcept { return refused_.load(memory_order_relaxed); }
 
-  /// Called under the growth guard, so that no slice begins. Waits for those that somebody fills: microseconds.
+  /// Called under the growth lock, so that no slice begins. Waits for those that somebody fills: microseconds.
   void wait_for_fillers() noexcept {
     if (fillers_.load(memory_order_acquire) == 0) return;
     fillers_.fetch_or(awaited, memory_order_relaxed);
@@ -117,88 +133,265 @@ class chunk_ahead {
   atomic_word<bool> maintained_ = false;
 };
 
-/// For a pool that doesn't grow ahead.
+/// Of a pool that doesn't grow ahead: there is never one.
 template <class Traits>
-struct no_chunk_ahead {};
-template <class Traits>
-using chunk_ahead_of = std::conditional_t<Traits::grows_ahead, chunk_ahead<Traits>, no_chunk_ahead<Traits>>;
+class chunk_ahead<Traits, false> {
+ public:
+  static constexpr typename Traits::chunk* get() noexcept { return nullptr; }
+  static constexpr typename Traits::chunk* end() noexcept { return nullptr; }
+  static constexpr std::size_t blocks() noexcept { return 0; }
+  static constexpr bool overlaps(memory) noexcept { return false; }
+  static constexpr bool is_being_filled() noexcept { return false; }
+  static constexpr void be_maintained() noexcept {}
+  static constexpr bool is_maintained() noexcept { return false; }
+  static constexpr void wait_for_fillers() noexcept {}
+};
 
-/// The blocks in it.
-template <class State>
-std::size_t blocks_ahead([[maybe_unused]] const State& s) noexcept {
-  if constexpr (State::traits::grows_ahead) return s.ahead.blocks();
-  else return 0;
-}
-
-// How chunks are given back.
-//
-//   return_chunks    (growth guard) [core: unlink] · store
-//   return_pages     (growth guard) [core: take idle pages] · store · [core: those that it refused are as before]
-//   come_back        (growth guard) [core: blocks whose pages have gone may be taken again]
+// ---- getting chunks --------------------------------------------------------------------------------------------------------
 
 /// Gives a list of chunks, linked by `next`, back to where they came from. Returns how many bytes.
 template <class State>
-std::size_t give_back(State& s, typename State::chunk* c) noexcept {
+TARN_COLD std::size_t give_back(State& s, typename State::chunk* c) noexcept {
   const auto& g = s.chunks.geometry();
   std::size_t bytes = 0;
-  if constexpr (State::traits::grows_ahead)
-    if (c != nullptr) s.ahead.wait_for_fillers();
+  if (c != nullptr) s.ahead.wait_for_fillers();
   while (c != nullptr) {
-    const memory region = c->region;
-    const std::size_t blocks = c->blocks;
-    const bool from_second = c->from_second;
-    memory_tools::hand_out(c->first, g.extent(blocks));
+    const supplied its{c->region, c->blocks, c->from_second};
+    memory_tools::hand_out(c->first, g.extent(its.blocks));
     c = c->next;  // the record may lie in the region
-    bytes += region.bytes;
-    if constexpr (decltype(s.supply)::has_second) {
-      if (from_second) {
-        s.supply.give_back_second(region, blocks, g);
-        continue;
-      }
-    }
-    s.supply.give_back(region, g);
+    bytes += its.region.bytes;
+    s.supply.give_back(its, g);
   }
   return bytes;
 }
 
-/// Gives back the chunks that unlink(s) takes out, under the growth guard. Returns how many bytes.
+/// Chunks that were fetched and aren't the pool's yet. At its end they go back, unless they were adopted; that calls the store,
+/// so it is given the lock, which must outlive it.
+template <class State>
+class growth {
+  using traits = typename State::traits;
+  using chunk = typename State::chunk;
+  static constexpr bool looks = traits::checking::traits.refuses;
+
+ public:
+  static constexpr bool has_second = decltype(State::supply)::has_second;
+
+  template <at_store How>
+  growth(State& s, const store_scope<State, How>&) noexcept : s_(s), second_before_(s.supply.second()) {}
+  ~growth() {
+    if (first_ != nullptr) drop();
+  }
+  growth(const growth&) = delete;
+  growth& operator=(const growth&) = delete;
+
+  std::size_t blocks() const noexcept { return blocks_; }
+  void push(chunk& c) noexcept {
+    last_ = c.blocks;
+    blocks_ += c.blocks;
+    c.next = first_;
+    first_ = detail::pointer_to(c);
+    if constexpr (maps) map_.insert(c, s_.chunks.geometry());
+  }
+  /// The chunks are no longer this one's. Returns the first.
+  chunk* forget() noexcept { return detail::replace(first_, nullptr); }
+
+  /// Fetches another chunk. Returns whether it could: else growth or the store refused, and nothing has changed.
+  TARN_COLD bool fetch([[maybe_unused]] attempt_at<State>& one) noexcept {
+    const chunk_request request = [&] {
+      const core_lock guard(s_);
+      return s_.chunks.next(last_, blocks_ + s_.ahead.blocks() - s_.supply.second().all);
+    }();
+    if (make(s_.supply.fetch(request, s_.chunks.geometry()))) return true;
+    if constexpr (has_second) return fetch_second();
+    else return one.store_refused = request.wanted != 0, false;
+  }
+  bool fetch_second() noexcept
+    requires(has_second)
+  {
+    return make(s_.supply.fetch_second(s_.chunks.geometry()));
+  }
+
+  /// Gives the chunk map and the locking policy memory to adopt the chunks or, if there are none, to continue. The map does
+  /// without if the store refuses: then it finds chunks in its tree. Returns whether the locking policy has what it needs.
+  TARN_COLD bool top_up() noexcept {
+    const auto lacking_in_map = [this] {
+      const core_lock guard(s_);
+      return s_.chunks.shortage(first_);
+    };
+    const auto is_ours = [this](memory region) { return !is_new(region, cache_line); };
+    while (const std::size_t bytes = lacking_in_map()) {
+      const memory got = s_.supply.fetch_own(bytes, is_ours);
+      if (!got) break;
+      const core_lock guard(s_);
+      s_.chunks.supply(got);
+    }
+    while (const std::size_t bytes = s_.locking.shortage(s_, first_)) {
+      const memory got = s_.supply.fetch_own(bytes, is_ours);
+      s_.locking.supply(s_, got);
+      if (!got) return first_ != nullptr && s_.locking.shortage(s_, first_) == 0;  // it can do without for now
+    }
+    return true;
+  }
+
+  /// Makes the chunks part of the pool.
+  TARN_COLD void adopt() noexcept {
+    for (chunk *c = forget(), *next = c; c != nullptr; c = next) {
+      next = c->next;
+      [[maybe_unused]] served_of<State> served;
+      const core_lock guard(s_);
+      if constexpr (requires { s_.checking.lies_in(detail::pointer_to(s_)); }) s_.checking.lies_in(detail::pointer_to(s_));
+      s_.locking.adopt(s_, *c);
+      detail::on_chunk(s_, c->region);
+      detail::serve(s_, served);
+    }
+  }
+
+ private:
+  static constexpr bool maps = looks && !traits::one_chunk;
+  struct no_map {};
+
+  /// Makes a chunk in a region. Returns whether it could: there is one, and it is sound.
+  bool make(const supplied& got) noexcept {
+    if (!got || !is_new(got.region, traits::chunk_alignment(s_.chunks.geometry()))) return false;
+    chunk* const c = s_.chunks.make(got.region, got.blocks);
+    if (c == nullptr) return false;
+    c->from_second = got.from_second;
+    s_.supply.count(got);
+    push(*c);
+    return true;
+  }
+  /// Whether a region overlaps nothing of the pool, if a checking policy looks. One that does is left alone: it may belong to
+  /// another pool.
+  bool is_new([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
+    if constexpr (looks) {
+      const core_lock guard(s_);
+      bool is_known = s_.chunks.overlaps(region) || s_.supply.own_overlaps(region) || s_.ahead.overlaps(region);
+      if constexpr (maps) is_known = is_known || detail::overlaps(map_, region);
+      if (is_known) s_.supply.note_broken(region, alignment);
+      return !is_known;
+    } else {
+      return true;
+    }
+  }
+  TARN_COLD void drop() noexcept {
+    detail::give_back(s_, first_);
+    s_.supply.restore(second_before_);
+  }
+
+  State& s_;
+  chunk* first_ = nullptr;  // linked by `next`
+  std::size_t last_ = 0;    // blocks in the one that was fetched last
+  std::size_t blocks_ = 0;  // in all
+  decltype(static_cast<State*>(nullptr)->supply.second()) second_before_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<maps, chunk_tree<chunk, typename traits::geometry>, no_map> map_;
+};
+
+/// Gets what the chunk map and the locking policy lack for themselves. Returns whether the locking policy has it.
+template <class State, at_store How>
+bool top_up(State& s, const store_scope<State, How>& held) noexcept {
+  return growth<State>(s, held).top_up();
+}
+/// The chunk that maintain() got ahead becomes the pool's, filled or not. Returns whether it does: there is one, and memory for
+/// what must be known of it.
+template <class State, at_store How>
+bool adopt_ahead(State& s, const store_scope<State, How>& held) noexcept {
+  if (s.ahead.get() == nullptr) return false;
+  growth<State> fresh(s, held);
+  fresh.push(*s.ahead.get());
+  if (!fresh.top_up()) return fresh.forget(), false;
+  fresh.adopt();
+  return s.ahead.end() != nullptr;
+}
+/// Gets chunks with at least that many blocks in all, or none. Returns how many blocks they have; 0: growth or a store refused.
+/// If there are no tables for chunks of the first store, those of the second, which may need none, must do.
+template <class State, at_store How>
+TARN_COLD std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_t blocks,
+                                 attempt_at<State>& one) noexcept {
+  constexpr bool may_do_without = growth<State>::has_second && State::traits::locking::traits.keeps_memory;
+  for (bool second_only = false;; second_only = true) {
+    growth<State> fresh(s, held);
+    const auto fetch = [&] {
+      if constexpr (may_do_without)
+        if (second_only) return fresh.fetch_second();
+      return fresh.fetch(one);
+    };
+    while (fresh.blocks() < blocks)
+      if (!fetch()) return 0;
+    if (fresh.top_up()) return fresh.adopt(), fresh.blocks();
+    one.store_refused = true;
+    if (!may_do_without || second_only) return 0;
+  }
+}
+
+/// Gets the chunk that is ahead or, if there is none, at least that many blocks. Returns whether it could.
+template <class State, at_store How>
+bool grow(State& s, const store_scope<State, How>& held, std::size_t blocks, attempt_at<State>& one) noexcept {
+  if (detail::adopt_ahead(s, held)) return true;
+  const std::size_t more = detail::get_chunks(s, held, blocks, one);
+  if (blocks > 1 && more != 0) s.locking.expect(more);
+  return more != 0;
+}
+/// Gets chunks until there are at least that many blocks, or gets none. Takes the growth lock.
+template <class State>
+bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
+  if (detail::is_at_cap(s)) {
+    if (detail::capacity_of(s) >= blocks) return true;
+    if (detail::is_at_cap(s)) return false;  // else a chunk was given back meanwhile
+  }
+  const growth_lock growing(s);
+  if (!growing.is_held()) return one.is_hopeless = true, detail::capacity_of(s) >= blocks;
+  const std::size_t had = detail::capacity_of(s) + s.ahead.blocks();
+  const std::size_t more = had < blocks ? detail::get_chunks(s, growing, blocks - had, one) : 0;
+  if (had + more < blocks || (detail::capacity_of(s) < blocks && !detail::adopt_ahead(s, growing))) return false;
+  if (more == 0) return true;
+  s.locking.expect(more);
+  detail::top_up(s, growing);  // if this fails, the next operations top up themselves
+  return true;
+}
+
+/// Blocks whose pages have gone are free again, some at a time. Returns whether there were some. \param may_grow  whether the
+/// growth lock is held; if not, the caller may be at the store, and hold it further out.
+template <class State>
+bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexcept {
+  if constexpr (State::traits::returns_pages) {
+    if (!may_grow && !detail::grows_here(s)) return false;
+    [[maybe_unused]] served_of<State> served;
+    const core_lock guard(s);
+    if (!may_grow && s.chunks.pages_go()) return false;  // these may be on their way
+    const bool some = s.list.come_back();
+    detail::serve(s, served);
+    return some;
+  } else {
+    return false;
+  }
+}
+/// Tops up what the locking policy keeps for itself, with nothing held; never waits. Once somebody has called maintain(), which
+/// does so, no allocation calls the store for it.
+template <class State>
+TARN_COLD void feed(State& s) noexcept {
+  if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try) {
+    if (s.ahead.is_maintained() || detail::grows_here(s)) return;
+    if (const growth_try_lock growing(s); growing.is_held()) detail::top_up(s, growing);
+    s.supply.tell();
+  }
+}
+
+// ---- giving them back ------------------------------------------------------------------------------------------------------
+
+/// Gives back the chunks that unlink(s) takes out. Returns how many bytes.
 template <class State, class Unlink>
 std::size_t return_chunks(State& s, Unlink unlink) noexcept {
   typename State::chunk* leaving;
   {
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    const core_lock guard(s);
     leaving = unlink(s);
-    for (const auto* c = leaving; c != nullptr; c = c->next) {
-      detail::note_chunk_gone(s, c->region.bytes);
-      detail::tell_of_chunk(s, trace_kind::give_back, c->region);
-    }
-    detail::note_outside(s);
+    for (const auto* c = leaving; c != nullptr; c = c->next) detail::off_chunk(s, c->region);
+    detail::on_outside(s);
   }
   return detail::give_back(s, leaving);
 }
-/// Gives back the chunk that maintain() got and that isn't the pool's yet. Returns how many bytes.
-template <class State>
-std::size_t return_ahead([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::grows_ahead) return detail::give_back(s, s.ahead.end());
-  else return 0;
-}
-/// Whether a thread fills pages: a chunk that goes back waits for it.
-template <class State>
-bool is_filling([[maybe_unused]] const State& s) noexcept {
-  if constexpr (State::traits::grows_ahead) return s.ahead.is_being_filled();
-  else return false;
-}
-template <class State>
-std::size_t return_empty(State& s) noexcept {
-  if constexpr (State::traits::in_place) {
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return detail::forget_if_idle(s);
-  } else {
-    return detail::return_ahead(s) + detail::return_chunks(s, [](State& its) { return detail::unlink_empty(its); });
-  }
-}
-/// Gives idle pages of chunks back: all, or so many that a free can wait for that. Called under the growth guard, which is all
-/// that is held while the system works. Returns how many bytes.
+/// Gives idle pages of chunks back: all, or so many that a free can wait for that. Only the growth lock is held while the
+/// system works. Returns how many bytes.
 enum class pages_go { some, all };
 template <class State>
 std::size_t return_pages(State& s, pages_go how) noexcept {
@@ -210,13 +403,13 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
   std::size_t gone = 0;
   do {
     n = [&] {
-      [[maybe_unused]] const auto guard = s.locking.core_guard();
+      const core_lock guard(s);
       s.chunks.set_pages_go(true);
       return s.list.take_idle(s.chunks, runs, of, most);
     }();
     gone = n != 0 ? s.supply.discard(runs, n) : 0;
     for (std::size_t i = 0; i != gone; ++i) bytes += runs[i].bytes;
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
+    const core_lock guard(s);
     s.chunks.set_pages_go(false);
     for (std::size_t i = gone; i != n; ++i) s.list.put_back(s.chunks, runs[i], *of[i]);
   } while (how == pages_go::all && n != 0 && gone == n);
@@ -226,11 +419,18 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
 /// what the pool keeps for itself. Returns the bytes of chunks and pages.
 template <class State>
 std::size_t return_idle(State& s) noexcept {
-  std::size_t bytes = detail::return_empty(s);
+  std::size_t bytes = 0;
+  if constexpr (State::traits::in_place) {
+    const core_lock guard(s);
+    bytes = detail::forget_if_idle(s);
+  } else {
+    bytes = detail::give_back(s, s.ahead.end());
+    bytes += detail::return_chunks(s, [](State& its) { return detail::unlink_empty(its); });
+  }
   if constexpr (State::traits::returns_pages) bytes += detail::return_pages(s, pages_go::all);
   if constexpr (State::traits::locking::traits.can_forget) {
     {
-      [[maybe_unused]] const auto guard = s.locking.core_guard();
+      const core_lock guard(s);
       if (s.chunks.capacity() != 0 || !s.locking.forget_if_alone()) return bytes;
       s.chunks.forget();
     }
@@ -243,14 +443,14 @@ template <class State>
 void return_all(State& s) noexcept {
   s.locking.drop_all();
   if constexpr (State::traits::in_place) {
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
-    detail::tell_of_release(s);
+    const core_lock guard(s);
+    detail::on_release(s);
     s.list.forget();
     s.chunks.forget();
   } else {
-    detail::return_ahead(s);
+    detail::give_back(s, s.ahead.end());
     detail::return_chunks(s, [](State& its) {
-      detail::tell_of_release(its);
+      detail::on_release(its);
       return detail::unlink_all(its);
     });
     s.supply.drop_own();
@@ -258,11 +458,6 @@ void return_all(State& s) noexcept {
   s.locking.end();
 }
 
-template <class State>
-bool has_surplus_pages(State& s) noexcept {
-  [[maybe_unused]] const auto guard = s.locking.core_guard();
-  return s.list.has_surplus_pages(s.chunks);
-}
 /// Gives back the empty chunks that the retention policy doesn't keep, or some of what it doesn't keep of idle pages. Returns
 /// how many bytes.
 template <class State>
@@ -270,340 +465,46 @@ std::size_t return_surplus(State& s) noexcept {
   if constexpr (State::traits::returns_pages) {
     constexpr std::size_t most = 4 * 1024 * 1024;  // so that the caller doesn't wait for long
     const std::size_t bytes = detail::return_chunks(s, [](State& its) { return detail::unlink_idle(its, most); });
-    return bytes != 0 || !detail::has_surplus_pages(s) ? bytes : detail::return_pages(s, pages_go::some);
+    const auto has_surplus_pages = [&s] {
+      const core_lock guard(s);
+      return s.list.has_surplus_pages(s.chunks);
+    };
+    return bytes != 0 || !has_surplus_pages() ? bytes : detail::return_pages(s, pages_go::some);
   } else {
     return detail::return_chunks(s, [](State& its) { return detail::unlink_surplus(its, its.chunks.keep()); });
   }
 }
-/// Whether the growth guard can be had, or not, without waiting for another thread.
+/// Whether the growth lock can be had, or not, without waiting for another thread.
 template <class State>
 inline constexpr bool need_not_wait = State::is_confined || State::traits::locking::traits.can_try;
-/// Blocks whose pages have gone are free again, some at a time. Returns whether there were some. \param may_grow  whether the
-/// growth guard is held; if not, the caller may be at the store, and hold it further out.
-template <class State>
-bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexcept {
-  if constexpr (State::traits::returns_pages) {
-    if (!may_grow && !detail::grows_here(s)) return false;
-    [[maybe_unused]] served_of<State> served;
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
-    if (!may_grow && s.chunks.pages_go()) return false;  // these may be on their way
-    const bool some = s.list.come_back();
-    detail::serve(s, served);
-    return some;
-  } else {
-    return false;
-  }
+/// Calls use() under the growth lock, unless that would wait for another thread, which may be at the store or fill pages.
+/// Returns whether it did.
+template <class State, class Use>
+bool without_waiting(State& s, Use use) noexcept {
+  const std::conditional_t<State::is_confined, growth_lock<State>, growth_try_lock<State>> growing(s);
+  if (!growing.is_held() || s.ahead.is_being_filled()) return false;
+  use();
+  return true;
 }
-/// Called by a free, which waits for no other thread: if one is at the store, or fills pages, they stay until the next time;
-/// under a mutex that can't be tried, until an allocation finds no block.
+/// Called by a free. What would have to wait stays until the next time; under a mutex that can't be tried, until an allocation
+/// finds no block.
 template <class State>
 TARN_COLD void give_surplus_back(State& s) noexcept {
-  if constexpr (State::traits::retention::traits.returns_chunks) {
-    if constexpr (State::traits::locking::traits.can_try) {
-      const auto growing = detail::try_growth_guard(s);
-      if (detail::is_held(growing) && !detail::is_filling(s)) detail::return_surplus(s);
-    } else if constexpr (need_not_wait<State>) {
-      if (const auto growing = detail::growth_guard(s); detail::is_held(growing)) detail::return_surplus(s);
-    }
-  }
+  if constexpr (State::traits::retention::traits.returns_chunks && need_not_wait<State>)
+    detail::without_waiting(s, [&s] { detail::return_surplus(s); });
 }
-/// Called with the growth guard held.
-template <class State>
-TARN_STEP void return_surplus_of_frees(State& s) noexcept {
-  if constexpr (State::traits::retention::traits.returns_chunks && !need_not_wait<State>) detail::return_surplus(s);
-}
-
 /// As trim(), called by another pool's thread, which must not wait.
 template <class State>
 trimmed trim_if_idle(State& s) noexcept {
-  if constexpr (State::is_confined) {
-    s.locking.drain(s);
-    const auto growing = detail::growth_guard(s);
-    if (!detail::is_held(growing)) return {};
-    if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
-    return {detail::return_idle(s)};
-  } else {
-    const auto growing = detail::try_growth_guard(s);
-    if (!detail::is_held(growing) || detail::is_filling(s)) return {0, true};
-    if constexpr (State::traits::exhaustion::traits.hears_asks) s.supply.asked();
-    s.locking.drain(s);
-    return {detail::return_idle(s)};
-  }
-}
-/// Whether other pools may ask this one: it can be trimmed without waiting.
-template <class State>
-inline constexpr bool can_be_asked =
-    State::traits::reclaims && State::traits::may_return_chunks && need_not_wait<State>;
-
-/// Called before the pool's store is. From now on other pools may ask this one, if the exhaustion policy says so.
-template <class State>
-TARN_STEP void be_asked(State& s) noexcept {
-  detail::be_registered(s);
-  if constexpr (can_be_asked<State>) {
-    static_cast<void>(&fork_handlers<State>), static_cast<void>(&reclaimable_at_load<State>);  // instantiates them
-    const auto trim = [](void* its) noexcept { return detail::trim_if_idle(*static_cast<State*>(its)); };
-    s.supply.asked_through().enter(detail::pointer_to(s), trim, State::is_confined);
-  }
-}
-/// Called before the pool ends.
-template <class State>
-TARN_STEP void be_left_alone(State& s) noexcept {
-  if constexpr (State::traits::is_listed) s.name.leave();
-  if constexpr (State::traits::reclaims) s.supply.asked_through().leave();
-}
-
-/// While this lives, nobody asks the pool, not even the thread that looks through its blocks.
-template <class State>
-class unasked {
- public:
-  explicit unasked(State& its) noexcept : s_(its) {
-    if constexpr (State::traits::is_listed) s_.name.pause();
-    if constexpr (can_be_asked<State>) s_.supply.asked_through().pause();
-  }
-  ~unasked() {
-    if constexpr (can_be_asked<State>) s_.supply.asked_through().resume();
-    if constexpr (State::traits::is_listed) s_.name.resume();
-  }
-  unasked(const unasked&) = delete;
-  unasked& operator=(const unasked&) = delete;
-
- private:
-  State& s_;
-};
-
-template <class State>
-using attempt_at = typename supply<typename State::traits>::attempt;
-
-template <class State>
-std::size_t capacity_of(const State& s) noexcept {
-  [[maybe_unused]] const auto guard = s.locking.core_guard();
-  return s.chunks.capacity();
-}
-
-/// The capacity, including what a bounded store that is still untouched will give.
-template <class State>
-std::size_t most_capacity_of(const State& s) noexcept {
-  if constexpr (State::traits::in_place) {
-    return s.chunks.capacity();
-  } else {
-    [[maybe_unused]] const look_at_store growing(s);
-    const auto& g = s.chunks.geometry();
-    const std::size_t blocks = detail::capacity_of(s);
-    return blocks != 0 ? blocks : State::traits::layout::blocks_in(s.supply.room(g), s.chunks.next(0, 0).at_most, g);
-  }
-}
-
-/// Whether the pool has every block that it can have: then nobody need wait for the growth guard, whose holder may be at the
-/// store. Always false where that waits for no thread.
-template <class State>
-bool is_at_cap([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::in_place || State::traits::may_grow_past_cap ||
-                again_of<typename State::locking_state> == growth_again::nests) {
-    return false;
-  } else if constexpr (requires { s.locking.has_nothing_more(); }) {
-    return s.locking.has_nothing_more();
-  } else {
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return s.chunks.next(0, 0).wanted == 0;
-  }
-}
-
-template <class State>
-bool overlaps_ahead([[maybe_unused]] const State& s, [[maybe_unused]] memory region) noexcept {
-  if constexpr (State::traits::grows_ahead) return s.ahead.overlaps(region);
-  else return false;
-}
-/// Whether a region overlaps nothing of the pool, if a checking policy looks. One that does is left alone: it may belong to
-/// another pool.
-template <class State>
-bool is_new([[maybe_unused]] State& s, [[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment,
-            [[maybe_unused]] const fresh_chunks<State>& fresh) noexcept {
-  if constexpr (State::traits::checking::traits.refuses) {
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
-    if (s.chunks.overlaps(region) || fresh.overlap(region) || s.supply.own_overlaps(region) ||
-        detail::overlaps_ahead(s, region)) {
-      s.supply.note_broken(region, alignment);
-      return false;
-    }
-  }
-  return true;
-}
-
-/// Makes the record of a chunk in the region supplied, or returns null. The chunk isn't part of the pool yet.
-template <class State>
-typename State::chunk* make_chunk(State& s, supplied got, const fresh_chunks<State>& fresh) noexcept {
-  const auto& g = s.chunks.geometry();
-  if (!got || !detail::is_new(s, got.region, State::traits::chunk_alignment(g), fresh)) return nullptr;
-  return s.chunks.make(got.region, got.blocks);
-}
-
-/// A fresh chunk of the second store; as fetch_chunk().
-template <class State>
-typename State::chunk* fetch_second_chunk(State& s, const fresh_chunks<State>& fresh) noexcept {
-  auto* const c = detail::make_chunk(s, s.supply.fetch_second(s.chunks.geometry()), fresh);
-  if (c == nullptr) return nullptr;
-  c->from_second = true;
-  s.supply.count_second(c->blocks);
-  return c;
-}
-/// A fresh chunk that isn't part of the pool yet. Null: growth or the store refused, and nothing has changed. `last` and
-/// `more`: blocks in the newest, and in all, of the chunks that were fetched before and not adopted.
-template <class State>
-typename State::chunk* fetch_chunk(State& s, std::size_t last, std::size_t more, attempt_at<State>& one,
-                                   const fresh_chunks<State>& fresh) noexcept {
-  const chunk_request request = [&] {
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return s.chunks.next(last, more + detail::blocks_ahead(s) - s.supply.blocks_of_second());
-  }();
-  if (auto* const c = detail::make_chunk(s, s.supply.fetch(request, s.chunks.geometry()), fresh)) return c;
-  if constexpr (decltype(s.supply)::has_second) {
-    return detail::fetch_second_chunk(s, fresh);
-  } else {
-    one.store_refused = request.wanted != 0;
-    return nullptr;
-  }
-}
-
-/// Gives the chunk map and the locking policy memory to adopt fresh chunks or, if there are none, to continue. The map does
-/// without if the store refuses: then it finds chunks in its tree. Returns whether the locking policy has what it needs.
-template <class State>
-bool top_up(State& s, const fresh_chunks<State>& fresh = {}) noexcept {
-  const auto lacking_in_map = [&] {
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
-    return s.chunks.shortage(fresh.first());
-  };
-  const auto is_ours = [&](memory region) { return !detail::is_new(s, region, cache_line, fresh); };
-  while (const std::size_t bytes = lacking_in_map()) {
-    const memory got = s.supply.fetch_own(bytes, is_ours);
-    if (!got) break;
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
-    s.chunks.supply(got);
-  }
-  while (const std::size_t bytes = s.locking.shortage(s, fresh.first())) {
-    const memory got = s.supply.fetch_own(bytes, is_ours);
-    s.locking.supply(s, got);
-    if (!got) return fresh.first() != nullptr && s.locking.shortage(s, fresh.first()) == 0;  // it can do without for now
-  }
-  return true;
-}
-
-/// Makes the fresh chunks part of the pool.
-template <class State>
-void adopt_all(State& s, const fresh_chunks<State>& fresh) noexcept {
-  for (auto *c = fresh.first(), *next = c; c != nullptr; c = next) {
-    next = c->next;
-    [[maybe_unused]] served_of<State> served;
-    [[maybe_unused]] const auto guard = s.locking.core_guard();
-    if constexpr (requires { s.checking.lies_in(detail::pointer_to(s)); }) s.checking.lies_in(detail::pointer_to(s));
-    s.locking.adopt(s, *c);
-    detail::note_chunk(s, c->region.bytes);
-    detail::tell_of_chunk(s, trace_kind::grow, c->region);
-    detail::serve(s, served);
-  }
-}
-
-/// The chunk that maintain() got ahead becomes the pool's, filled or not. Returns whether it does: there is one, and memory for
-/// what must be known of it.
-template <class State>
-bool adopt_ahead([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::grows_ahead) {
-    if (s.ahead.get() == nullptr) return false;
-    fresh_chunks<State> fresh;
-    fresh.push(*s.ahead.get(), s.chunks.geometry());
-    if (!detail::top_up(s, fresh)) return false;
-    detail::adopt_all(s, fresh);
-    return s.ahead.end() != nullptr;
-  } else {
-    return false;
-  }
-}
-
-/// What came of asking for chunks: they are the pool's; one was refused; or what the locking policy needs to adopt them was.
-enum class chunks_got { all, no_chunk, no_tables };
-
-/// Gets chunks until `enough(more)`, with `more` blocks in them, or gets none.
-/// \param second_only  the first store isn't asked
-template <class State, class Enough>
-chunks_got get_chunks(State& s, std::size_t& more, attempt_at<State>& one, Enough enough, bool second_only = false) noexcept {
-  const auto before = s.supply.second();
-  fresh_chunks<State> fresh;
-  chunks_got got = chunks_got::all;
-  more = 0;
-  for (std::size_t last = 0; !enough(more);) {
-    typename State::chunk* c = nullptr;
-    if constexpr (decltype(s.supply)::has_second)
-      if (second_only) c = detail::fetch_second_chunk(s, fresh);
-    if (!second_only) c = detail::fetch_chunk(s, last, more, one, fresh);
-    if (c == nullptr) {
-      got = chunks_got::no_chunk;
-      break;
-    }
-    last = c->blocks;
-    more += c->blocks;
-    fresh.push(*c, s.chunks.geometry());
-  }
-  if (fresh.first() == nullptr) return got;
-  if (got == chunks_got::all && !detail::top_up(s, fresh)) {
-    got = chunks_got::no_tables;
-    one.store_refused = true;
-  }
-  if (got == chunks_got::all) {
-    detail::adopt_all(s, fresh);
-  } else {
-    detail::give_back(s, fresh.first());
-    s.supply.restore_second(before);
-  }
-  return got;
-}
-/// The same. If there are no tables for chunks of the first store, those of the second, which may need none, must do.
-template <class State, class Enough>
-bool get_chunks_of_either(State& s, std::size_t& more, attempt_at<State>& one, Enough enough) noexcept {
-  const chunks_got got = detail::get_chunks(s, more, one, enough);
-  if constexpr (decltype(s.supply)::has_second && State::traits::locking::traits.keeps_memory) {
-    if (got == chunks_got::no_tables) return detail::get_chunks(s, more, one, enough, true) == chunks_got::all;
-  }
-  return got == chunks_got::all;
-}
-
-/// Gets a chunk, if there is none ahead.
-template <class State>
-bool grow(State& s, attempt_at<State>& one) noexcept {
-  if (detail::adopt_ahead(s)) return true;
-  std::size_t more = 0;
-  return detail::get_chunks_of_either(s, more, one, [](std::size_t blocks) { return blocks != 0; });
-}
-
-/// Gets chunks until there are at least that many blocks, or gets none. Takes the growth guard.
-template <class State>
-bool grow_to(State& s, std::size_t blocks, attempt_at<State>& one) noexcept {
-  if (detail::is_at_cap(s)) {
-    if (detail::capacity_of(s) >= blocks) return true;
-    if (detail::is_at_cap(s)) return false;  // else a chunk was given back meanwhile
-  }
-  const auto growing = detail::growth_guard(s);
-  if (!detail::is_held(growing)) return one.is_hopeless = true, detail::capacity_of(s) >= blocks;
-  std::size_t more = 0;
-  const std::size_t ahead = detail::blocks_ahead(s);
-  const auto enough = [&](std::size_t fresh) { return detail::capacity_of(s) + ahead + fresh >= blocks; };
-  if (!detail::get_chunks_of_either(s, more, one, enough) || (detail::capacity_of(s) < blocks && !detail::adopt_ahead(s)))
-    return false;
-  if (more == 0) return true;
-  s.locking.expect(more);
-  detail::top_up(s);  // if this fails, the next operations top up themselves
-  return true;
-}
-
-/// Tops up what the locking policy keeps for itself, with nothing held; never waits. Once somebody has called maintain(), which
-/// does so, no allocation calls the store for it.
-template <class State>
-TARN_COLD void feed(State& s) noexcept {
-  if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try) {
-    if constexpr (State::traits::grows_ahead)
-      if (s.ahead.is_maintained()) return;
-    if (detail::grows_here(s)) return;
-    if (const auto growing = detail::try_growth_guard(s)) detail::top_up(s);
-    s.supply.tell();
-  }
+  trimmed result;
+  if constexpr (State::is_confined) s.locking.drain(s);
+  const bool could = detail::without_waiting(s, [&] {
+    s.supply.asked();
+    if constexpr (!State::is_confined) s.locking.drain(s);
+    result.bytes = detail::return_idle(s);
+  });
+  result.busy = !could && !State::is_confined;
+  return result;
 }
 
 }  // namespace tarn::detail

@@ -14,10 +14,10 @@
 
 namespace tarn::detail {
 
-// Pools of objects have these, through clearing.h. Other products need not compile them.
+// Pools of objects have these, by clearing.h. Other products need not compile them.
 template <class State, class Visit>
 void each_live(State& s, Visit visit);
-template <class Traits, class Ender>
+template <class State, class Ender>
 class clearing;
 template <class State>
 bool forget_blocks_in_use(State& s) noexcept;
@@ -46,8 +46,8 @@ struct inspector {
   /// Meanwhile no pool asks this one to trim.
   template <class Traits, class Visit>
   static void each_live(pool_members<Traits>& pool, Visit visit) {
-    [[maybe_unused]] const unasked<pool_state<Traits>> alone(pool.state_);
-    [[maybe_unused]] const waits_for_nobody<pool_state<Traits>> nobody(pool.state_);
+    const unasked<pool_state<Traits>> alone(pool.state_);
+    const waits_for_nobody<pool_state<Traits>> nobody(pool.state_);
     std::uint64_t then = 0;
     if constexpr (Traits::samples) then = pool.state_.checking.sampled_now();
     detail::each_live(drained(pool), visit);
@@ -58,8 +58,8 @@ struct inspector {
 
   /// See clearing.h. Precondition: no other thread uses the pool while what is returned lives.
   template <class Ender, class Traits>
-  static clearing<Traits, Ender> clearing_of(pool_members<Traits>& pool) noexcept {
-    return clearing<Traits, Ender>(pool.state_);
+  static clearing<pool_state<Traits>, Ender> clearing_of(pool_members<Traits>& pool) noexcept {
+    return clearing<pool_state<Traits>, Ender>(pool.state_);
   }
   template <class Ender>
   static no_clearing clearing_of(rejected&) noexcept {
@@ -74,7 +74,7 @@ struct inspector {
   /// As try_allocate(), but waits for a block as `limit` says (waiting.h), where the exhaustion policy waits at all.
   template <class Traits, class Limit>
   TARN_STEP static void* allocate_or_null(pool_members<Traits>& pool, [[maybe_unused]] Limit limit) noexcept {
-    if constexpr (waits_under<Traits, Limit>) return pool.allocate_under(limit);
+    if constexpr (waits_under<pool_state<Traits>, Limit>) return pool.allocate_under(limit);
     else return pool.try_allocate();
   }
   template <class Limit>
@@ -156,7 +156,7 @@ struct inspector {
   /// A number that is unique to one use of a block; 0: none. Any address is valid. Other threads may use the pool.
   template <class Traits>
   static std::uint64_t generation_of(pool_members<Traits>& pool, const void* block) noexcept {
-    [[maybe_unused]] const auto guard = pool.state_.locking.core_guard();
+    const core_lock guard(pool.state_);
     return pool.state_.checking.generation_of(pool.state_.chunks, block);
   }
   template <class Traits>
@@ -213,7 +213,7 @@ struct inspector {
   /// Whether a block, free or in use, starts at the address. Other threads may use the pool.
   template <class Traits>
   static bool is_block(const pool_members<Traits>& pool, const void* address) noexcept {
-    [[maybe_unused]] const auto guard = pool.state_.locking.core_guard();
+    const core_lock guard(pool.state_);
     return pool.state_.chunks.is_block(address);
   }
   static constexpr bool is_block(const rejected&, const void*) noexcept { return false; }

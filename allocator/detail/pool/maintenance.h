@@ -13,12 +13,11 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/pool/growth.h"
-#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 
 namespace tarn::detail {
 
@@ -49,7 +48,7 @@ struct maintenance {
 
   static maintained run(State& s, deadline until) noexcept {
     so_far seen;
-    if constexpr (traits::grows_ahead) s.ahead.be_maintained();
+    s.ahead.be_maintained();
     do {
       switch (step(s, seen)) {
         case next::step: break;
@@ -68,17 +67,17 @@ struct maintenance {
   };
 
   static next step(State& s, so_far& seen) noexcept {
-    // Also around the growth guard: a slice that is taken is filled, or the fork waits.
+    // Also around the growth lock: a slice that is taken is filled, or the fork waits.
     [[maybe_unused]] const std::conditional_t<traits::locking::traits.one_thread, no_guard, inside_gate> stay;
     memory slice;
     next answer = next::nothing;
     {
-      const auto growing = detail::growth_guard(s);
-      if (!detail::is_held(growing)) return next::others;
-      if constexpr (traits::grows_ahead) answer = prepare(s, slice, seen);
+      const growth_lock growing(s);
+      if (!growing.is_held()) return next::others;
+      if constexpr (traits::grows_ahead) answer = prepare(s, growing, slice, seen);
       if (answer == next::nothing) answer = thin(s, seen);
       if constexpr (traits::grows_ahead)
-        if (answer == next::nothing && !seen.refused) answer = get_ahead(s, seen);
+        if (answer == next::nothing && !seen.refused) answer = get_ahead(s, growing, seen);
     }
     if constexpr (traits::grows_ahead)
       if (slice) s.ahead.filled(traits::growth::fill(static_cast<std::byte*>(slice.start), slice.bytes));
@@ -86,17 +85,17 @@ struct maintenance {
   }
 
   /// Goes on with the chunk that was fetched, if there is one.
-  static next prepare(State& s, memory& slice, so_far& seen) noexcept {
+  static next prepare(State& s, const growth_lock<State>& growing, memory& slice, so_far& seen) noexcept {
     const auto* const c = s.ahead.get();
     if (c == nullptr) return next::nothing;
     if (!s.ahead.was_refused() && (slice = s.ahead.take_slice())) return next::step;
     if (s.ahead.is_being_filled()) return next::others;
     const std::size_t blocks = c->blocks;
-    if (!s.ahead.was_refused() && detail::adopt_ahead(s)) {
+    if (!s.ahead.was_refused() && detail::adopt_ahead(s, growing)) {
       s.locking.expect(blocks);
     } else {
       seen.refused = true;
-      detail::return_ahead(s);
+      detail::give_back(s, s.ahead.end());
     }
     return next::step;
   }
@@ -106,16 +105,16 @@ struct maintenance {
     else return s.chunks.is_below_watermark();
   }
   /// Gets a chunk if fewer blocks are ready than are wanted, and first what allocations would need besides.
-  static next get_ahead(State& s, so_far& seen) noexcept {
-    if (!detail::top_up(s)) return seen.refused = true, next::step;
+  static next get_ahead(State& s, const growth_lock<State>& growing, so_far& seen) noexcept {
+    if (!detail::top_up(s, growing)) return seen.refused = true, next::step;
     {
-      [[maybe_unused]] const auto guard = s.locking.core_guard();
+      const core_lock guard(s);
       if (!lacks_blocks(s)) return next::nothing;
     }
     if (s.ahead.is_being_filled()) return next::others;  // one that an allocation took
     attempt_at<State> one;
-    auto* const c = detail::fetch_chunk(s, 0, 0, one, {});
-    if (c != nullptr) s.ahead.begin(*c);
+    growth<State> fresh(s, growing);
+    if (fresh.fetch(one)) s.ahead.begin(*fresh.forget());
     else seen.refused = true;
     return next::step;
   }

@@ -1,6 +1,10 @@
-// The members of a pool that don't depend on its size (body.h has the others), each written once, in the order of the
-// documentation. take and put belong to the path: plain_path, or checked_path if a call can be refused. slow_path.h has the
-// order of events. There is no destructor, so that a static pool is constant-initialised and never ends.
+// The members of a pool, each written once, in the order of the documentation.
+//
+//   pool_members   all that don't depend on the size of its blocks: pools of many sizes share them
+//   pool_body      the others
+//
+// take and put belong to the path: plain_path, or checked_path if a call can be refused. slow_path.h has the order of events.
+// There is no destructor, so that a static pool is constant-initialised and never ends.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 
@@ -12,7 +16,8 @@
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/pool/checked_path.h"
 #include "tarn/allocator/detail/pool/growth.h"
-#include "tarn/allocator/detail/pool/guards.h"
+#include "tarn/allocator/detail/pool/locks.h"
+#include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/detail/pool/state.h"
 #include "tarn/policies/axis.h"
@@ -21,58 +26,20 @@
 #include "tarn/policies/growth.h"
 #include "tarn/policies/platform/config.h"
 
-// The members of a pool that set blocks aside. What they return is defined in a header of its own, which pool.h need not
-// include: templates, so that only those who call them need it.
-
 namespace tarn {
-
 template <class Members>
 class block_reservation;
-
-namespace detail {
-
-/// A part of pool_members.
-template <class Members>
-class reserving {
- public:
-  /// What reserve_blocks() and try_reserve_blocks() return.
-  using reservation = block_reservation<Members>;
-
-#if TARN_EXCEPTIONS
-  /// Sets `blocks` blocks aside, whose pages are brought into memory: as many allocations through the reservation that it
-  /// returns can't fail, whatever else happens. Needs "tarn/allocator/block_reservation.h". O(blocks).
-  /// Throws: std::bad_alloc if it can't get all of them; then it takes none, and the pool keeps no chunk obtained for them.
-  template <class Reservation = reservation>
-  auto reserve_blocks(std::size_t blocks) {
-    auto all = try_reserve_blocks<Reservation>(blocks);
-    if (!static_cast<bool>(all)) throw std::bad_alloc();
-    return all;
-  }
-#endif
-
-  /// Like reserve_blocks(), but what it returns is false if the pool can't get all of them.
-  template <class Reservation = reservation>
-  auto try_reserve_blocks(std::size_t blocks) noexcept {
-    static_assert(defined<Reservation>, "tarn: [I4] reserve_blocks() needs tarn/allocator/block_reservation.h; include it");
-    if constexpr (defined<Reservation>) return Reservation(static_cast<Members&>(*this), blocks);
-    else return rejected();
-  }
-};
-
-}  // namespace detail
-
 }  // namespace tarn
 
 namespace tarn::detail {
-struct inspector;
 
 template <class Traits>
-class pool_members : public reserving<pool_members<Traits>> {
+class pool_members {
   using state = pool_state<Traits>;
   static constexpr bool refuses = Traits::checking::traits.refuses;
   static constexpr bool may_end_in_use = Traits::checking::traits.may_end_in_use;
-  using path = path_of<Traits>;
-  using slow = slow_path<Traits>;
+  using path = path_of<state>;
+  using slow = slow_path<state>;
   using sampled = sampled_path<state>;
   friend struct inspector;
   template <class Members>
@@ -108,7 +75,7 @@ class pool_members : public reserving<pool_members<Traits>> {
       if (void* const block = sampled::take(state_)) [[unlikely]] return block;
     void* const block = path::take(state_);
     if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::try_allocate_on(state_, block);
-    if ((Traits::has_one_way && Traits::ends_empty && !hears_events<Traits>) || block != nullptr) [[likely]] return block;
+    if ((Traits::has_one_way && Traits::ends_empty && !hears_events<state>) || block != nullptr) [[likely]] return block;
     return slow::try_allocate(state_);
   }
 
@@ -138,7 +105,7 @@ class pool_members : public reserving<pool_members<Traits>> {
       if (sampled::owns(state_, block)) [[unlikely]] return sampled::put(state_, block);
     if constexpr (path::leaves_checks) if (path::is_checked(state_)) [[unlikely]] return slow::deallocate_on(state_, block);
     const status answer = path::put(state_, block);
-    if constexpr (Traits::hears_frees) return slow::settle_heard(state_, block, answer);
+    if constexpr (Traits::hears_frees) return slow::settle_any(state_, block, answer);
     if (answer == status::crowded) [[unlikely]]
       return slow::make_room(Traits::is_static ? block : detail::pointer_to(state_), state_);
     if (answer != status::done && (!refuses || answer != status::refused)) [[unlikely]] slow::settle(state_, block, answer);
@@ -167,9 +134,7 @@ class pool_members : public reserving<pool_members<Traits>> {
   /// Fills `out` with blocks from its start. Returns how many: fewer than out.size() if the pool is exhausted. Never waits for
   /// a block.
   std::size_t try_allocate_batch(span<void*> out) noexcept {
-    if constexpr (refuses)
-      if (!path::admits_caller(state_)) [[unlikely]] return 0;
-    return slow::take_batch(state_, out);
+    return path::admits_caller(state_) ? slow::take_batch(state_, out) : 0;
   }
 
   /// Like allocate_batch(), but waits for at most `timeout`, as allocate_within(). Returns how many blocks are in `out`, from
@@ -246,12 +211,37 @@ class pool_members : public reserving<pool_members<Traits>> {
     if (path::admits_caller(state_)) slow::release(state_);
   }
 
+  // ---- blocks set aside: defined in a header of its own, which pool.h need not include -------------------------------------
+
+  /// What reserve_blocks() and try_reserve_blocks() return.
+  using reservation = block_reservation<pool_members>;
+
+#if TARN_EXCEPTIONS
+  /// Sets `blocks` blocks aside, whose pages are brought into memory: as many allocations through the reservation that it
+  /// returns can't fail, whatever else happens. Needs "tarn/allocator/block_reservation.h". O(blocks).
+  /// Throws: std::bad_alloc if it can't get all of them; then it takes none, and the pool keeps no chunk obtained for them.
+  template <class Reservation = reservation>
+  auto reserve_blocks(std::size_t blocks) {
+    auto all = try_reserve_blocks<Reservation>(blocks);
+    if (!static_cast<bool>(all)) throw std::bad_alloc();
+    return all;
+  }
+#endif
+
+  /// Like reserve_blocks(), but what it returns is false if the pool can't get all of them.
+  template <class Reservation = reservation>
+  auto try_reserve_blocks(std::size_t blocks) noexcept {
+    static_assert(defined<Reservation>, "tarn: [I4] reserve_blocks() needs tarn/allocator/block_reservation.h; include it");
+    if constexpr (defined<Reservation>) return Reservation(*this, blocks);
+    else return rejected();
+  }
+
   // ---- questions -----------------------------------------------------------------------------------------------------------
   /// Returns whether the address lies in the blocks of one of the pool's chunks: free, in use, or padding between two.
   bool owns(const void* address) const noexcept {
     if constexpr (Traits::samples)
       if (sampled::owns(state_, address)) return true;
-    [[maybe_unused]] const auto guard = state_.locking.core_guard();
+    const core_lock guard(state_);
     return state_.chunks.find(address) != nullptr;
   }
 
@@ -265,7 +255,7 @@ class pool_members : public reserving<pool_members<Traits>> {
   auto statistics() const noexcept
     requires(Traits::counts)
   {
-    [[maybe_unused]] const auto guard = state_.locking.core_guard();
+    const core_lock guard(state_);
     return state_.statistics.read();
   }
 
@@ -280,8 +270,8 @@ class pool_members : public reserving<pool_members<Traits>> {
   auto pages() const noexcept
     requires(Traits::reports_pages)
   {
-    const look_at_store growing(state_);
-    return detail::is_held(growing) ? state_.supply.pages() : decltype(state_.supply.pages())();
+    const store_look growing(state_);
+    return growing.is_held() ? state_.supply.pages() : decltype(state_.supply.pages())();
   }
 
   // ---- checking ------------------------------------------------------------------------------------------------------------
@@ -329,18 +319,14 @@ class pool_members : public reserving<pool_members<Traits>> {
   /// As try_allocate_batch(), but waits as `limit` says.
   template <class Limit>
   std::size_t take_batch(span<void*> out, [[maybe_unused]] Limit limit) noexcept {
-    if constexpr (!waits_under<Traits, Limit>) {
+    if constexpr (!waits_under<state, Limit>) {
       return try_allocate_batch(out);
     } else {
-      if constexpr (refuses)
-        if (!path::admits_caller(state_)) [[unlikely]] return 0;
+      if (!path::admits_caller(state_)) return 0;
       const bool could = slow::can_have(state_, out.size());  // before: chunks may go meanwhile, and come again
       std::size_t got = slow::take_batch(state_, out, only_looks());
       if (got == out.size()) return got;
-      if (!could && !slow::can_have(state_, out.size())) {
-        detail::note_refusal(state_);
-        return detail::tell_of_refusal(state_), got;
-      }
+      if (!could && !slow::can_have(state_, out.size())) return detail::on_refusal(state_), got;
       deallocate_batch(out.first(got));
       return slow::wait_for_batch(state_, out, limit);
     }
@@ -349,9 +335,8 @@ class pool_members : public reserving<pool_members<Traits>> {
   state state_;
 };
 
-// How many bytes a buffer needs for so many blocks, and how many blocks come out of so many bytes: exactly, and before there is
-// a pool. For pools with a store, or a second one, whose region is the caller's and has an end.
-
+/// How many bytes a buffer needs for so many blocks, and how many blocks come out of so many bytes: exactly, and before there is
+/// a pool. For pools with a store, or a second one, whose region is the caller's and has an end.
 template <class Traits>
 struct buffer_sizes {
   using geometry = typename Traits::geometry;
@@ -377,9 +362,7 @@ struct buffer_sizes {
   }
 };
 
-// The members of a pool that depend on the size of its blocks; all others are pool_members, which pools of many sizes share.
-// A size that is given at run time is asked of the pool; one that is known before needs none.
-
+/// Where the size is known before there is a pool.
 /// \tparam Traits  the machinery's; their size is Size, or the one by which its code knows many
 /// \tparam Size    the pool's size policy
 template <class Traits, class Size>
@@ -419,7 +402,7 @@ class pool_body : public pool_members<Traits> {
   }
 };
 
-/// The same where the pool is given the size.
+/// The same where the pool is given the size, and is asked for it.
 template <class Traits, class Size>
   requires(Size::traits.at_run_time)
 class pool_body<Traits, Size> : public pool_members<Traits> {

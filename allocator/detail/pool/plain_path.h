@@ -9,7 +9,7 @@
 
 #include "tarn/allocator/detail/pool/checks.h"
 #include "tarn/allocator/detail/pool/events.h"
-#include "tarn/allocator/detail/pool/registration.h"
+#include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -22,16 +22,11 @@ template <class State>
 struct plain_path {
   /// What is noted until nothing is held: here, nothing.
   struct notes {};
+  static constexpr void report_if_seen(State&, notes) noexcept {}
 
   TARN_STEP static constexpr bool admits_caller(State&) noexcept { return true; }
-  static constexpr bool admits([[maybe_unused]] State& s, [[maybe_unused]] void* block) noexcept {
-    if constexpr (checks::can_be_on) return checks::admits(s, block);
-    else return true;
-  }
-  static constexpr void tell(State&, notes) noexcept {}
-  TARN_STEP static constexpr void tell_of_store(State& s, bool = true) noexcept { detail::tell_of_noted(s); }
-  TARN_STEP static constexpr void tell_of_own_store(State&) noexcept {}
-  TARN_STEP static constexpr void be_listed(State&) noexcept {}
+  static constexpr bool admits(State& s, void* block) noexcept { return checks::admits(s, block); }
+  TARN_STEP static constexpr void report_own_store(State&) noexcept {}
   TARN_STEP static constexpr void end(State&) noexcept {}
 
   /// Whether the caller asks is_checked(), after take() and before put(), so that a hit needs no frame for what comes then.
@@ -41,34 +36,33 @@ struct plain_path {
   /// The block that take() returned, or null if it may not be handed out.
   static void* checked_now(State& s, void* block) noexcept {
     if (checks::comes_out(s, block)) return block;
-    s.statistics.on_deallocate(1);
-    detail::tell_of_free(s, block);
+    detail::on_deallocate(s, block);
     return nullptr;
   }
 
   TARN_STEP static void* take(State& s) noexcept {
-    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    const hit_lock guard(s);
     void* const block = s.locking.pop(s);
     if constexpr (checks::can_be_on && !leaves_checks)
       return checks::is_on(s) ? handed_out_checked(s, block) : take_held(s, block);
     else return take_held(s, block);
   }
   static void* take_slow(State& s) noexcept {
-    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    const hit_lock guard(s);
     void* const block = s.locking.pop_slow(s);
-    note_outside_if(s, block != nullptr);
+    on_outside_if(s, block != nullptr);
     return checks::is_on(s) ? handed_out_checked(s, block) : handed_out(s, block);
   }
   static void* take_slow(State& s, notes) noexcept { return take_slow(s); }
   /// Hands out a block that is in no list.
   static void* take_given(State& s, void* block, notes) noexcept {
-    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    const hit_lock guard(s);
     return checks::is_on(s) ? handed_out_checked(s, block) : handed_out(s, block);
   }
 
   TARN_STEP static status put(State& s, void* block) noexcept {
     if constexpr (memory_tools::active) memory_tools::take_back(block);
-    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    const hit_lock guard(s);
     if constexpr (checks::can_be_on && !leaves_checks) return checks::is_on(s) ? put_checked(s, block) : put_held(s, block);
     else return put_held(s, block);
   }
@@ -78,35 +72,24 @@ struct plain_path {
   /// As put(), but the block goes nowhere. Returns whether it may.
   static bool retire(State& s, void* block) noexcept {
     memory_tools::take_back(block);
-    [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    if constexpr (checks::can_be_on)
-      if (checks::is_on(s) && !checks::comes_in(s, block)) return false;
-    s.statistics.on_deallocate(1);
-    detail::tell_of_free(s, block);
-    detail::poison_block(s, block);
+    const hit_lock guard(s);
+    if (checks::is_on(s) && !checks::comes_in(s, block)) return false;
+    count_put(s, block);
     return true;
   }
   /// What put() hasn't done where it answered `uncounted`.
   static void count_put(State& s, void* block) noexcept {
-    s.statistics.on_deallocate(1);
-    detail::tell_of_free(s, block);
+    detail::on_deallocate(s, block);
     detail::poison_block(s, block);
-  }
-  static status put_slow(State& s, void* block) noexcept {
-    [[maybe_unused]] served_of<State> served;
-    [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    if (detail::give_to_first(s, block, served)) return status::done;
-    return detail::make_room_if(s, s.locking.push_slow(s, block));
   }
 
   static std::size_t take_batch(State& s, span<void*> out) noexcept {
-    [[maybe_unused]] const auto guard = s.locking.hit_guard();
+    const hit_lock guard(s);
     std::size_t got = s.locking.pop_batch(s, out.data(), out.size());
-    note_outside_if(s, got != 0);
+    on_outside_if(s, got != 0);
     if (checks::is_on(s)) got = those_that_come_out(s, out.first(got));
     for ([[maybe_unused]] void* const block : out.first(got)) detail::open_block(s, block);
-    s.statistics.on_allocate(got);
-    detail::tell_of_blocks(s, trace_kind::allocate, out.first(got));
+    detail::on_allocate(s, out.first(got));
     return got;
   }
   static status put_batch(State& s, span<void* const> blocks) noexcept {
@@ -115,31 +98,27 @@ struct plain_path {
       detail::poison_block(s, block);
     }
     [[maybe_unused]] served_of<State> served;
-    [[maybe_unused]] const auto guard = s.locking.hit_guard();
-    if (checks::is_on(s)) return put_each(s, blocks, served);
-    return put_all(s, blocks, served);
+    const hit_lock guard(s);
+    return checks::is_on(s) ? put_each(s, blocks, served) : put_all(s, blocks, served);
   }
 
  private:
   using checks = switched<State>;
-  /// Under lock_free a refusal waits for no thread, so not for the core guard.
-  TARN_STEP static void note_outside_if(State& s, bool got) noexcept {
-    if (got || !State::traits::locking::traits.own_free_list) detail::note_outside_in_hit(s);
+  /// Under lock_free a refusal waits for no thread, so not for the core lock.
+  TARN_STEP static void on_outside_if(State& s, bool got) noexcept {
+    if (got || !State::traits::locking::traits.own_free_list) detail::on_outside_in_hit(s);
   }
   static constexpr bool tries = State::traits::statistics::traits.can_try;
 
   TARN_STEP static status put_held(State& s, void* block) noexcept {
-    if constexpr (!tries) s.statistics.on_deallocate(1);
-    else if (!s.statistics.try_on_deallocate()) [[unlikely]] return status::uncounted;
-    detail::tell_of_free(s, block);
+    if constexpr (tries)
+      if (!s.statistics.try_on_deallocate()) [[unlikely]] return status::uncounted;
+    detail::on_deallocate(s, block, !tries);
     if constexpr (memory_tools::active) detail::poison_block(s, block);
-    if (detail::is_awaited(s)) [[unlikely]] return status::full;
-    const status answer = s.locking.push(s, block);
-    return State::hits_unguarded ? answer : detail::make_room_if(s, answer);
+    return detail::push(s, block);
   }
   static status put_all(State& s, span<void* const> blocks, [[maybe_unused]] served_of<State>& served) noexcept {
-    s.statistics.on_deallocate(blocks.size());
-    detail::tell_of_blocks(s, trace_kind::free, blocks);
+    detail::on_deallocate(s, blocks);
     if constexpr (State::traits::waits)
       if (detail::is_awaited(s)) [[unlikely]] blocks = blocks.subspan(detail::give_to_line(s, blocks, served));
     return s.locking.push_batch(s, blocks.data(), blocks.size());
@@ -175,8 +154,7 @@ struct plain_path {
   TARN_STEP static void* handed_out(State& s, void* block, bool counts = true) noexcept {
     if (block != nullptr) [[likely]] {
       if constexpr (memory_tools::active) detail::open_block(s, block);
-      if (counts) s.statistics.on_allocate(1);
-      detail::tell_of_allocation(s, block);
+      detail::on_allocate(s, block, counts);
     }
     return block;
   }

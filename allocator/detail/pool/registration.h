@@ -1,26 +1,31 @@
-// How a pool with a name is seen from outside: what it notes where it works anyway, and what is counted when somebody asks. No
-// hit counts anything:
+// How a pool is known to the process: in the registry, if it has a name, and in the list of those that others ask to trim.
 //
-//   blocks ever handed out = in use + at the front of the list + waiting in front of the list + behind the list's front
-//                            '----------------------- outside -----------------------------'
+//   enlist         called before the pool's store is, with nothing held: from now on the process knows the pool
+//   unasked        while this lives, nobody comes
+//   be_left_alone  the pool ends
 //
-// `outside` changes only where the front is refilled or emptied, so the most that it ever was is never less than the peak.
+// What a pool notes for the registry where it works anyway, events.h has; here is what is counted when somebody asks.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_REGISTRATION_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_REGISTRATION_H_
 
 #include <cstddef>
 
 #include "tarn/allocator/detail/pool/checks.h"
+#include "tarn/allocator/detail/pool/events.h"
+#include "tarn/allocator/detail/pool/growth.h"
+#include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/reclaim.h"
 #include "tarn/policies/name/named.h"
 #include "tarn/policies/platform/config.h"
 
-// The name of a type, as a constant: how reports name the static pool of a tag.
-
 namespace tarn::detail {
 
-/// As the compiler spells it in the name of this function: without run-time type information there is no other source.
+// ---- what the registry asks ------------------------------------------------------------------------------------------------
+
+/// The name of a type, a constant: how reports name the static pool of a tag. As the compiler spells it in the name of a
+/// function: without run-time type information there is no other source.
 template <class T>
 struct name_of_type {
   static constexpr const char* whole() noexcept { return TARN_FUNCTION_NAME; }
@@ -48,46 +53,7 @@ struct name_of_type {
   static constexpr const char* text() noexcept { return copy.at; }
 };
 
-/// Blocks in use that lie in no chunk. Called under the core guard.
-template <class State>
-std::size_t apart([[maybe_unused]] const State& s) noexcept {
-  if constexpr (State::traits::samples) return s.checking.live();
-  else return 0;
-}
-/// Called under the core guard, after blocks came from behind the front of the list, or went there and back.
-template <class State>
-TARN_STEP void note_outside([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::is_listed) s.name.on_outside(s.list.outside(s.chunks) + detail::apart(s));
-}
-/// The same, called under the hit guard.
-template <class State>
-TARN_STEP void note_outside_in_hit([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::is_listed) {
-    if constexpr (State::hits_unguarded) {
-      [[maybe_unused]] const auto guard = s.locking.core_guard();
-      detail::note_outside(s);
-    } else {
-      detail::note_outside(s);
-    }
-  }
-}
-/// Called under the core guard.
-template <class State>
-TARN_STEP void note_chunk(State& s, std::size_t bytes) noexcept {
-  s.statistics.on_chunk(bytes);
-  if constexpr (State::traits::is_listed) s.name.on_chunk(bytes, s.chunks.capacity());
-}
-template <class State>
-TARN_STEP void note_chunk_gone(State& s, std::size_t bytes) noexcept {
-  s.statistics.off_chunk(bytes);
-  if constexpr (State::traits::is_listed) s.name.off_chunk(bytes, s.chunks.capacity());
-}
-template <class State>
-TARN_STEP void note_refusal([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::is_listed) s.name.on_refusal();
-}
-
-/// Free blocks that aren't behind the front of the list. Called under the core guard.
+/// Free blocks that aren't behind the front of the list. Called under the core lock.
 template <class State>
 std::size_t free_outside(const State& s) noexcept {
   std::size_t n = s.list.in_front(s.chunks);
@@ -111,9 +77,9 @@ constexpr std::size_t add_short_name(char* to, std::size_t at, std::size_t end) 
   return at;
 }
 
-/// Writes what can be seen of a pool only under its core guard, and what never changes.
+/// Writes what can be seen of a pool only under its core lock, and what never changes.
 template <class State>
-void tell_of(const State& s, pool_record& out) noexcept {
+void describe(const State& s, pool_record& out) noexcept {
   using traits = typename State::traits;
   const auto& g = s.chunks.geometry();
   out.block_size = g.block_size();
@@ -123,7 +89,7 @@ void tell_of(const State& s, pool_record& out) noexcept {
   at = detail::add_short_name<typename traits::reuse>(out.policies, at, end);
   out.policies[detail::add_short_name<typename traits::store>(out.policies, at, end)] = 0;
   if (!out.is_exact) return;
-  [[maybe_unused]] const auto guard = s.locking.core_guard();
+  const core_lock guard(s);
   const std::size_t outside = s.list.outside(s.chunks);
   const std::size_t at_rest = smaller(detail::free_outside(s), outside);
   out.in_use = outside - at_rest + detail::apart(s);
@@ -144,7 +110,7 @@ template <class State>
 struct calls_of_registry {
   static void tell(const void* its, pool_record& out) noexcept {
     const State& looked_at = *static_cast<const State*>(its);  // by this name debuggers find the pool's type
-    detail::tell_of(looked_at, out);
+    detail::describe(looked_at, out);
   }
   static bool switch_checks(void* its, bool now, bool is_owner) noexcept {
     return switched<State>::switch_to(*static_cast<State*>(its), now, is_owner);
@@ -162,6 +128,8 @@ struct calls_of_registry {
   static constexpr listed_pool::calls all = make();
 };
 
+// ---- knowing the pool ------------------------------------------------------------------------------------------------------
+
 /// Called with nothing held when the pool is made, and before its store is called. From now on it is in the registry.
 template <class State>
 TARN_STEP void be_registered([[maybe_unused]] State& s) noexcept {
@@ -171,6 +139,48 @@ TARN_STEP void be_registered([[maybe_unused]] State& s) noexcept {
     if constexpr (State::traits::checking::traits.switches) s.checking.choose(s.name.name());
   }
 }
+/// Whether other pools may ask this one: it can be trimmed without waiting.
+template <class State>
+inline constexpr bool can_be_asked =
+    State::traits::reclaims && State::traits::may_return_chunks && need_not_wait<State>;
+
+/// Called before the pool's store is, with nothing held. From now on the registry and report_in_use() have it, and other pools
+/// may ask it, if the exhaustion policy says so.
+template <class State>
+TARN_STEP void enlist(State& s) noexcept {
+  detail::be_registered(s);
+  if constexpr (State::traits::checking::traits.refuses) admission<State>::be_listed(s);
+  if constexpr (can_be_asked<State>) {
+    static_cast<void>(&fork_handlers<State>), static_cast<void>(&reclaimable_at_load<State>);  // instantiates them
+    const auto trim = [](void* its) noexcept { return detail::trim_if_idle(*static_cast<State*>(its)); };
+    s.supply.asked_through().enter(detail::pointer_to(s), trim, State::is_confined);
+  }
+}
+/// Called before the pool ends.
+template <class State>
+TARN_STEP void be_left_alone(State& s) noexcept {
+  if constexpr (State::traits::is_listed) s.name.leave();
+  if constexpr (State::traits::reclaims) s.supply.asked_through().leave();
+}
+
+/// While this lives, nobody asks the pool, not even the thread that looks through its blocks.
+template <class State>
+class unasked {
+ public:
+  explicit unasked(State& its) noexcept : s_(its) {
+    if constexpr (State::traits::is_listed) s_.name.pause();
+    if constexpr (can_be_asked<State>) s_.supply.asked_through().pause();
+  }
+  ~unasked() {
+    if constexpr (can_be_asked<State>) s_.supply.asked_through().resume();
+    if constexpr (State::traits::is_listed) s_.name.resume();
+  }
+  unasked(const unasked&) = delete;
+  unasked& operator=(const unasked&) = delete;
+
+ private:
+  State& s_;
+};
 
 }  // namespace tarn::detail
 

@@ -69,7 +69,7 @@ struct pool_state : hot_state<Traits> {
   TARN_NO_UNIQUE_ADDRESS typename Traits::checking::template state<Traits> checking;
   TARN_NO_UNIQUE_ADDRESS typename Traits::statistics::template state<Traits> statistics;
   TARN_NO_UNIQUE_ADDRESS typename Traits::name::state name;  // its entry in the registry
-  TARN_NO_UNIQUE_ADDRESS chunk_ahead_of<Traits> ahead;  // what maintain() got, before it is the pool's
+  TARN_NO_UNIQUE_ADDRESS chunk_ahead<Traits> ahead;  // what maintain() got, before it is the pool's
 };
 
 }  // namespace tarn::detail

@@ -1,7 +1,12 @@
 // Where a pool's memory comes from: its store, and the second store that an exhaustion policy may add. It takes a request and
-// returns a region; it knows no chunk, list or lock, and calls nothing back. What calls a store or needs its growth guard says
-// so: fetch, give_back and fetch_own are called with that guard held, or by the only user of the pool; retry, freed and
-// asked_through with nothing held.
+// returns a region; it knows no chunk, list or lock, and calls nothing back.
+//
+//   fetch, fetch_second, give_back   regions for chunks; which of the two stores a region is from, it says itself (`supplied`)
+//   fetch_own, drop_own              memory for the pool itself, such as a thread cache's arrays: metadata_memory
+//   retry, freed, asked, line        what the exhaustion policy does when no block is left
+//
+// What calls a store is called under the growth lock, or by the only user of the pool; retry, freed, tell and asked_through
+// with nothing held.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_UPSTREAM_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_UPSTREAM_H_
 
@@ -17,10 +22,9 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/store.h"
 
-// Memory that a pool needs for itself besides its chunks, such as a thread cache's arrays. It comes from the pool's own store,
-// under the growth guard, and stays until all of the pool's memory is given back.
-
 namespace tarn::detail {
+
+// ---- memory for the pool itself --------------------------------------------------------------------------------------------
 
 /// Calls a store for it.
 template <class Source, bool Apart>
@@ -36,7 +40,7 @@ struct store_of_metadata {
   }
 };
 
-/// A list of regions, linked through a record in front of each.
+/// A list of regions, linked through a record in front of each. They stay until all of the pool's memory is given back.
 class metadata_memory {
  public:
   /// At least `bytes`, aligned to a cache line. Null: the store refuses, or what it gives isn't sound(region, alignment).
@@ -92,7 +96,7 @@ struct no_metadata_memory {
   TARN_STEP static void drop(Source&&, Second&&) noexcept {}
 };
 
-// Which of a pool's policies have machinery of their own where its memory comes from, and which have none.
+// ---- what the policies may have, or not ------------------------------------------------------------------------------------
 
 /// What an exhaustion policy keeps for one operation that found nothing.
 struct no_attempt {};
@@ -127,10 +131,11 @@ struct source_of<Traits> {
   using type = no_source;
 };
 
-/// A region for a chunk, and how many blocks the pool makes of it.
+/// A region for a chunk, how many blocks the pool makes of it, and which store it is from.
 struct supplied {
   memory region;
   std::size_t blocks = 0;
+  bool from_second = false;
   TARN_STEP explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
 };
 
@@ -146,6 +151,23 @@ template <class Exhaustion>
   requires requires { typename Exhaustion::second_store; }
 struct second_store_named<Exhaustion> {
   using type = typename Exhaustion::second_store;
+};
+
+/// The blocks that the pool has from the second store: what that grows by.
+template <bool HasSecond>
+struct blocks_of_second {
+  std::size_t newest = 0;  // in the newest chunk
+  std::size_t all = 0;
+  void add(std::size_t blocks) noexcept { newest = blocks, all += blocks; }
+  void remove(std::size_t blocks) noexcept {
+    if ((all -= blocks) == 0) newest = 0;
+  }
+};
+template <>
+struct blocks_of_second<false> {
+  static constexpr std::size_t all = 0;
+  static constexpr void add(std::size_t) noexcept {}
+  static constexpr void remove(std::size_t) noexcept {}
 };
 
 template <class Traits>
@@ -179,7 +201,7 @@ class supply {
   struct attempt {
     TARN_NO_UNIQUE_ADDRESS typename attempt_of<exhaustion, Traits::exhaustion::traits.keeps_attempt>::type own;
     bool store_refused = false;
-    bool is_hopeless = false;  // the growth guard can't be had
+    bool is_hopeless = false;  // the growth lock can't be had
   };
 
   // ---- regions for chunks --------------------------------------------------------------------------------------------------
@@ -192,44 +214,32 @@ class supply {
   supplied fetch_second(const geometry_type& g) noexcept
     requires(has_second)
   {
-    const chunk_request request = exhaustion_.next_chunk(second_.newest, second_.blocks, g.stride());
+    const chunk_request request = exhaustion_.next_chunk(second_.newest, second_.all, g.stride());
     using store = typename second_store_named<typename Traits::exhaustion>::type;
-    return fetch_from<Traits::second_store_is_bounded, store>(exhaustion_, request, g);
+    supplied got = fetch_from<Traits::second_store_is_bounded, store>(exhaustion_, request, g);
+    got.from_second = true;
+    return got;
   }
-  /// A region of the second store became a chunk of that many blocks.
-  void count_second(std::size_t blocks) noexcept
-    requires(has_second)
-  {
-    second_.newest = blocks;
-    second_.blocks += blocks;
+  /// A region became a chunk.
+  TARN_STEP void count(const supplied& its) noexcept {
+    if (has_second && its.from_second) second_.add(its.blocks);
   }
-  void give_back(memory region, const geometry_type& g) noexcept {
+  void give_back(const supplied& its, const geometry_type& g) noexcept {
+    if (has_second && its.from_second) second_.remove(its.blocks);
     [[maybe_unused]] const call_of_store call;
-    source_.release(region, Traits::chunk_alignment(g));
+    if constexpr (has_second)
+      if (its.from_second) return exhaustion_.release(its.region, Traits::chunk_alignment(g));
+    source_.release(its.region, Traits::chunk_alignment(g));
   }
-  void give_back_second(memory region, std::size_t blocks, const geometry_type& g) noexcept
-    requires(has_second)
-  {
-    if ((second_.blocks -= blocks) == 0) second_.newest = 0;
-    [[maybe_unused]] const call_of_store call;
-    exhaustion_.release(region, Traits::chunk_alignment(g));
-  }
+  /// What the growth of the second store depends on. If fresh chunks go back unadopted, restore() restores it.
+  TARN_STEP auto second() const noexcept { return second_; }
+  TARN_STEP void restore(const blocks_of_second<has_second>& before) noexcept { second_ = before; }
   /// Gives back the memory of pages, but not their addresses. Returns how many of the runs went, from the first on.
   std::size_t discard(const memory* runs, std::size_t n) noexcept
     requires(Traits::returns_pages)
   {
     [[maybe_unused]] const call_of_store call;
     return source_.discard(runs, n, Traits::retention::advice);
-  }
-  std::size_t blocks_of_second() const noexcept {
-    if constexpr (has_second) return second_.blocks;
-    else return 0;
-  }
-  /// What the growth of the second store depends on. If fresh chunks go back unadopted, restore_second() restores it.
-  TARN_STEP auto second() const noexcept { return second_; }
-  template <class Counts>
-  TARN_STEP void restore_second(Counts before) noexcept {
-    second_ = before;
   }
 
   // ---- memory for the pool itself ------------------------------------------------------------------------------------------
@@ -287,8 +297,10 @@ class supply {
   /// Those who wait for a block: under the pool's guard. And how long a call does that isn't told.
   TARN_STEP auto& line() noexcept { return exhaustion_.line(); }
   auto nanoseconds_to_wait() const noexcept { return exhaustion_.nanoseconds(); }
-  /// Another pool asked this one to trim. Called under the growth guard, before it does.
-  void asked() noexcept { exhaustion_.asked(); }
+  /// Another pool asked this one to trim. Called under the growth lock, before it does.
+  TARN_STEP void asked() noexcept {
+    if constexpr (Traits::exhaustion::traits.hears_asks) exhaustion_.asked();
+  }
   /// Through which other pools ask this one.
   auto& asked_through() noexcept
     requires(Traits::reclaims)
@@ -385,20 +397,15 @@ class supply {
     return true;
   }
 
-  struct second_counts {
-    std::size_t newest = 0;  // blocks in the newest chunk of the second store
-    std::size_t blocks = 0;  // in all of them
-  };
-  struct no_counts {};
-  struct none_is_looked_for {};
-  struct nobody {};
+  struct no_broken_region {};
+  struct no_grower {};
 
   TARN_NO_UNIQUE_ADDRESS source source_;
   TARN_NO_UNIQUE_ADDRESS exhaustion exhaustion_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<has_second, second_counts, no_counts> second_;
+  TARN_NO_UNIQUE_ADDRESS blocks_of_second<has_second> second_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Traits::keeps_memory, metadata_memory, no_metadata_memory> own_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, broken_region, none_is_looked_for> broken_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<notes_grower, atomic_word<thread_number>, nobody> grower_{};
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<looks, broken_region, no_broken_region> broken_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<notes_grower, atomic_word<thread_number>, no_grower> grower_{};
 };
 
 }  // namespace tarn::detail

@@ -1,7 +1,7 @@
 // How long a call waits for a block, and the waiting. The line of waiting threads belongs to the exhaustion policy
-// (waiting_line.h). Used only if that `waits`:
+// (wait_for_block.h). Used only if that `waits`:
 //
-//   free     [hit: somebody waits] → put_slow: [hit: to the first in the line; none left: push]
+//   push     [hit: somebody waits] → push_slow: [hit: to the first in the line; none left: push]
 //   grow     [core: adopt, to those in the line]
 //   wait     [hit: join, what is in the list to those in the line] · [growth: grow] · sleep · [hit: leave]
 //
@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tarn/allocator/detail/pool/guards.h"
-#include "tarn/allocator/detail/pool/registration.h"
+#include "tarn/allocator/detail/pool/events.h"
+#include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/exhaustion/wait_for_block.h"
 #include "tarn/policies/platform/config.h"
@@ -39,9 +39,9 @@ struct waits_until {
   std::uint64_t time;
 };
 
-template <class Traits, class Limit>
+template <class State, class Limit>
 inline constexpr bool waits_under =
-    Traits::waits && !std::is_same_v<Limit, never_waits> && !std::is_same_v<Limit, only_looks>;
+    State::traits::waits && !std::is_same_v<Limit, never_waits> && !std::is_same_v<Limit, only_looks>;
 
 inline std::uint64_t time_after(std::uint64_t nanoseconds) noexcept {
   const std::uint64_t now = steady_nanoseconds();
@@ -124,19 +124,19 @@ class waits_for_nobody {
   bool was_closed_ = false;
 };
 
-/// Whether a block that comes back is to go to somebody, and not into the list. Called under the hit guard.
+/// Whether a block that comes back is to go to somebody, and not into the list. Called under the hit lock.
 template <class State>
 TARN_STEP bool is_awaited([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::waits) return s.supply.line().is_awaited();
   else return false;
 }
-/// Gives what is in the list to those who wait. Called under the core guard, after blocks came otherwise than by a free.
+/// Gives what is in the list to those who wait. Called under the core lock, after blocks came otherwise than by a free.
 template <class State>
 void serve([[maybe_unused]] State& s, [[maybe_unused]] served_of<State>& served) noexcept {
   if constexpr (State::traits::waits) {
     while (detail::is_awaited(s) && s.supply.line().has_first()) {
       void* const block = s.locking.pop_slow(s);
-      detail::note_outside(s);
+      detail::on_outside(s);
       if (block == nullptr) return;
       s.supply.line().give(block, served);
     }
@@ -147,11 +147,11 @@ template <class State>
 TARN_STEP void serve([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::waits) {
     served_of<State> served;
-    [[maybe_unused]] const auto guard = detail::hit_guard(s);
+    const hit_lock guard(s);
     detail::serve(s, served);
   }
 }
-/// Gives a block that came back to the first who waits. Returns whether there is one. Called under the hit guard.
+/// Gives a block that came back to the first who waits. Returns whether there is one. Called under the hit lock.
 template <class State>
 bool give_to_first([[maybe_unused]] State& s, [[maybe_unused]] void* block,
                    [[maybe_unused]] served_of<State>& served) noexcept {
@@ -164,7 +164,28 @@ bool give_to_first([[maybe_unused]] State& s, [[maybe_unused]] void* block,
     return false;
   }
 }
-/// The same for the first of `blocks`. Returns how many went to somebody.
+/// Called after a push, still under its lock.
+template <class State>
+TARN_STEP status make_room_if(State& s, status answer) noexcept {
+  if (answer != status::crowded) [[likely]] return answer;
+  return s.locking.make_room(s);
+}
+/// The end of a free, under the hit lock. `full`: push_slow() must come.
+template <class State>
+TARN_STEP status push(State& s, void* block) noexcept {
+  if (detail::is_awaited(s)) [[unlikely]] return status::full;
+  const status answer = s.locking.push(s, block);
+  return State::hits_unguarded ? answer : detail::make_room_if(s, answer);
+}
+/// The same with nothing held. To the first who waits, if somebody does.
+template <class State>
+status push_slow(State& s, void* block) noexcept {
+  [[maybe_unused]] served_of<State> served;
+  const hit_lock guard(s);
+  if (detail::give_to_first(s, block, served)) return status::done;
+  return detail::make_room_if(s, s.locking.push_slow(s, block));
+}
+/// Gives blocks that came back, from the first on, to those who wait. Called under the hit lock. Returns how many went.
 template <class State>
 TARN_COLD std::size_t give_to_line(State& s, span<void* const> blocks, served_of<State>& served) noexcept {
   std::size_t n = 0;
@@ -183,7 +204,7 @@ std::size_t wait_for(State& s, span<void*> out, std::uint64_t deadline, Grow gro
   waiting_thread me(out);
   {
     served_of<State> served;
-    [[maybe_unused]] const auto guard = detail::hit_guard(s);
+    const hit_lock guard(s);
     if (line.is_closed()) return 0;
     line.join(me);
     detail::serve(s, served);
@@ -191,7 +212,7 @@ std::size_t wait_for(State& s, span<void*> out, std::uint64_t deadline, Grow gro
   if (!me.is_served()) grow_until([&me] { return me.is_served(); });
   if (me.wait_until(deadline)) return me.got();
   {
-    [[maybe_unused]] const auto guard = detail::hit_guard(s);
+    const hit_lock guard(s);
     if (line.leave(me)) return me.got();
   }
   me.wait_until(UINT64_MAX);  // who served it is about to say so

@@ -1,0 +1,171 @@
+// The locks of a pool, each a scope with one spelling: `const core_lock guard(s);`. If a policy asks for that, a scope also
+// records that this thread is in a call of the pool, or at its store.
+//
+//   hit_lock          around one block, out or in
+//   core_lock         around the list and the chunks
+//   look_lock         within a hit_lock, around what belongs under the core lock: nothing more where that is the same lock
+//   growth_lock       around the store; not held if this thread is at the store already
+//   growth_try_lock   as growth_lock; not held, either, if another thread has it
+//   store_look        around a question about the store, which may be asked in the middle of the store's own call
+//   call_mark         no lock: only the record
+//
+// Order: growth lock, then core lock. A store is called under the growth lock only.
+//
+// A store may run code of the program that comes back to the pool: a new-handler, a memory resource, a hook. It finds the pool
+// as any other thread would, but that it can't wait for the growth lock, which it holds. So it isn't given that.
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_LOCKS_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_LOCKS_H_
+
+#include <new>
+#include <type_traits>
+
+#include "tarn/policies/detail/call_frame.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/detail/reclaim.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/held.h"
+
+namespace tarn::detail {
+
+/// Nobody asks in which pool this thread is.
+struct no_call_frame {
+  TARN_STEP constexpr explicit no_call_frame(const void*) noexcept {}
+};
+
+/// What each lock consists of: a frame that exists from before the guard waits until after it is released.
+template <class State>
+class call_mark {
+ public:
+  TARN_STEP explicit call_mark(const State& s) noexcept : frame_(detail::pointer_to(s)) {}
+  TARN_STEP ~call_mark() {}  // so that a scope is no unused variable
+  call_mark(const call_mark&) = delete;
+  call_mark& operator=(const call_mark&) = delete;
+
+ private:
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<State::traits::tells_reentry, call_frame, no_call_frame> frame_;
+};
+
+template <class State>
+class hit_lock : call_mark<State> {
+ public:
+  TARN_STEP explicit hit_lock(const State& s) : call_mark<State>(s), guard_(s.locking.hit_guard()) {}
+  TARN_STEP ~hit_lock() {}
+
+ private:
+  decltype(static_cast<const State*>(nullptr)->locking.hit_guard()) guard_;
+};
+template <class State>
+class core_lock : call_mark<State> {
+ public:
+  TARN_STEP explicit core_lock(const State& s) : call_mark<State>(s), guard_(s.locking.core_guard()) {}
+  TARN_STEP ~core_lock() {}
+
+ private:
+  decltype(static_cast<const State*>(nullptr)->locking.core_guard()) guard_;
+};
+
+template <class State>
+class look_lock {
+ public:
+  TARN_STEP explicit look_lock(const State& s) : guard_(lock(s)) {}
+  TARN_STEP ~look_lock() {}
+  look_lock(const look_lock&) = delete;
+  look_lock& operator=(const look_lock&) = delete;
+
+ private:
+  using core_guard = decltype(static_cast<const State*>(nullptr)->locking.core_guard());
+  using guard = std::conditional_t<State::hits_unguarded, core_guard, no_guard>;
+
+  TARN_STEP static guard lock([[maybe_unused]] const State& s) {
+    if constexpr (State::hits_unguarded) return s.locking.core_guard();
+    else return no_guard();
+  }
+
+  guard guard_;
+};
+
+/// Whether this thread is at the pool's store, which came back to the pool.
+template <class State>
+bool grows_here([[maybe_unused]] const State& s) noexcept {
+  constexpr growth_again again = again_of<typename State::locking_state>;
+  if constexpr (!State::traits::store_comes_back) return false;
+  else if (s.supply.owner_is_at_store()) return true;
+  else if constexpr (again == growth_again::nests) return s.chunks.is_growing();
+  else if constexpr (again == growth_again::told) return s.locking.grows_here();
+  else return s.supply.grower() == this_thread_number();
+}
+
+enum class at_store { waits, tries, looks };
+
+template <at_store How, class State>
+TARN_STEP auto guard_of_store(const State& s) {
+  if constexpr (How == at_store::tries) return s.locking.try_growth_guard();
+  else return s.locking.growth_guard();
+}
+/// If the store asks for memory meanwhile, it must not come back to this pool.
+template <at_store How, class State>
+TARN_STEP auto visit_of_store(State& s) {
+  const auto lock = [&s] { return detail::guard_of_store<How>(s); };
+  if constexpr (How == at_store::looks || !State::traits::reclaims) return lock();
+  else return reclaim_member::at_store<decltype(lock())>(s.supply.asked_through(), lock);
+}
+
+/// The growth guard, unless this thread is at the store already, and a mark that now it is.
+template <class State, at_store How>
+class store_scope {
+  using state = std::conditional_t<How == at_store::looks, const State, State>;
+  static constexpr growth_again again = again_of<typename State::locking_state>;
+
+ public:
+  explicit store_scope(state& of) : s_(of), is_nested_(detail::grows_here(of)) {
+    if (is_nested_) return;
+    ::new (static_cast<void*>(detail::pointer_to(held_))) scope(of);
+    if (detail::is_held(held_.guard)) mark(true);
+  }
+  ~store_scope() {
+    if (is_nested_) return;
+    if (detail::is_held(held_.guard)) mark(false);
+    held_.~scope();
+  }
+  store_scope(const store_scope&) = delete;
+  store_scope& operator=(const store_scope&) = delete;
+
+  bool is_held() const noexcept { return is_nested_ ? How == at_store::looks : detail::is_held(held_.guard); }
+
+ private:
+  struct scope {
+    explicit scope(state& s) : mark(s), guard(detail::visit_of_store<How>(s)) {}
+    TARN_NO_UNIQUE_ADDRESS call_mark<State> mark;
+    decltype(detail::visit_of_store<How>(*static_cast<state*>(nullptr))) guard;
+  };
+
+  void mark([[maybe_unused]] bool now) noexcept {
+    if constexpr (How != at_store::looks && State::traits::store_comes_back) {
+      if constexpr (again == growth_again::nests) s_.chunks.set_growing(now);
+      if constexpr (again == growth_again::waits) s_.supply.set_grower(now ? this_thread_number() : 0);
+    }
+  }
+
+  state& s_;
+  const bool is_nested_;
+  union {
+    scope held_;
+  };
+};
+
+template <class State>
+struct growth_lock : store_scope<State, at_store::waits> {
+  explicit growth_lock(State& s) : store_scope<State, at_store::waits>(s) {}
+};
+template <class State>
+struct growth_try_lock : store_scope<State, at_store::tries> {
+  explicit growth_try_lock(State& s) : store_scope<State, at_store::tries>(s) {}
+};
+template <class State>
+struct store_look : store_scope<State, at_store::looks> {
+  explicit store_look(const State& s) : store_scope<State, at_store::looks>(s) {}
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_LOCKS_H_
