@@ -27,8 +27,7 @@
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/name/named.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
-#include "tarn/policies/platform/same_errno.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn {
 

@@ -13,7 +13,6 @@
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/waiting.h"
 
 // A list by ascending rank, and within a rank in the order in which its nodes came. To enter and to leave costs as much as

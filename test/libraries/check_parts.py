@@ -120,7 +120,7 @@ def mixed_case(builder, compiler, order):
 
 
 OWN_THINGS = {"policies/platform/one_in_process.h": {"#if defined(__x86_64__)": "#if 0"}}
-SECRET_BY_ADDRESS = {"policies/platform/linux.h": {"random_bytes = 25;": "random_bytes = 0;"}}
+SECRET_BY_ADDRESS = {"policies/platform/posix.h": {"random_bytes = 25;": "random_bytes = 0;"}}
 NOT_KEPT = {"policies/platform/one_in_process.h": {"tarn_open_library(path, lazy_noload_nodelete) != nullptr":
                                                    "lazy_noload_nodelete != 0"}}
 

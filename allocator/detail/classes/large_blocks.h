@@ -14,8 +14,8 @@
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/platform/waiting.h"
 
 // What the owner of the classes' pools reports itself, if a checking policy is named: calls that reach the pool of no class.
 

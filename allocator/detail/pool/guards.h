@@ -14,7 +14,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/reclaim.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
 

@@ -18,7 +18,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
 
