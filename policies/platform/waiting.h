@@ -28,8 +28,8 @@ TARN_COLD inline void wake(const unsigned* word, int threads) noexcept { platfor
 inline void wake_one(const unsigned* word) noexcept { wake(word, 1); }
 inline void wake_all(const unsigned* word) noexcept { wake(word, INT_MAX); }
 
-/// Whether the process has had one thread only, so that a lock may be skipped. glibc 2.32 and later know; elsewhere this is never
-/// true, but without threads always. Nor is it under ThreadSanitizer, which must see every lock.
+/// Whether the process has had one thread only, so that a lock may be skipped. glibc 2.32 and later know; elsewhere this is
+/// never true, but without threads always. Nor is it under ThreadSanitizer, which must see every lock.
 TARN_STEP bool is_single_threaded() noexcept {
 #if defined(TARN_TSAN)
   return false;
@@ -39,8 +39,8 @@ TARN_STEP bool is_single_threaded() noexcept {
 }
 
 /// While it lives, its thread isn't cancelled (pthread_cancel), but after that, at its next cancellation point. Around the code
-/// of users that runs inside a pool, and what waits: a thread that is cancelled unwinds like one that throws, and the calls of a
-/// pool don't throw, so that this would end the process.
+/// of users that runs inside a pool, and what waits: a thread that is cancelled unwinds like one that throws, and the calls of
+/// a pool don't throw, so that this would end the process.
 using uncancelled = platform::system::uncancelled;
 
 // Scopes that hold a mutex: std::lock_guard and std::unique_lock would cost <mutex>.

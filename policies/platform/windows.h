@@ -1,5 +1,6 @@
-// What Windows has, from Windows 7 on; what came later is looked for. First what is called of kernel32, then how threads wait and
-// how their end is told, what the modules of a process (its program and its DLLs) know of each other, and the system made of it.
+// What Windows has, from Windows 7 on; what came later is looked for. First what is called of kernel32, then how threads wait
+// and how their end is told, what the modules of a process (its program and its DLLs) know of each other, and the system made
+// of it.
 #ifndef TARN_POLICIES_PLATFORM_WINDOWS_H_
 #define TARN_POLICIES_PLATFORM_WINDOWS_H_
 

@@ -123,7 +123,7 @@ NO_DOMAINS = {"policies/locking/thread_cached.h": {"return domain.load(memory_or
                                                      "return me.offset[0] != 1;"},
               "policies/locking/thread_cached.h": {"if (owner != me.domain) return nullptr;": ""}}
 NO_SHARING = {"allocator/memory_pool_macros.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
-KEPT_AT_THE_END = {"policies/detail/reclaim.h": {"std::atexit(end_of_reclaim);": ""}}
+KEPT_AT_THE_END = {"policies/detail/process_list.h": {"std::atexit(end_of_library);": ""}}
 
 
 def control_case(what, c, words, headers, found_out):

@@ -17,8 +17,8 @@
 #include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/allocator/detail/pool/upstream.h"
 #include "tarn/allocator/detail/pool/waiting.h"
+#include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/reclaim.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
@@ -340,9 +340,10 @@ template <class State>
 TARN_STEP void be_asked(State& s) noexcept {
   detail::be_registered(s);
   if constexpr (can_be_asked<State>) {
-    static_cast<void>(&fork_handlers<State>), static_cast<void>(&reclaimable_at_load<State>);  // instantiates them
-    const auto trim = [](void* its) noexcept { return detail::trim_if_idle(*static_cast<State*>(its)); };
-    s.supply.asked_through().enter(detail::pointer_to(s), trim, State::is_confined);
+    static_cast<void>(&fork_handlers<State>), static_cast<void>(&process_list_at_load<State>);  // instantiates them
+    static constexpr process_calls calls{
+        .trim = [](void* its) noexcept { return detail::trim_if_idle(*static_cast<State*>(its)); }};
+    s.supply.asked_through().enter(detail::pointer_to(s), calls, State::is_confined);
   }
 }
 /// Called before the pool ends.
