@@ -19,8 +19,7 @@
 #include "tarn/policies/growth.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
-#include "tarn/policies/platform/standard_threads.h"
+#include "tarn/policies/platform/standard_library.h"
 #include "tarn/policies/platform/waiting.h"
 
 #if defined(TARN_STANDARD_THREADS)

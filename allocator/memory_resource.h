@@ -26,7 +26,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/store/resource_store.h"
 
 // What a memory resource over pools asks instead of its upstream: the same, but what upstream throws is noted. A pool calls its

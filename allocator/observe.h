@@ -27,8 +27,7 @@
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/name/named.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
-#include "tarn/policies/platform/same_errno.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn {
 
@@ -56,7 +55,7 @@ observed_answer line_of(const Parts&... parts) noexcept {
 
 /// The pools, as write(records, out) writes them.
 inline observed_answer answer_pools(std::size_t (*write)(span<const pool_record>, span<char>) noexcept) noexcept {
-  for (std::size_t room = pools_of_process().size();; room += room / 4) {
+  for (std::size_t room = pools_of_process().listed();; room += room / 4) {
     room += 8;  // some may come meanwhile
     pool_record* const records = ::new (std::nothrow) pool_record[room];
     if (records == nullptr) return line_of("error: no memory for the pools");
@@ -88,7 +87,7 @@ inline observed_answer answer_check(std::string_view words) noexcept {
   const bool is_on = words.starts_with("on ");
   if (!is_on && !words.starts_with("off ")) return line_of("error: write 'check on NAME' or 'check off NAME'");
   const std::string_view name = words.substr(is_on ? 3 : 4);
-  const switched_pools done = pools_of_process().switch_checks(span<const char>(name.data(), name.size()), is_on);
+  const switched_pools done = switch_checks_of(span<const char>(name.data(), name.size()), is_on);
   if (done.refused != 0) return refusal("only TARN_CHECK, at the start, switches the checks on in a pool called ", name, "");
   if (done.switched != 0) return line_of("done");
   return refusal("no pool with switchable checks is called ", name, "");

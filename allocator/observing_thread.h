@@ -7,7 +7,7 @@
 #define TARN_ALLOCATOR_OBSERVING_THREAD_H_
 
 #include "tarn/allocator/observe.h"
-#include "tarn/policies/platform/standard_threads.h"
+#include "tarn/policies/platform/standard_library.h"
 
 #if defined(TARN_HAS_LOCAL_SOCKETS) && defined(TARN_STANDARD_THREADS)
 

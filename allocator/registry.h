@@ -16,8 +16,8 @@
 #include <cstring>
 #include <string>
 
+#include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/reclaim.h"
 #include "tarn/policies/name/named.h"
 
 // Pool records as text: JSON, what Prometheus and OpenMetrics read, and the columns of Linux' slabinfo. Written into a buffer
@@ -198,7 +198,7 @@ namespace tarn {
 /// taken: not in a signal handler. O(pools), and for each O(blocks in the list's front, and free blocks under lifo_reuse or
 /// lock_free).
 inline std::size_t snapshot(span<pool_record> out) noexcept {
-  return detail::pools_of_process().fill(out.data(), out.size());
+  return detail::write_records(out.data(), out.size());
 }
 
 /// The records that a snapshot took: a range of pool_record. It can be moved.
@@ -236,7 +236,7 @@ class pool_snapshot {
 /// Returns a record for each pool with a name: as snapshot(out) writes them.
 /// Throws: std::bad_alloc.
 [[nodiscard]] inline pool_snapshot snapshot() {
-  for (std::size_t room = detail::pools_of_process().size();; room += room / 4) {
+  for (std::size_t room = detail::pools_of_process().listed();; room += room / 4) {
     room += 8;  // some may come meanwhile
     pool_snapshot all;
     all.records_ = new pool_record[room];
@@ -301,7 +301,7 @@ inline std::string to_slabinfo(span<const pool_record> records) { return detail:
 /// thread that used a pool without a lock last may do it. Returns how many pools that were, and how many refused: both 0 where
 /// no pool of the name has such checks. May be called wherever a lock may be taken. O(pools), and O(chunks) of those.
 inline switched_pools switch_checks(const char* name, bool on) noexcept {
-  return detail::pools_of_process().switch_checks(span<const char>(name, std::strlen(name)), on);
+  return detail::switch_checks_of(span<const char>(name, std::strlen(name)), on);
 }
 
 // ---- memory back ---------------------------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ inline switched_pools switch_checks(const char* name, bool on) noexcept {
 /// It may be called from anywhere, also by several threads at once; stores and locking policies run with nothing else held.
 inline std::size_t reclaim_all() noexcept {
   std::size_t bytes = 0;
-  for (detail::reclaim_round round; !round.ended;) bytes += detail::reclaimable_pools().ask_next(round);
+  for (detail::reclaim_round round; !round.ended;) bytes += detail::pools_of_process().trim_next(round);
   return bytes;
 }
 

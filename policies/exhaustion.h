@@ -9,7 +9,7 @@
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/reclaim.h"
+#include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/store.h"
 

@@ -12,8 +12,8 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/system.h"
+#include "tarn/policies/platform/waiting.h"
 
 // The calls of every locking policy whose callers go straight to the list: only the guards differ.
 

@@ -9,7 +9,7 @@
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/throwing.h"
+#include "tarn/policies/platform/standard_library.h"
 
 namespace tarn {
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/sockets.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
 

@@ -9,9 +9,9 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/one_in_process.h"
 #include "tarn/policies/platform/system.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
 

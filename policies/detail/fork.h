@@ -1,14 +1,26 @@
-// The gate that keeps forks and calls of stores apart. A thread is inside it while it may call a store: while it holds a growth
-// guard, a group_guard, or asks pools to trim. A fork closes the gate and waits until nobody is inside, so that in the child no
-// store and no growth guard is half way.
+// Forks. The child of a fork has one thread: a mutex that another thread held would stay locked for ever, with what it guards
+// half changed. So a fork first waits until no pool is half changed, and the child makes anew what threads held that are gone:
 //
-// A store may wait for a lock of the program, whose holder waits at the closed gate. So the fork waits for a moment only; then
-// it continues as soon as all that are inside are at a store at once, and each of those waits, when it comes back, until the
-// fork is over. Until then they come and go: one that is waited for may itself wait for one that comes back.
+//   before      locks `forking`: one fork at a time
+//               closes the gate, and waits until nobody is inside but threads that are at stores                   fork_gate
+//               marks the members, so that newcomers wait, and locks every leaf mutex, which none may hold now     fork_list
+//   in parent   unlocks them, and opens the gate
+//   in child    makes them anew, and the growth guards whose threads are gone; opens the gate      act_on_leaf, store_mutex
 //
-//   inside   threads inside, counted once each             at_store   those of them that are at a store, or wait for a
-//   closed   newcomers wait                                           growth guard, whose holder may be at a store
-//   passing  the fork goes on past the threads at a store
+// Locks, in this order; a thread that holds one takes only what stands below it:
+//
+//   the program's own
+//   forking, then the gate: one fork at a time; whoever may call a store is inside
+//   store mutexes  growth guards: the outer pool's before that of the pool that is its store; under them stores are called,
+//                  and may take locks of the program
+//   list           the members
+//   leaf mutexes   under one nothing else is locked, so that a fork can hold them all
+//
+// A thread is inside the gate while it may call a store: while it holds a growth guard, a group_guard, or asks pools to trim
+// (inside_gate). A store may wait for a lock of the program, whose holder waits at the closed gate. So the fork waits for a
+// moment only; then it continues as soon as all that are inside are at a store at once (store_call), and each of those waits,
+// when it comes back, until the fork is over. Until then they come and go: one that is waited for may itself wait for one that
+// comes back.
 #ifndef TARN_POLICIES_DETAIL_FORK_H_
 #define TARN_POLICIES_DETAIL_FORK_H_
 
@@ -22,7 +34,6 @@
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/one_in_process.h"
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/platform/waiting.h"
@@ -31,9 +42,18 @@
 #include <cstdlib>
 #endif
 
+namespace tarn::detail {
+
+enum class fork_step { lock, unlock, renew };  // renew: in the child, where no other thread is left
+struct only_try {};
+
 #if defined(TARN_HAS_FORK)
 
-namespace tarn::detail {
+// ---- the gate --------------------------------------------------------------------------------------------------------------
+//
+//   inside   threads inside, counted once each             at_store   those of them that are at a store, or wait for a
+//   closed   newcomers wait                                           growth guard, whose holder may be at the store
+//   passing  the fork goes on past the threads at a store
 
 /// Where a thread is.
 struct fork_position {
@@ -134,18 +154,7 @@ class fork_gate {
   atomic_word<unsigned> word_ = 0;
 };
 
-// After fork() the child has one thread, and every mutex that another thread held would stay locked for ever, with what it
-// guards half changed. So a fork first closes the gate (fork_gate.h), then holds every leaf mutex, and the child makes anew
-// what threads held that are gone.
-//
-// Locks, in this order; a thread that holds one takes only what stands below it:
-//
-//   the program's own
-//   forking, then the gate: one fork at a time; whoever may call a store is inside
-//   store mutexes  growth guards: the outer pool's before that of the pool that is its store; under them stores are called,
-//                  and may take locks of the program
-//   list           the members
-//   leaf mutexes   under one nothing else is locked, so that a fork can hold them all
+// ---- the members: what a fork holds, and the list of them -----------------------------------------------------------------
 
 /// A library with pools. Its handlers act for the process while it is the first in the list.
 struct fork_library {
@@ -153,8 +162,6 @@ struct fork_library {
   atomic_word<bool> is_installed = false;
   void (*const install)() noexcept;  // the library's own function, whichever library calls
 };
-
-enum class fork_step { lock, unlock, renew };  // renew: in the child, where no other thread is left
 
 /// What no other thread may hold at a fork. Constant-initialised, without a destructor, so that static pools have none: an
 /// owner that ends before the process calls leave().
@@ -329,7 +336,7 @@ class fork_list {
   atomic_word<thread_number> forker_ = 0;  // the thread that holds all
 };
 
-// The list of the process, and the handlers that each library with pools has for forks.
+// ---- the list of the process, and the handlers that each library with pools has for forks ----------------------------------
 
 TARN_ONE_IN_LIBRARY inline fork_position& position_of_thread() noexcept {
   static constinit TARN_THREAD_LOCAL fork_position position;
@@ -380,9 +387,7 @@ inline void fork_member::leave() noexcept {
   if (library_.load(memory_order_acquire) != nullptr) process_forks().remove(*this);
 }
 
-// What the gate of forks asks of the code between a pool and its store: to enter it, and to say when a store is called.
-
-struct only_try {};
+// ---- inside the gate, and at a store ---------------------------------------------------------------------------------------
 
 /// A stay inside the gate. One within another, in a store that is a pool itself, ends the outer one's time at the store.
 class [[nodiscard]] inside_gate {
@@ -443,16 +448,9 @@ class [[nodiscard]] store_call {
 /// Whether the calling thread is at the store of a pool with a lock: then it holds a growth guard, and waits for no other.
 inline bool is_at_some_store() noexcept { return process_forks().position().at_store; }
 
-}  // namespace tarn::detail
-
 #else
 
-// In place of fork_list.h, fork_gate.h and what stands on them, where no process is copied: the same names, and nothing behind
-// them.
-
-namespace tarn::detail {
-
-enum class fork_step { lock, unlock, renew };
+// Where no process is copied: the same names, and nothing behind them.
 
 class fork_member {
  public:
@@ -473,8 +471,6 @@ TARN_STEP constexpr fork_list process_forks() noexcept { return {}; }
 template <class>
 inline constexpr bool fork_handlers = false;
 
-struct only_try {};
-
 class [[nodiscard]] inside_gate {
  public:
   inside_gate() noexcept {}
@@ -493,13 +489,9 @@ class [[nodiscard]] store_call {
 
 constexpr bool is_at_some_store() noexcept { return false; }  // nobody counts
 
-}  // namespace tarn::detail
-
 #endif
 
-// A mutex that is held while a store is called, as the gate of forks asks; and what forks ask of one that isn't.
-
-namespace tarn::detail {
+// ---- mutexes under which stores are called, and leaf mutexes ---------------------------------------------------------------
 
 template <class M>
 concept try_lockable = requires(M& m) {

@@ -1,11 +1,19 @@
-// The pools of the process that threads ask something: to trim, or how they are.
+// The pools of the process that any thread may ask something: to trim, because another pool ran out of memory or the program
+// wants memory back; how they are; to switch their checks. One list, whatever libraries they lie in.
 //
-// Nothing here waits while it holds something: the list's mutex is never held while a pool is asked.
+//   enter      a pool, when it is made or before its first chunk: from now on it may be asked
+//   ask_each   a thread: goes from one pool to the next, marks it as asked, and asks it with nothing held
+//   pause      a pool: waits until nobody asks it; then nobody does until resume
+//   leave      a pool, or its library at the end, for all of its pools: the same, and it is out of the list
+//
+// Nothing here waits while it holds something: the list's mutex is never held while a pool is asked. To enter, to leave and to
+// go on to the next pool take the same time, however many pools there are, but for those that aren't meant and are passed over.
 #ifndef TARN_POLICIES_DETAIL_PROCESS_LIST_H_
 #define TARN_POLICIES_DETAIL_PROCESS_LIST_H_
 
 #include <climits>
 #include <cstddef>
+#include <cstdlib>
 #include <type_traits>
 
 #include "tarn/policies/detail/call_frame.h"
@@ -13,79 +21,32 @@
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/one_in_process.h"
 #include "tarn/policies/platform/waiting.h"
 
-// A list by ascending rank, and within a rank in the order in which its nodes came. To enter and to leave costs as much as
-// there are different ranks, however many nodes there are: the last node of each rank is linked to that of the next one.
+namespace tarn {
+struct pool_record;
+}
 
 namespace tarn::detail {
 
-/// What a node of the list keeps for it.
-template <class Node>
-struct ranked {
-  Node* before = nullptr;
-  Node* after = nullptr;
-  Node* next_last = nullptr;  // of the last node of a rank: the last of the next higher rank
+/// What a pool that was asked gave back. `busy`: another thread is at its store.
+struct trimmed {
+  std::size_t bytes = 0;
+  bool busy = false;
 };
 
-/// \tparam Node  has rank(), which doesn't change while it is in the list, and links, a ranked<Node>
-template <class Node>
-class ranked_list {
- public:
-  constexpr Node* first() const noexcept { return first_; }
-
-  void enter(Node& node) noexcept {
-    Node* before = nullptr;  // the last of a lower rank, or of its own
-    Node** last = &lasts_;
-    while (*last != nullptr && (*last)->rank() < node.rank()) {
-      before = *last;
-      last = &before->links.next_last;
-    }
-    if (*last != nullptr && (*last)->rank() == node.rank()) {
-      before = *last;
-      node.links.next_last = before->links.next_last;
-    } else {
-      node.links.next_last = *last;
-    }
-    *last = detail::pointer_to(node);
-    Node*& here = before != nullptr ? before->links.after : first_;
-    node.links.before = before;
-    node.links.after = here;
-    if (here != nullptr) here->links.before = detail::pointer_to(node);
-    here = detail::pointer_to(node);
-  }
-
-  /// Precondition: the node is in the list.
-  void leave(Node& node) noexcept {
-    Node* const before = node.links.before;
-    Node* const after = node.links.after;
-    if (after == nullptr || after->rank() != node.rank()) {
-      Node** last = &lasts_;
-      while (*last != detail::pointer_to(node)) last = &(*last)->links.next_last;
-      *last = node.links.next_last;
-      if (before != nullptr && before->rank() == node.rank()) {
-        before->links.next_last = *last;
-        *last = before;
-      }
-    }
-    (before != nullptr ? before->links.after : first_) = after;
-    if (after != nullptr) after->links.before = before;
-    node.links = {};
-  }
-
- private:
-  Node* first_ = nullptr;
-  Node* lasts_ = nullptr;  // the last node of the lowest rank
+/// What a pool may be asked, by its type. Null: it can't.
+struct process_calls {
+  trimmed (*trim)(void* pool) noexcept = nullptr;
+  // The registry's: if it has one, it has the first two.
+  void (*entered)(void* pool) noexcept = nullptr;                       // notes what the registry shows of every pool
+  void (*tell)(const void* pool, pool_record& out) noexcept = nullptr;  // writes what can be seen under its core guard
+  bool (*switch_checks)(void* pool, bool on, bool is_owner) noexcept = nullptr;  // returns whether it could
 };
 
-// A pool that threads of the process ask something: what it keeps for the list of those (asked_list.h).
-
-template <class Member>
-class asked_list;
-
-/// A library with pools in a list. They are removed when it ends, and none enters after that.
-struct asked_library {
+/// A library with pools in the list. They are removed when it ends, and none enters after that.
+struct process_library {
   enum class phase { before_any, some, over };
   atomic_word<phase> now = phase::before_any;
   void (*const at_first)() noexcept;  // the library's own function, whichever library calls
@@ -98,127 +59,209 @@ struct asked_library {
   }
 };
 
-/// Constant-initialised, without a destructor, so that static pools have none: an owner that ends before the process leaves.
-/// \tparam Member  derived from this
-template <class Member>
-class asked_member {
+/// What a pool keeps for the list. Constant-initialised, without a destructor, so that static pools have none: an owner that
+/// ends before the process leaves.
+class process_node {
  public:
-  asked_member(const asked_member&) = delete;
-  asked_member& operator=(const asked_member&) = delete;
+  process_node(const process_node&) = delete;
+  process_node& operator=(const process_node&) = delete;
+
+  /// Called with nothing held, before the pool gets its first chunk, and any other. `confined`: no lock keeps threads apart, so
+  /// only the thread that was here last may look into the pool, or ask it to trim.
+  void enter(void* pool, const process_calls& its, bool confined) noexcept {
+    if (confined) owner_.store(this_thread_number(), memory_order_relaxed);
+    if (!entered_.load(memory_order_acquire)) [[unlikely]]
+      enter_now(pool, its);
+  }
+  /// Waits for threads that are asking the pool.
+  void leave() noexcept;
+  /// Nobody asks the pool, this thread included, until resume(): its owner looks through its blocks. Waits for threads that are
+  /// asking it.
+  void pause() noexcept;
+  void resume() noexcept;
 
  protected:
-  /// \param library  a static object without an end ends with it
-  /// \param has_end  its owner has a destructor, and calls leave(): it is then all zero
-  constexpr explicit asked_member(asked_library& library, bool has_end = false) noexcept
-      : is_static_(std::is_constant_evaluated() && !has_end), library_(is_static_ ? &library : nullptr) {}
+  /// \param rank     in which order pools are asked to trim
+  /// \param has_end  its owner has a destructor, and calls leave(): a new one is then all zero, if its rank is
+  constexpr explicit process_node(int rank, bool has_end = false) noexcept;
 
-  bool has_entered() const noexcept { return entered_.load(memory_order_acquire); }
-  /// Returns whether the member may enter the list now. \param own  of the code that enters it
-  bool begins(asked_library& own) noexcept {
-    asked_library* library = nullptr;
-    if (library_.compare_exchange_strong(library, &own, memory_order_relaxed)) library = &own;
-    if (library->begin()) return true;
-    forget_library();
-    return false;
+  /// Whether the pool has a lock, or belongs to this thread.
+  bool is_owner() const noexcept {
+    const thread_number owner = owner_.load(memory_order_relaxed);
+    return owner == 0 || owner == this_thread_number();
   }
+  void* pool() const noexcept { return pool_; }
+  const process_calls& calls() const noexcept { return *calls_; }
 
  private:
-  friend class asked_list<Member>;
-  friend class ranked_list<Member>;
+  friend class process_list;
+  TARN_ONE_IN_LIBRARY void enter_now(void* pool, const process_calls& its) noexcept;
   /// Its library has ended. A static object ends with it; any other may continue, in code of another library.
   void forget_library() noexcept {
     if (!is_static_) library_.store(nullptr, memory_order_relaxed);
   }
 
+  const int rank_;
   const bool is_static_;
   atomic_word<bool> entered_ = false;
-  atomic_word<asked_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
+  atomic_word<process_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
+  atomic_word<thread_number> owner_ = 0;   // if confined: the thread that was here last
   // The rest belongs to the list.
   int asked_by_ = 0;  // threads that are asking it now: it stays until they are done
   int paused_ = 0;    // how often it was paused and not resumed
-  ranked<Member> links;
+  void* pool_ = nullptr;
+  const process_calls* calls_ = nullptr;
+  process_node* before_ = nullptr;
+  process_node* after_ = nullptr;
 };
 
-/// One walk through a list: one rank after the other, from the lowest.
-struct asked_round {
+/// What a pool keeps that other pools can ask to trim. One that another thread keeps busy is left alone after a moment, and so
+/// is one at whose store this thread is.
+class reclaim_member : public process_node {
+ public:
+  constexpr explicit reclaim_member(int priority) noexcept : process_node(priority) {}
+
+  /// Held while this thread is at the pool's store, together with the guard that tells other threads so.
+  template <class Guard>
+  class at_store {
+   public:
+    template <class Make>
+    at_store(reclaim_member& m, Make make) : guard_(make()), member_(m), before_(m.visitor_.load(memory_order_relaxed)) {
+      if (*this) member_.visitor_.store(this_thread_number(), memory_order_relaxed);
+    }
+    ~at_store() {
+      if (*this) member_.visitor_.store(before_, memory_order_relaxed);
+    }
+    at_store(const at_store&) = delete;
+    at_store& operator=(const at_store&) = delete;
+    /// Whether the guard is held: an attempt to lock it may have failed.
+    explicit operator bool() const noexcept { return detail::is_held(guard_); }
+
+   private:
+    Guard guard_;
+    reclaim_member& member_;
+    thread_number before_;
+  };
+
+  /// Called by the list. Retries for a moment if the pool is busy: perhaps another thread is asking it.
+  trimmed ask() const noexcept {
+    if (!is_owner() || visitor_.load(memory_order_relaxed) == this_thread_number()) return {};
+    constexpr int patience = 100;
+    for (int tries = 0;; ++tries) {
+      const trimmed answer = calls().trim(pool());
+      if (!answer.busy || tries == patience) return answer;
+      yield_thread();
+    }
+  }
+
+ private:
+  atomic_word<thread_number> visitor_ = 0;  // the thread that is at the store
+};
+
+/// One walk through the pools that can trim: one rank after the other, from the lowest.
+struct reclaim_round {
   int from = INT_MIN;
   bool ended = false;
+  bool met_busy = false;  // since the last rank that gave something back
 };
 
-/// \tparam Member  an asked_member, with a rank()
-template <class Member>
-class asked_list : fork_member {
+/// One for the process.
+class process_list : fork_member {
  public:
-  /// Calls ask(member) for those of the next rank.
-  template <class Ask>
-  void ask_next(asked_round& round, Ask ask) noexcept {
+  /// Calls ask(node) for each node of which wanted(node) says so, in the order in which they came.
+  template <class Wanted, class Ask>
+  void ask_each(Wanted wanted, Ask ask) noexcept {
     const inside_gate inside;
-    asking now;
-    for (begin(now, round); now.member != nullptr; next(now, round)) ask(*now.member);
+    for (asking now; next(now, wanted);) ask(*now.node);
+  }
+  /// Calls ask(node) for each node that is in the registry.
+  template <class Ask>
+  void ask_each_listed(Ask ask) noexcept {
+    ask_each([](const process_node& n) { return is_listed(n); }, ask);
+  }
+  /// Asks the pools of the next rank to trim. Returns how many bytes they gave back.
+  std::size_t trim_next(reclaim_round& round) noexcept {
+    std::size_t bytes = 0;
+    round.ended = !find_rank(round.from);
+    if (round.ended) return 0;
+    ask_each([&round](const process_node& n) { return n.calls_->trim != nullptr && n.rank_ == round.from; },
+             [&round, &bytes](const process_node& n) {
+               const trimmed answer = static_cast<const reclaim_member&>(n).ask();
+               bytes += answer.bytes;
+               round.met_busy |= answer.busy;
+             });
+    if (round.from == INT_MAX) round.ended = true;
+    else ++round.from;
+    return bytes;
   }
 
-  std::size_t size() noexcept {
+  /// How many are in the registry.
+  std::size_t listed() noexcept {
     const held lock(mutex());
-    return size_;
+    return listed_;
   }
-  /// fill(member) writes what asking it needs. Only the first call does something.
-  template <class Fill>
-  void add(Member& m, Fill fill) noexcept {
+
+  /// Only the first call does something.
+  void add(process_node& n, void* pool, const process_calls& its) noexcept {
     const held lock(mutex());
-    if (of(m).entered_.load(memory_order_relaxed)) return;
-    fill(m);
-    members_.enter(m);
-    ++size_;
-    of(m).entered_.store(true, memory_order_release);
+    if (n.entered_.load(memory_order_relaxed)) return;
+    n.pool_ = pool;
+    n.calls_ = &its;
+    if (its.entered != nullptr) its.entered(pool);
+    n.before_ = last_;
+    (last_ != nullptr ? last_->after_ : first_) = &n;
+    last_ = &n;
+    listed_ += is_listed(n);
+    n.entered_.store(true, memory_order_release);
   }
-  void remove(Member& m) noexcept {
-    pause(m);
+  void remove(process_node& n) noexcept {
+    pause(n);
     const held lock(mutex());
-    if (of(m).entered_.load(memory_order_relaxed)) take_out(m);  // its library may have removed it meanwhile
-    --of(m).paused_;
+    if (n.entered_.load(memory_order_relaxed)) unlink(n);  // its library may have removed it meanwhile
+    --n.paused_;
   }
   /// The library is unloaded, or the process ends.
-  void remove_library(const asked_library& library) noexcept {
+  void remove(const process_library& library) noexcept {
     tarn::mutex& held_one = mutex();
     const held lock(held_one);
-    for (Member* m = members_.first(); m != nullptr;) {
-      Member& here = *m;
-      m = of(here).links.after;
-      if (of(here).library_.load(memory_order_relaxed) != &library) continue;
-      if (of(here).asked_by_ == 0) {
-        take_out(here);
+    for (process_node* next = first_; next != nullptr;) {
+      process_node& n = *next;
+      next = n.after_;
+      if (n.library_.load(memory_order_relaxed) != &library) continue;
+      if (n.asked_by_ == 0) {
+        unlink(n);
       } else {
         wait_a_moment(held_one);
-        m = members_.first();  // any may have come or gone
+        next = first_;  // any may have come or gone
       }
     }
   }
 
-  /// From now on nobody asks the member. Waits for threads that are asking it.
-  void pause(Member& m) noexcept {
+  /// From now on nobody asks it. Waits for threads that are asking it.
+  void pause(process_node& n) noexcept {
     tarn::mutex& held_one = mutex();
     const held lock(held_one);
-    ++of(m).paused_;
-    while (of(m).asked_by_ != 0) wait_a_moment(held_one);
+    ++n.paused_;
+    while (n.asked_by_ != 0) wait_a_moment(held_one);
   }
-  void resume(Member& m) noexcept {
+  void resume(process_node& n) noexcept {
     const held lock(mutex());
-    --of(m).paused_;
+    --n.paused_;
   }
 
  private:
   /// What a thread asks now.
   struct asking {
-    Member* member = nullptr;
+    process_node* node = nullptr;
     asking* next = nullptr;
     const thread_number thread = this_thread_number();
   };
 
-  static asked_member<Member>& of(Member& m) noexcept { return m; }
+  static bool is_listed(const process_node& n) noexcept { return n.calls_->tell != nullptr; }
   tarn::mutex& mutex() noexcept { return admits(act) ? mutex_ : mutex_of_forker<tarn::mutex>; }
   /// In the child, threads that asked are gone.
   static void act(fork_member& m, fork_step step) noexcept {
-    auto& list = static_cast<asked_list&>(m);
+    auto& list = static_cast<process_list&>(m);
     detail::act_on_leaf(list.mutex_, step);
     if (step != fork_step::renew) return;
     for (asking** at = &list.asking_; *at != nullptr;) {
@@ -226,40 +269,41 @@ class asked_list : fork_member {
       if (other.thread == this_thread_number()) {
         at = &other.next;
       } else {
-        if (other.member != nullptr) --of(*other.member).asked_by_;
+        --other.node->asked_by_;
         *at = other.next;
       }
     }
   }
 
-  void begin(asking& now, asked_round& round) noexcept {
+  /// Goes from the node that is asked now to the next one, or from none to the first. Returns false after the last.
+  template <class Wanted>
+  bool next(asking& now, Wanted wanted) noexcept {
     const held lock(mutex());
-    Member* m = members_.first();
-    while (m != nullptr && (m->rank() < round.from || of(*m).paused_ != 0)) m = of(*m).links.after;
-    round.ended = m == nullptr;
-    if (m == nullptr) return;
-    round.from = m->rank();
-    ++of(*m).asked_by_;
-    now.member = m;
-    now.next = asking_;
-    asking_ = &now;
-  }
-  void next(asking& now, asked_round& round) noexcept {
-    const held lock(mutex());
-    --of(*now.member).asked_by_;
-    Member* m = of(*now.member).links.after;
-    while (m != nullptr && of(*m).paused_ != 0) m = of(*m).links.after;
-    if (m != nullptr && m->rank() == round.from) {
-      ++of(*m).asked_by_;
-      now.member = m;
-      return;
+    process_node* const before = now.node;
+    if (before != nullptr) --before->asked_by_;
+    process_node* n = before != nullptr ? before->after_ : first_;
+    while (n != nullptr && (n->paused_ != 0 || !wanted(*n))) n = n->after_;
+    now.node = n;
+    if (n != nullptr) ++n->asked_by_;
+    if (n != nullptr && before == nullptr) {
+      now.next = asking_;
+      asking_ = &now;
+    } else if (n == nullptr && before != nullptr) {
+      asking** at = &asking_;
+      while (*at != &now) at = &(*at)->next;
+      *at = now.next;
     }
-    round.ended = m == nullptr;
-    if (m != nullptr) round.from = m->rank();
-    now.member = nullptr;
-    asking** at = &asking_;
-    while (*at != &now) at = &(*at)->next;
-    *at = now.next;
+    return n != nullptr;
+  }
+  /// Looks for the lowest rank from a given one on. Returns whether a pool has one.
+  bool find_rank(int& from) noexcept {
+    const held lock(mutex());
+    const process_node* lowest = nullptr;
+    for (const process_node* n = first_; n != nullptr; n = n->after_)
+      if (n->calls_->trim != nullptr && n->paused_ == 0 && n->rank_ >= from && (lowest == nullptr || n->rank_ < lowest->rank_))
+        lowest = n;
+    if (lowest != nullptr) from = lowest->rank_;
+    return lowest != nullptr;
   }
 
   static void wait_a_moment(tarn::mutex& held_one) noexcept {
@@ -267,18 +311,57 @@ class asked_list : fork_member {
     sleep_microseconds(20);
     held_one.lock();
   }
-  void take_out(Member& m) noexcept {
-    members_.leave(m);
-    --size_;
-    of(m).forget_library();
-    of(m).entered_.store(false, memory_order_release);
+  void unlink(process_node& n) noexcept {
+    (n.before_ != nullptr ? n.before_->after_ : first_) = n.after_;
+    (n.after_ != nullptr ? n.after_->before_ : last_) = n.before_;
+    n.before_ = n.after_ = nullptr;
+    listed_ -= is_listed(n);
+    n.forget_library();
+    n.entered_.store(false, memory_order_release);
   }
 
   tarn::mutex mutex_;
-  ranked_list<Member> members_;  // by ascending rank, then in the order they came
-  std::size_t size_ = 0;
-  asking* asking_ = nullptr;     // by other threads, and by those at whose stores they are
+  process_node* first_ = nullptr;  // in the order in which they came
+  process_node* last_ = nullptr;
+  std::size_t listed_ = 0;
+  asking* asking_ = nullptr;  // by other threads, and by those at whose stores they are
 };
+
+// ---- the list of the process, and each library's part in it ----------------------------------------------------------------
+
+TARN_FOUND_IN_PROCESS inline constinit process_list library_pools;
+inline process_list& pools_of_process() noexcept { return one_in_process<library_pools, 0x10A>::get(); }
+/// Found at load: later a thread holds what the loader may wait for. A template, so that only programs with such pools have it.
+struct TARN_ONE_IN_LIBRARY early_process_list {
+  TARN_STEP early_process_list() noexcept { pools_of_process(); }
+};
+template <class>
+TARN_FIRST_AT_LOAD static const early_process_list process_list_at_load;
+
+// Functions of a library's own, as its variable is: another's would go with that one.
+TARN_ONE_IN_LIBRARY void begin_of_library() noexcept;
+TARN_ONE_IN_LIBRARY inline constinit process_library library_in_list{.at_first = begin_of_library};
+TARN_ONE_IN_LIBRARY inline void end_of_library() noexcept {
+  library_in_list.now.store(process_library::phase::over, memory_order_relaxed);
+  pools_of_process().remove(library_in_list);
+}
+TARN_ONE_IN_LIBRARY inline void begin_of_library() noexcept { std::atexit(end_of_library); }
+
+constexpr process_node::process_node(int rank, bool has_end) noexcept
+    : rank_(rank),
+      is_static_(std::is_constant_evaluated() && !has_end),
+      library_(is_static_ ? &library_in_list : nullptr) {}
+inline void process_node::enter_now(void* pool, const process_calls& its) noexcept {
+  process_library* library = nullptr;
+  if (library_.compare_exchange_strong(library, &library_in_list, memory_order_relaxed)) library = &library_in_list;
+  if (library->begin()) pools_of_process().add(*this, pool, its);
+  else forget_library();
+}
+inline void process_node::leave() noexcept {
+  if (entered_.load(memory_order_acquire)) pools_of_process().remove(*this);
+}
+inline void process_node::pause() noexcept { pools_of_process().pause(*this); }
+inline void process_node::resume() noexcept { pools_of_process().resume(*this); }
 
 }  // namespace tarn::detail
 

@@ -1,5 +1,5 @@
 // decides    a pool whose store refuses asks all pools with this policy to trim, and tries again; the others ask it, too
-// costs      nothing until then; 80 bytes in the pool, and a mutex at its first chunk
+// costs      nothing until then; 72 bytes in the pool, and a mutex at its first chunk
 // conflicts  bounded stores, to which no other pool's memory can go; recycling_pool; a pool without a lock is asked only by
 //            the thread that last called its store, so it must not be handed to another thread while that one continues to use
 //            other pools
@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "tarn/policies/detail/reclaim.h"
+#include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/exhaustion.h"
 
 namespace tarn {
@@ -30,7 +30,7 @@ struct reclaim_and_retry {
     using attempt = detail::reclaim_round;
     bool retry(std::size_t, attempt& round) noexcept {
       while (!round.ended)
-        if (detail::reclaimable_pools().ask_next(round) != 0) {
+        if (detail::pools_of_process().trim_next(round) != 0) {
           round.met_busy = false;
           return true;
         }

@@ -4,7 +4,7 @@
 
 #include "tarn/policies/locking/grouped_locking.h"
 #include "tarn/policies/locking/mutex.h"
-#include "tarn/policies/platform/standard_threads.h"
+#include "tarn/policies/platform/standard_library.h"
 
 #if defined(TARN_STANDARD_THREADS)
 #include <mutex>

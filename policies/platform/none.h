@@ -3,6 +3,7 @@
 #ifndef TARN_POLICIES_PLATFORM_NONE_H_
 #define TARN_POLICIES_PLATFORM_NONE_H_
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -69,7 +70,7 @@ struct no_system {
   static bool ask_for_huge_pages(void*, std::size_t) noexcept { return false; }
   /// Puts a huge page in the place of those small ones that are in memory there, a part of one.
   static void join_small_pages(void*) noexcept {}
-  /// Several runs of pages whose memory goes back, or comes: see page_memory.h.
+  /// Several runs of pages whose memory goes back, or comes: see pages.h.
   static constexpr bool has_page_advice = false;
   /// Passes the text of /proc/self/smaps to take(text, bytes). Returns whether there is one.
   template <class Take>
@@ -96,6 +97,18 @@ struct no_system {
   static bool random_words(std::uint64_t*) noexcept { return false; }
   /// Writes a report where the program's errors go: nowhere.
   static void write_error(const char*, std::size_t) noexcept {}
+};
+
+/// Leaves errno as it was: a system call that has nothing to wait for fails, and a free may wait.
+class same_errno {
+ public:
+  same_errno() noexcept : before_(errno) {}
+  ~same_errno() { errno = before_; }
+  same_errno(const same_errno&) = delete;
+  same_errno& operator=(const same_errno&) = delete;
+
+ private:
+  int before_;
 };
 
 }  // namespace tarn::platform

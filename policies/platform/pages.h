@@ -10,7 +10,6 @@
 
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/same_errno.h"
 #include "tarn/policies/platform/system.h"
 
 // What a pool tells the system of pages that it doesn't need.

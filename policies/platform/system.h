@@ -8,10 +8,10 @@
 #if defined(TARN_PLATFORM_HEADER)
 #include TARN_PLATFORM_HEADER  // defines tarn::platform::system, and the macros of posix.h if it has what they say
 #elif defined(__linux__)
-#include "tarn/policies/platform/linux.h"
+#include "tarn/policies/platform/posix.h"
 #define TARN_SYSTEM_ linux_system
 #elif defined(__APPLE__)
-#include "tarn/policies/platform/darwin.h"
+#include "tarn/policies/platform/posix.h"
 #define TARN_SYSTEM_ darwin_system
 #elif defined(_WIN32)
 #include "tarn/policies/platform/windows.h"
@@ -20,8 +20,7 @@
 #include "tarn/policies/platform/posix.h"
 #define TARN_SYSTEM_ posix_system
 #elif __STDC_HOSTED__
-#include "tarn/policies/platform/hosted.h"
-#define TARN_SYSTEM_ hosted_system
+#include "tarn/policies/platform/bare.h"
 #else
 #include "tarn/policies/platform/none.h"
 #define TARN_SYSTEM_ no_system

@@ -1,4 +1,5 @@
-// Waiting: for a word to change, for a moment, for the clock.
+// What waiting and locks need of the system: to wait for a word, a moment or a time; scopes that hold a mutex; what
+// ThreadSanitizer is told of mutexes; and that a thread isn't cancelled meanwhile.
 #ifndef TARN_POLICIES_PLATFORM_WAITING_H_
 #define TARN_POLICIES_PLATFORM_WAITING_H_
 
@@ -27,10 +28,8 @@ TARN_COLD inline void wake(const unsigned* word, int threads) noexcept { platfor
 inline void wake_one(const unsigned* word) noexcept { wake(word, 1); }
 inline void wake_all(const unsigned* word) noexcept { wake(word, INT_MAX); }
 
-// Whether the process has had only one thread, if the C library reports that: then a lock may be skipped.
-
-/// glibc 2.32 and later know; elsewhere this is never true, but without threads always. Nor is it under ThreadSanitizer, which
-/// must see every lock.
+/// Whether the process has had one thread only, so that a lock may be skipped. glibc 2.32 and later know; elsewhere this is
+/// never true, but without threads always. Nor is it under ThreadSanitizer, which must see every lock.
 TARN_STEP bool is_single_threaded() noexcept {
 #if defined(TARN_TSAN)
   return false;
@@ -39,9 +38,50 @@ TARN_STEP bool is_single_threaded() noexcept {
 #endif
 }
 
-}  // namespace tarn::detail
+/// While it lives, its thread isn't cancelled (pthread_cancel), but after that, at its next cancellation point. Around the code
+/// of users that runs inside a pool, and what waits: a thread that is cancelled unwinds like one that throws, and the calls of
+/// a pool don't throw, so that this would end the process.
+using uncancelled = platform::system::uncancelled;
 
-// Annotations of the library's own mutex for ThreadSanitizer. Without them it sees races, but not lock-order inversions.
+// Scopes that hold a mutex: std::lock_guard and std::unique_lock would cost <mutex>.
+
+template <class Mutex>
+class [[nodiscard]] held {
+ public:
+  TARN_STEP explicit held(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
+  TARN_STEP ~held() { mutex_.unlock(); }
+  held(const held&) = delete;
+  held& operator=(const held&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+/// Holds the mutex if it was free.
+template <class Mutex>
+class [[nodiscard]] tried {
+ public:
+  explicit tried(Mutex& mutex) : mutex_(mutex.try_lock() ? detail::pointer_to(mutex) : nullptr) {}
+  ~tried() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  tried(const tried&) = delete;
+  tried& operator=(const tried&) = delete;
+
+  explicit operator bool() const noexcept { return mutex_ != nullptr; }
+
+ private:
+  Mutex* mutex_;
+};
+
+/// Whether a guard holds what it should: an attempt may have failed. One that doesn't say so always does.
+template <class Guard>
+TARN_STEP constexpr bool is_held([[maybe_unused]] const Guard& guard) noexcept {
+  if constexpr (requires { static_cast<bool>(guard); }) return static_cast<bool>(guard);
+  else return true;
+}
+
+// What ThreadSanitizer is told of the library's own mutex. Without it, it sees races, but not lock-order inversions.
 
 #if defined(TARN_TSAN)
 extern "C" {
@@ -50,11 +90,6 @@ void __tsan_mutex_post_lock(void* mutex, unsigned flags, int recursion);
 int __tsan_mutex_pre_unlock(void* mutex, unsigned flags);
 void __tsan_mutex_post_unlock(void* mutex, unsigned flags);
 }
-#endif
-
-namespace tarn::detail {
-
-#if defined(TARN_TSAN)
 inline constexpr unsigned tsan_static = 1;  // as an object without a constructor: never made, never destroyed
 inline constexpr unsigned tsan_try = 1 << 4;
 inline constexpr unsigned tsan_failed = 1 << 5;
@@ -75,13 +110,6 @@ TARN_STEP void tsan_after_try_lock(void*, bool) noexcept {}
 TARN_STEP void tsan_before_unlock(void*) noexcept {}
 TARN_STEP void tsan_after_unlock(void*) noexcept {}
 #endif
-
-// pthread_cancel(): a thread that is cancelled unwinds like one that throws, from within the system's functions that wait. The
-// calls of a pool don't throw, so that this would end the process.
-
-/// While it lives, its thread isn't cancelled, but after that, at its next cancellation point. Around the code of users that
-/// runs inside a pool, and what waits.
-using uncancelled = platform::system::uncancelled;
 
 }  // namespace tarn::detail
 

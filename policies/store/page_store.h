@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <type_traits>
 
@@ -20,7 +21,6 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/one_in_process.h"
 #include "tarn/policies/platform/pages.h"
-#include "tarn/policies/platform/process_map.h"
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/store.h"
 
@@ -40,6 +40,103 @@ struct page_report {
 };
 
 namespace detail {
+
+// What the system says about this process's memory, mapping by mapping: /proc/self/smaps, read without a heap. Linux only;
+// elsewhere nothing is known.
+
+/// One mapping: addresses from `first` to before `last`, and bytes of it.
+struct process_mapping {
+  std::uintptr_t first = 0;
+  std::uintptr_t last = 0;
+  std::size_t resident = 0;
+  std::size_t huge = 0;      // resident in whole huge pages
+  bool may_be_huge = true;   // the system's settings allow them here; kernels before 5.0 don't say
+
+  std::size_t overlap(std::uintptr_t from, std::size_t bytes) const noexcept {
+    const std::uintptr_t low = from > first ? from : first;
+    const std::uintptr_t high = from + bytes < last ? from + bytes : last;
+    return low < high ? high - low : 0;
+  }
+};
+
+/// Assembles the lines of smaps into mappings. A mapping is complete when the next one's first line comes.
+template <class Visit>
+class process_map_reader {
+ public:
+  explicit process_map_reader(Visit& visit) noexcept : visit_(visit) {}
+
+  void take(char c) noexcept {
+    if (c != '\n') {
+      if (length_ != sizeof line_) line_[length_++] = c;  // the wanted part is at the front
+      return;
+    }
+    take_line({line_, line_ + length_});
+    length_ = 0;
+  }
+  void end() noexcept {
+    if (now_.last != 0) visit_(now_);
+  }
+
+ private:
+  /// The part of a line that wasn't read yet.
+  struct rest {
+    const char* at;
+    const char* end;
+    bool empty() const noexcept { return at == end; }
+  };
+
+  void take_line(rest line) noexcept {
+    if (line.empty()) return;
+    if (*line.at < 'A' || *line.at > 'Z') {  // 7f0e5c000000-7f0e5c021000 rw-p ...
+      end();
+      now_ = {};
+      now_.first = number(line, 16);
+      if (!line.empty()) ++line.at;
+      now_.last = number(line, 16);
+    } else if (starts(line, "Rss:")) {
+      now_.resident = number(line, 10) * 1024;
+    } else if (starts(line, "AnonHugePages:")) {
+      now_.huge = number(line, 10) * 1024;
+    } else if (starts(line, "THPeligible:")) {
+      now_.may_be_huge = number(line, 10) != 0;
+    }
+  }
+  static bool starts(rest& line, const char* key) noexcept {
+    const std::size_t n = std::strlen(key);
+    if (static_cast<std::size_t>(line.end - line.at) < n || std::memcmp(line.at, key, n) != 0) return false;
+    line.at += n;
+    while (!line.empty() && *line.at == ' ') ++line.at;
+    return true;
+  }
+  /// Takes the digits at the start of the line.
+  static std::uintptr_t number(rest& line, unsigned base) noexcept {
+    std::uintptr_t n = 0;
+    for (; !line.empty(); ++line.at) {
+      const char c = *line.at;
+      if (c >= '0' && c <= '9') n = n * base + static_cast<unsigned>(c - '0');
+      else if (base == 16 && c >= 'a' && c <= 'f') n = n * base + static_cast<unsigned>(c - 'a' + 10);
+      else break;
+    }
+    return n;
+  }
+
+  Visit& visit_;
+  process_mapping now_;
+  char line_[64];
+  std::size_t length_ = 0;
+};
+
+/// Calls visit(process_mapping) for each mapping of this process, by ascending address. Returns whether the system provided
+/// them. The kernel walks all page tables for this: 5 ms if 1 GiB lies in small pages.
+template <class Visit>
+bool each_process_mapping(Visit visit) noexcept {
+  process_map_reader<Visit> reader(visit);
+  const bool is_whole = platform::system::read_memory_map([&reader](const char* text, std::size_t bytes) noexcept {
+    for (const char* const end = text + bytes; text != end; ++text) reader.take(*text);
+  });
+  if (is_whole) reader.end();
+  return is_whole;
+}
 
 /// A doubly linked list through a record for each chunk, which the store keeps in a page of its own in front of the chunk. Not
 /// thread-safe, not even if const.
@@ -103,7 +200,6 @@ class page_records {
 };
 
 }  // namespace detail
-// How often the system refused what a store of pages requires of it.
 
 /// Chunks that a page_store didn't get, though they could be mapped. Growth that is refused tries again with half as much: each
 /// try counts.
@@ -137,6 +233,7 @@ class refusal_counts {
 };
 
 }  // namespace detail
+
 /// Option of page_store: chunks of whole huge pages (2 MiB), which are requested from the system and may not be granted; the
 /// pool works anyway, and its pages() reports what became of the request. First fill of a million 64-byte blocks: 18 to 8 ns a
 /// block. A chunk takes one small page more, for the store's record of it. Where the growth policy wants a number of blocks of

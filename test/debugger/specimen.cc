@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
   fill(dynamic, "dynamic");
   pool<static_size<64>, lifo_reuse<>, named<"lifo">> lifo;
   const auto of_lifo = fill(lifo, "lifo", "free");
+  pool<static_size<64>, mutex_locking<>, reclaim_and_retry<>> nameless;
+  say("nobody", nameless.allocate(), "none");
   pool<static_size<64>, page_local_reuse<>, page_store<>, named<"paged">> paged;
   fill(paged, "paged");
   pool<static_size<1024>, return_empty_pages<0, 0>, page_store<>, named<"returning">> returning;

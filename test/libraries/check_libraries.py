@@ -123,7 +123,7 @@ def symbols_case(builder, source, compiler, visibility):
 NO_DOMAINS = [("return domain.load(memory_order_relaxed) == me.domain;", "return me.offset[0] != 1;"),
               ("if (owner != me.domain) return nullptr;", "")]
 NO_SHARING = [("extern template struct TARN_SHARED_ ", "static_assert(true); //")]
-KEPT_AT_THE_END = [("std::atexit(end_of_reclaim);", "")]
+KEPT_AT_THE_END = [("std::atexit(end_of_library);", "")]
 
 
 def control_case(what, c, words, changes, found_out):

@@ -48,9 +48,8 @@ const part functions{
     [] { return detail::this_thread_number(); },
     [] { return detail::secret(); },
     [] {
-      return std::array<const void*, 6>{&detail::process_forks(), &detail::reclaimable_pools(), &detail::named_pools(),
-                                        &detail::misuse_handler_now(), &detail::slots_of_process(),
-                                        &detail::pools_of_process()};
+      return std::array<const void*, 5>{&detail::process_forks(), &detail::named_pools(), &detail::misuse_handler_now(),
+                                        &detail::slots_of_process(), &detail::pools_of_process()};
     },
     [] {
       detail::chunk_number number;

@@ -16,7 +16,7 @@ inline constexpr std::size_t first_shared = locked;
 struct part {
   std::uint64_t (*thread_number)();
   std::uintptr_t (*secret)();
-  std::array<const void*, 6> (*things)();  // of which the process has one
+  std::array<const void*, 5> (*things)();  // of which the process has one
   std::uint64_t (*chunk_number)();         // another each time
   void* (*make)(std::size_t kind, std::pmr::memory_resource* store);
   void (*end)(std::size_t kind, void* pool);

@@ -19,7 +19,7 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?![ \t]*define)[^\n]*", re.MULTILINE)
 NAME = re.compile(r"\b([A-Za-z_]\w*)\b(\s*\()?")
 
 # Headers of others that bring other pools' macros, or that are for one platform.
-NOT_HERE = re.compile(r"/(no_[a-z_]+|windows[a-z_]*|darwin|hosted|none|bare|single_threaded|usdt_\w+|tracy_\w+)\.h$")
+NOT_HERE = re.compile(r"/(no_[a-z_]+|windows[a-z_]*|none|bare|single_threaded|usdt_\w+|tracy_\w+)\.h$")
 
 USE = """
 struct pooled {

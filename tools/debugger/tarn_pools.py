@@ -406,14 +406,15 @@ class Pool:
 def pools(debugger):
     """The pools of the registry, in the order in which they came."""
     for registry in debugger.variables("tarn::detail::library_pools"):
-        link, n = registry.need("members_").need("first_"), 0
+        link, n = registry.need("first_"), 0
         while number(link) != 0:
             n += 1
             if n > MOST_POOLS:
                 raise Corrupted("the registry is a ring")
-            listed = link.pointed()
-            yield Pool(debugger, listed)
-            link = listed.need("links").need("after")
+            node = link.pointed()
+            if number(node.need("calls_").pointed().need("tell")) != 0:  # else it can be asked for memory, and has no name
+                yield Pool(debugger, link.pointed("tarn::detail::listed_pool"))
+            link = node.need("after_")
 
 
 def bytes_text(n):

@@ -44,8 +44,10 @@ class Value:
     def number(self):
         return read(lambda: int(self.value))
 
-    def pointed(self):
-        return Value(read(self.value.dereference))
+    def pointed(self, kind=None):
+        """What a pointer points to; `kind`: a class derived from its type, which that is."""
+        pointer = self.value.cast(gdb.lookup_type(kind).pointer()) if kind else self.value
+        return Value(read(pointer.dereference))
 
     def pointed_type(self):
         return str(self.type.target())

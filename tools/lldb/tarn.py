@@ -51,8 +51,9 @@ class Value:
         target = self.value.GetTarget()
         return Value(target.CreateValueFromAddress("value", lldb.SBAddress(address, target), kind))
 
-    def pointed(self):
-        return self._at(self.number(), self.type.GetPointeeType())
+    def pointed(self, kind=None):
+        """What a pointer points to; `kind`: a class derived from its type, which that is."""
+        return self._at(self.number(), self.value.GetTarget().FindFirstType(kind) if kind else self.type.GetPointeeType())
 
     def pointed_type(self):
         return self.type.GetPointeeType().GetName()

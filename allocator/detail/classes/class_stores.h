@@ -26,7 +26,7 @@
 #include "tarn/policies/locking.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/store.h"
 
 namespace tarn::detail {

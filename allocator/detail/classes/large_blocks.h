@@ -14,8 +14,8 @@
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
 

@@ -26,8 +26,8 @@
 #include "tarn/policies/name/named.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/system.h"
+#include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/retention.h"
 #include "tarn/policies/size.h"
 

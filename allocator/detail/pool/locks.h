@@ -20,10 +20,10 @@
 #include <type_traits>
 
 #include "tarn/policies/detail/call_frame.h"
+#include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/reclaim.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
+#include "tarn/policies/platform/waiting.h"
 
 namespace tarn::detail {
 

@@ -15,8 +15,8 @@
 #include "tarn/allocator/detail/pool/growth.h"
 #include "tarn/allocator/detail/pool/locks.h"
 #include "tarn/policies/detail/fork.h"
+#include "tarn/policies/detail/process_list.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/detail/reclaim.h"
 #include "tarn/policies/name/named.h"
 #include "tarn/policies/platform/config.h"
 
@@ -115,17 +115,20 @@ struct calls_of_registry {
   static bool switch_checks(void* its, bool now, bool is_owner) noexcept {
     return switched<State>::switch_to(*static_cast<State*>(its), now, is_owner);
   }
-  static listed_shape shape(const void* its) noexcept {
-    const auto& g = static_cast<const State*>(its)->chunks.geometry();
-    return {g.block_size(), g.stride(), g.offset(), g.words(), g.coloured() ? std::size_t{1} << g.run_shift() : 0};
+  static void entered(void* its) noexcept {
+    State& s = *static_cast<State*>(its);
+    const auto& g = s.chunks.geometry();
+    const listed_shape shape{g.block_size(), g.stride(), g.offset(), g.words(),
+                             g.coloured() ? std::size_t{1} << g.run_shift() : 0};
+    if constexpr (requires { State::traits::name::listing(); }) s.name.describe(shape, State::traits::name::listing());
+    else s.name.describe(shape);
   }
-  static constexpr listed_pool::calls make() noexcept {
-    listed_pool::calls its{tell, nullptr, shape};
+  static constexpr process_calls make() noexcept {
+    process_calls its{.entered = entered, .tell = tell};
     if constexpr (switched<State>::can_be_on) its.switch_checks = switch_checks;
-    if constexpr (requires { State::traits::name::listing(); }) its.listing = State::traits::name::listing;
     return its;
   }
-  static constexpr listed_pool::calls all = make();
+  static constexpr process_calls all = make();
 };
 
 // ---- knowing the pool ------------------------------------------------------------------------------------------------------
@@ -134,7 +137,7 @@ struct calls_of_registry {
 template <class State>
 TARN_STEP void be_registered([[maybe_unused]] State& s) noexcept {
   if constexpr (State::traits::is_listed) {
-    static_cast<void>(&fork_handlers<State>), static_cast<void>(&listed_at_load<State>);  // instantiates them
+    static_cast<void>(&fork_handlers<State>), static_cast<void>(&process_list_at_load<State>);  // instantiates them
     s.name.enter(detail::pointer_to(s), calls_of_registry<State>::all, State::is_confined);
     if constexpr (State::traits::checking::traits.switches) s.checking.choose(s.name.name());
   }
@@ -151,9 +154,10 @@ TARN_STEP void enlist(State& s) noexcept {
   detail::be_registered(s);
   if constexpr (State::traits::checking::traits.refuses) admission<State>::be_listed(s);
   if constexpr (can_be_asked<State>) {
-    static_cast<void>(&fork_handlers<State>), static_cast<void>(&reclaimable_at_load<State>);  // instantiates them
-    const auto trim = [](void* its) noexcept { return detail::trim_if_idle(*static_cast<State*>(its)); };
-    s.supply.asked_through().enter(detail::pointer_to(s), trim, State::is_confined);
+    static_cast<void>(&fork_handlers<State>), static_cast<void>(&process_list_at_load<State>);  // instantiates them
+    static constexpr process_calls calls{
+        .trim = [](void* its) noexcept { return detail::trim_if_idle(*static_cast<State*>(its)); }};
+    s.supply.asked_through().enter(detail::pointer_to(s), calls, State::is_confined);
   }
 }
 /// Called before the pool ends.

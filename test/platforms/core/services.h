@@ -3,7 +3,7 @@
 #ifndef TARN_TEST_PLATFORMS_CORE_SERVICES_H_
 #define TARN_TEST_PLATFORMS_CORE_SERVICES_H_
 
-#include "tarn/policies/platform/standard_threads.h"
+#include "tarn/policies/platform/standard_library.h"
 #include "tarn/policies/platform/system.h"
 
 #if !defined(TARN_TEST_THREADS) || !defined(TARN_TEST_PAGES) || !defined(TARN_TEST_FORK) || !defined(TARN_TEST_CAS) || \

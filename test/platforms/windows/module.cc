@@ -33,8 +33,8 @@ const module_part functions{
     [] { return static_cast<std::uint64_t>(detail::this_thread_number()); },
     [] { return detail::secret(); },
     [](std::size_t which) {
-      const void* const all[lists] = {&detail::reclaimable_pools(), &detail::named_pools(), &detail::misuse_handler_now(),
-                                      &detail::slots_of_process(), &detail::pools_of_process()};
+      const void* const all[lists] = {&detail::named_pools(), &detail::misuse_handler_now(), &detail::slots_of_process(),
+                                      &detail::pools_of_process()};
       return all[which];
     },
     [](std::size_t kind) {

@@ -33,7 +33,7 @@ struct module_part {
   void (*free)(std::size_t kind, void* pool, void* block);
   unsigned (*slot)();  // the calling thread's number in this module
 };
-inline constexpr std::size_t lists = 5;
+inline constexpr std::size_t lists = 4;
 
 }  // namespace tarn::test
 

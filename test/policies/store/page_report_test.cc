@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tarn/allocator/pool.h"
-#include "tarn/policies/platform/process_map.h"
+#include "tarn/policies/store/page_store.h"
 #include "tarn/test/policies/store/page_stores.h"
 #include "tarn/test/support/check.h"
 

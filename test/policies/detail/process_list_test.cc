@@ -1,0 +1,170 @@
+// The list of the process's pools: in which order they are asked, and that none is asked while it is paused or after it left.
+// Threads that come, go and ask at once: registry_test and reclaim_test.
+#include "tarn/policies/detail/process_list.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <cstddef>
+#include <deque>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using tarn::detail::process_calls;
+using tarn::detail::process_list;
+using tarn::detail::process_node;
+using tarn::detail::reclaim_member;
+using tarn::detail::reclaim_round;
+using tarn::detail::trimmed;
+
+/// A pool that notes when it was asked to trim, and has as many bytes as its rank.
+struct member : reclaim_member {
+  explicit member(int its_rank) : reclaim_member(its_rank), rank(its_rank) {}
+  static trimmed trim(void* its) noexcept {
+    asked.push_back(static_cast<member*>(its));
+    return {static_cast<std::size_t>(static_cast<member*>(its)->rank + 100), false};
+  }
+  int rank;
+  static inline std::vector<const member*> asked;
+};
+constexpr process_calls trims{.trim = member::trim};
+
+/// One of the registry.
+struct named : process_node {
+  named() : process_node(0) {}
+  static inline int entered = 0;
+};
+constexpr process_calls tells{.entered = [](void*) noexcept { ++named::entered; },
+                              .tell = [](const void*, tarn::pool_record&) noexcept {}};
+
+/// Whom a walk through all ranks asks, and how many bytes it gets.
+std::vector<const member*> asked_by(process_list& list, std::size_t& bytes) {
+  member::asked.clear();
+  bytes = 0;
+  int before = 0;
+  for (reclaim_round round; !round.ended; before = round.from) {
+    BOOST_TEST((round.from >= before || before == 0));
+    bytes += list.trim_next(round);
+  }
+  return member::asked;
+}
+std::vector<const process_node*> listed_in(process_list& list) {
+  std::vector<const process_node*> all;
+  list.ask_each_listed([&](const process_node& n) { all.push_back(&n); });
+  return all;
+}
+
+BOOST_AUTO_TEST_CASE(members_are_asked_by_rank_and_then_as_they_entered) {
+  std::mt19937 random(20261124);
+  std::deque<member> all;
+  std::deque<named> others;  // are in the same list, and asked something else
+  static constinit process_list list;  // a fork knows it from now on
+  for (int i = 0; i != 200; ++i) all.emplace_back(static_cast<int>(random() % 7) - 3);
+  for (int i = 0; i != 50; ++i) others.emplace_back();
+  std::vector<member*> in, out;
+  std::vector<named*> others_in, others_out;
+  for (member& m : all) out.push_back(&m);
+  for (named& n : others) others_out.push_back(&n);
+  for (int step = 0; step != 3000; ++step) {
+    const auto move = [&](auto& from, auto& to) {
+      const std::size_t which = random() % from.size();
+      to.push_back(from[which]);
+      from.erase(from.begin() + static_cast<std::ptrdiff_t>(which));
+      return to.back();
+    };
+    if (random() % 2 != 0 && !out.empty()) {
+      member* const m = move(out, in);
+      list.add(*m, m, trims);
+      list.add(*m, nullptr, trims);  // only the first call does something
+    } else if (!in.empty()) {
+      list.remove(*move(in, out));
+    }
+    if (random() % 2 != 0 && !others_out.empty()) {
+      named* const n = move(others_out, others_in);
+      list.add(*n, n, tells);
+    } else if (!others_in.empty()) {
+      list.remove(*move(others_in, others_out));
+    }
+    if (step % 20 != 0) continue;
+    std::vector<const member*> wanted(in.begin(), in.end());
+    std::stable_sort(wanted.begin(), wanted.end(), [](const member* a, const member* b) { return a->rank < b->rank; });
+    std::size_t bytes = 0, wanted_bytes = 0;
+    for (const member* const m : wanted) wanted_bytes += static_cast<std::size_t>(m->rank + 100);
+    BOOST_TEST((asked_by(list, bytes) == wanted));
+    BOOST_TEST(bytes == wanted_bytes);
+    BOOST_TEST((listed_in(list) == std::vector<const process_node*>(others_in.begin(), others_in.end())));
+    BOOST_TEST(list.listed() == others_in.size());
+  }
+  BOOST_TEST(named::entered > 50);
+}
+
+BOOST_AUTO_TEST_CASE(every_rank_is_one_step_of_a_walk) {
+  static constinit process_list list;  // a fork knows it from now on
+  member highest(INT_MAX), lowest(INT_MIN), one(0), other(0);
+  for (member* const m : {&highest, &one, &lowest, &other}) list.add(*m, m, trims);
+  member::asked.clear();
+  reclaim_round round;
+  const std::vector<std::vector<const member*>> steps{{&lowest}, {&one, &other}, {&highest}};
+  for (const std::vector<const member*>& step : steps) {
+    BOOST_TEST(!round.ended);
+    list.trim_next(round);
+    BOOST_TEST((member::asked == step));
+    member::asked.clear();
+  }
+  BOOST_TEST(round.ended);
+  static constinit process_list nobody;
+  reclaim_round at_once;
+  BOOST_TEST(nobody.trim_next(at_once) == 0u);
+  BOOST_TEST(at_once.ended);
+}
+
+BOOST_AUTO_TEST_CASE(a_paused_one_is_passed_over_until_it_is_resumed_as_often) {
+  static constinit process_list list;  // a fork knows it from now on
+  member first(0), second(1);
+  list.add(first, &first, trims);
+  list.add(second, &second, trims);
+  std::size_t bytes = 0;
+  list.pause(second);
+  list.pause(second);
+  BOOST_TEST((asked_by(list, bytes) == std::vector<const member*>{&first}));
+  list.resume(second);
+  BOOST_TEST((asked_by(list, bytes) == std::vector<const member*>{&first}));
+  list.resume(second);
+  BOOST_TEST((asked_by(list, bytes) == std::vector<const member*>{&first, &second}));
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_waits_for_the_thread_that_asks_it_and_the_walk_goes_on) {
+  static constinit process_list list;  // a fork knows it from now on
+  member first(0), second(0);
+  list.add(first, &first, trims);
+  list.add(second, &second, trims);
+  std::vector<const process_node*> seen;
+  const auto all = [](const process_node&) { return true; };
+  std::thread leaving;
+  std::atomic<bool> has_left = false;
+  list.ask_each(all, [&](const process_node& n) {
+    seen.push_back(&n);
+    if (&n != &first) return;
+    leaving = std::thread([&] {
+      list.remove(first);
+      has_left = true;
+    });
+    bool is_paused = false;  // as the other thread begins with
+    const auto look = [&](const process_node& other) { is_paused = is_paused && &other != &first; };
+    for (long i = 0; i != 100'000'000 && !is_paused; ++i) is_paused = true, list.ask_each(all, look);
+    BOOST_TEST(is_paused);
+    for (int i = 0; i != 1000; ++i) list.ask_each(all, look);
+    BOOST_TEST(!has_left);
+  });
+  leaving.join();
+  BOOST_TEST((seen == std::vector<const process_node*>{&first, &second}));
+  std::size_t bytes = 0;
+  BOOST_TEST((asked_by(list, bytes) == std::vector<const member*>{&second}));
+}
+
+}  // namespace
