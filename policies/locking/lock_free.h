@@ -15,7 +15,6 @@
 
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking.h"
-#include "tarn/policies/locking/interrupt_locking.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/interrupt_mask.h"
