@@ -1,8 +1,13 @@
 // The checks of single blocks, for the policies that make them: where a block lies, whether it is in use, and what was written
 // around it and in it. Everything is decided before anything is touched; a refused call leaves everything unchanged.
 //
-//   given back:    null? · chunk (range) · slot (stride) · in use? · guard bytes      then: record, fill
-//   handed out:    chunk · slot · free? · fill, guard bytes                           then: record, guard bytes
+//   on_deallocate   chunk (range), slot (stride), in use?, guard bytes      then: record, fill
+//   on_allocate     chunk, slot, free?, fill, guard bytes                   then: record, guard bytes
+//    describe_...     after a refusal: where the block lies, what its record says, which bytes are damaged. Damage is repaired,
+//                     so that it is reported once
+//   report          with nothing held; of a foreign block, whose it is
+//   next_damaged    verify(): guard bytes and fill of every block
+//   on_end          the blocks still in use
 #ifndef TARN_POLICIES_CHECKING_BLOCK_CHECKS_H_
 #define TARN_POLICIES_CHECKING_BLOCK_CHECKS_H_
 
@@ -21,11 +26,11 @@
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/platform/secret.h"
 
-// Bytes around a block, and in a free one, that only the pool should write.
+namespace tarn::detail {
+
+// ---- bytes that only the pool should write: around a block, and in a free one -----------------------------------------
 //
 //   | guard bytes | payload: while the block is free, all the same | guard bytes |
-
-namespace tarn::detail {
 
 /// Damaged bytes: where the first is, how many there are up to the last, and the value of the first.
 struct damage {
@@ -124,8 +129,7 @@ struct free_fill {
   }
 };
 
-// Finds damage around a block, or in a free one. It is noted and repaired, so that it is reported once.
-
+/// Damage is noted.
 /// \param at    the block_place
 /// \param from  bytes from the block's start to those that were examined
 template <class Chunks, class Place>
@@ -161,7 +165,7 @@ void note_damage_inside(Chunks& chunks, const Place& at, void* block, pending_re
   free_fill::write(start, size);
 }
 
-// What a checking policy knows about each block of a chunk: a record for each, in the chunk's column, outside the blocks.
+// ---- what is known of each block: a record in its chunk's column, outside the blocks ----------------------------------
 
 /// In use or not: a byte, which also says whether the block was ever handed out. A bit would be an eighth of that, but each
 /// call would wait for the word that the previous call wrote: 3.1 ns a pair more than without checks, instead of 2.7 (64-byte
@@ -289,8 +293,9 @@ class block_records {
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<counts_uses<Record>, chunk_number, no_chunk_number> number_;
 };
 
-// Where in its pool a block lies, and what is known about it from that.
+// ---- the checks -------------------------------------------------------------------------------------------------------
 
+/// Where in its pool a block lies, and what is known about it from that.
 /// \tparam Record  what the chunk's column keeps for each block
 template <class Traits, class Record>
 struct block_place {

@@ -1,11 +1,13 @@
 // Which blocks of a chunk are free and in no front: a bit for each, outside the blocks, in levels.
 //
-//   set     | a bit for each page  |                  pages with a free block: page_set.h
+//   set     | a bit for each page  |                  pages with a free block: page_set
 //   pages   | word, word, ... |                       a word for each page: which of its words have a free block
 //   words   | 64 blocks | 64 blocks | ...             a bit for each block
 //
 // So the lowest free block of a page is a few zero counts away, however few are free, and no block is touched. Where pages of
-// memory go back to the system, idle_units.h has three more parts.
+// memory go back to the system, idle_units (page_returns.h) has three more parts.
+//
+// Besides, fullness_shelves: chunks by how many of their blocks are free; and each_marked_word(): from blocks to their bits.
 #ifndef TARN_POLICIES_REUSE_BLOCK_BITMAP_H_
 #define TARN_POLICIES_REUSE_BLOCK_BITMAP_H_
 
@@ -17,15 +19,15 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 
-// A set of numbers from 0 on, of which the lowest is found in O(log): a bit for each, and over every 64 words of bits a word
-// that says which of them aren't 0.
-//
-//   top     | . . 1 1 |
-//   ...
-//   words   | ... | ... | 64 numbers | 64 numbers |
-
 namespace tarn::detail {
 
+/// A set of numbers from 0 on, of which the lowest is found in O(log): a bit for each, and over every 64 words of bits a word
+/// that says which of them aren't 0.
+///
+///   top     | . . 1 1 |
+///   ...
+///   words   | ... | ... | 64 numbers | 64 numbers |
+///
 /// \tparam Word  std::uint64_t, or what counts its uses
 template <class Word = std::uint64_t>
 class page_set {
@@ -290,7 +292,9 @@ class block_bitmap {
   std::size_t page_ = 0;   // from which blocks are taken
 };
 
-// Chunks with free blocks, on shelves by how full they are: blocks are taken from the fullest, so that others can become empty.
+// ---- chunks with free blocks, on shelves by how full they are ---------------------------------------------------------
+//
+// Blocks are taken from the fullest, so that others can become empty.
 
 /// What a chunk keeps for its shelf.
 /// \tparam Set  which of several sets of shelves, if a chunk stands in more than one
@@ -361,7 +365,7 @@ class fullness_shelves {
   std::size_t empties_ = 0;
 };
 
-// Finds the bits of blocks in their chunks' bitmaps.
+// ---- from blocks to their bits ----------------------------------------------------------------------------------------
 
 /// A chunk, and where its blocks lie: the next block is often in the same chunk.
 template <class Chunks>

@@ -20,11 +20,15 @@
 #include "tarn/policies/platform/pages.h"
 #include "tarn/policies/reuse/block_bitmap.h"
 
+namespace tarn::detail {
+
+// ---- idle units of a chunk --------------------------------------------------------------------------------------------
+//
 // Which free blocks of a chunk's bitmap fill whole pages of memory, so that those can go back to the system, and which have
 // gone. A unit is the smallest number of neighbours, a power of two, that always covers a page.
 //
 //   gone       | 64 blocks | 64 blocks | ...    a bit for each block that is free and whose memory has gone
-//   gone set                                    words of `gone` that aren't 0: page_set.h
+//   gone set                                    words of `gone` that aren't 0: page_set
 //   idle set                                    groups with an idle unit: all its blocks are free, and not all have gone. A
 //                                               group is a word of the bitmap or, if a unit is larger, a unit
 //
@@ -32,8 +36,6 @@
 //
 // Nothing is counted for each unit: that a word has become all ones, or was until now, is seen where it is written. With counts
 // and a shelf for each unit, churn took 1.34 times as long (prototype).
-
-namespace tarn::detail {
 
 class idle_units {
   using word = std::uint64_t;
