@@ -347,8 +347,8 @@ inline void print_misuse(const misuse& what) noexcept {
 
 // ---- where a block was allocated, and what is in use ------------------------------------------------------------------
 
-/// A line of the program that asks for a block, for reports. Like std::source_location, which clang 14 lacks, and which converts
-/// to it.
+/// A line of the program that asks for a block, for reports. Like std::source_location, which clang 14 lacks, and which
+/// converts to it.
 struct call_site {
   const char* file = nullptr;  // a string literal, or text that lives as long
   unsigned line = 0;           // of that file

@@ -111,9 +111,9 @@ struct no_units {
   void forget() noexcept {}
   void prepare(std::size_t) noexcept {}
   void changed(const std::uint64_t*, std::size_t, std::size_t, std::uint64_t, std::uint64_t) noexcept {}
-  static constexpr std::uint64_t gone_in(std::size_t) noexcept { return 0; }
-  static constexpr bool is_gone(std::size_t) noexcept { return false; }
-  static constexpr std::size_t gone() noexcept { return 0; }
+  static constexpr std::uint64_t decommitted_in(std::size_t) noexcept { return 0; }
+  static constexpr bool is_decommitted(std::size_t) noexcept { return false; }
+  static constexpr std::size_t decommitted() noexcept { return 0; }
 };
 
 /// \tparam Units  no_units or idle_units
@@ -150,7 +150,7 @@ class block_bitmap {
   std::size_t free_blocks() const noexcept { return free_; }
   bool is_free(std::size_t block) const noexcept {
     const std::size_t w = block / word_blocks;
-    return w < ready_ && ((words_[w] >> block % word_blocks & 1) != 0 || units_.is_gone(block));
+    return w < ready_ && ((words_[w] >> block % word_blocks & 1) != 0 || units_.is_decommitted(block));
   }
   const Units& units() const noexcept { return units_; }
   void prefetch(std::size_t w) const noexcept { prefetch_for_write(words_ + w); }
@@ -160,7 +160,7 @@ class block_bitmap {
     while (ready_ <= w) clear_next();
     const word before = words_[w];
     words_[w] = before | mask;
-    units_.changed(words_, ready_, w, before, units_.gone_in(w));
+    units_.changed(words_, ready_, w, before, units_.decommitted_in(w));
     show(w);
     free_ += n;
   }
@@ -183,7 +183,7 @@ class block_bitmap {
         const word before = bits = words_[w];
         for (; bits != 0 && got != n; bits &= bits - 1, ++got) visit(w * word_blocks + lowest(bits));
         words_[w] = bits;
-        units_.changed(words_, ready_, w, before, units_.gone_in(w));
+        units_.changed(words_, ready_, w, before, units_.decommitted_in(w));
       }
       if (bits == 0) page &= page - 1;
       if (page == 0) set_.take_out(page_);
@@ -214,22 +214,22 @@ class block_bitmap {
   }
   /// The memory of free blocks goes: they aren't taken before they come back. Some of them may have gone before. Returns how
   /// many had not.
-  std::size_t leave(run of) noexcept {
+  std::size_t decommit(run of) noexcept {
     const std::size_t before = free_;
     while (of.blocks != 0) {
       const std::size_t bit = of.first % word_blocks;
       const std::size_t n = smaller(of.blocks, word_blocks - bit);
-      leave(of.first / word_blocks, ~word{0} >> (word_blocks - n) << bit);
+      decommit(of.first / word_blocks, ~word{0} >> (word_blocks - n) << bit);
       of.first += n;
       of.blocks -= n;
     }
     return before - free_;
   }
   /// The blocks of a word that have gone are free again. Returns how many.
-  std::size_t come_back(std::size_t w) noexcept {
+  std::size_t recommit(std::size_t w) noexcept {
     const word before = words_[w];
-    const word gone = units_.gone_in(w);
-    units_.take_gone(w);
+    const word gone = units_.decommitted_in(w);
+    units_.recommit(w);
     words_[w] = before | gone;
     units_.changed(words_, ready_, w, before, gone);
     const auto n = static_cast<std::size_t>(std::popcount(gone));
@@ -238,7 +238,7 @@ class block_bitmap {
     return n;
   }
   /// The lowest word of which blocks have gone, or page_set::none.
-  std::size_t lowest_gone() const noexcept { return units_.lowest_gone(ready_); }
+  std::size_t lowest_decommitted() const noexcept { return units_.lowest_decommitted(ready_); }
 
  private:
   /// Its page knows that word `w` has a free block.
@@ -247,10 +247,10 @@ class block_bitmap {
     pages_[page] |= word{1} << (w - (page << page_shift_));
     set_.insert(page);
   }
-  void leave(std::size_t w, word mask) noexcept {
+  void decommit(std::size_t w, word mask) noexcept {
     const word before = words_[w];
-    const word gone = units_.gone_in(w);
-    units_.put_gone(w, before & mask);
+    const word gone = units_.decommitted_in(w);
+    units_.decommit(w, before & mask);
     words_[w] = before & ~mask;
     units_.changed(words_, ready_, w, before, gone);
     free_ -= static_cast<std::size_t>(std::popcount(before & mask));

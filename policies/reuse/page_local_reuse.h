@@ -100,7 +100,7 @@ class page_local_list {
   template <class Take>
   void drain(chunks_type& chunks, Take take) noexcept {
     settle(chunks);
-    while (come_back()) {}
+    while (recommit()) {}
     void* some[batch];
     while (const std::size_t got = take_free(chunks, some, batch)) detail::each_of(some, got, take);
   }
@@ -151,8 +151,8 @@ class page_local_list {
     pages_.put_back(chunks, run, of, [this](chunk& c) { shelve(c); });
   }
   /// Called under the growth guard. Blocks whose pages have gone may be taken again. Returns whether there were some.
-  bool come_back() noexcept {
-    if constexpr (Traits::returns_pages) return pages_.come_back([this](chunk& c) { shelve(c); });
+  bool recommit() noexcept {
+    if constexpr (Traits::returns_pages) return pages_.recommit([this](chunk& c) { shelve(c); });
     else return false;
   }
 
@@ -208,7 +208,7 @@ class page_local_list {
   }
 
   void shelve(chunk& c) noexcept {
-    const unsigned shelf = shelves_.shelf_for(c.carved - c.bitmap.free_blocks() - c.bitmap.units().gone(), c.blocks);
+    const unsigned shelf = shelves_.shelf_for(c.carved - c.bitmap.free_blocks() - c.bitmap.units().decommitted(), c.blocks);
     if (c.bitmap.free_blocks() == 0) shelves_.remove(c);
     else shelves_.put(c, shelf);
     pages_.shelve(c, shelf);

@@ -287,7 +287,7 @@ bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexce
     [[maybe_unused]] served_of<State> served;
     [[maybe_unused]] const auto guard = s.locking.core_guard();
     if (!may_grow && s.chunks.pages_go()) return false;  // these may be on their way
-    const bool some = s.list.come_back();
+    const bool some = s.list.recommit();
     detail::serve(s, served);
     return some;
   } else {
