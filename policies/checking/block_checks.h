@@ -139,7 +139,7 @@ TARN_COLD void note_damage(Chunks& chunks, const Place& at, misuse_kind kind, co
   what.offset = from + static_cast<std::ptrdiff_t>(found.first);
   what.damaged = found.bytes;
   what.value = found.value;
-  at.tell(chunks, what);
+  at.describe(chunks, what);
 }
 
 /// \param kept  what is kept in front of the block
@@ -175,7 +175,7 @@ struct live_mark {
   TARN_STEP bool was_handed_out() const noexcept { return state != never_used; }
   TARN_STEP void take(std::uint64_t&) noexcept { state = used; }
   TARN_STEP void give(std::uint64_t&) noexcept { state = idle; }
-  void tell(misuse&) const noexcept {}
+  void describe(misuse&) const noexcept {}
 
   enum : unsigned char { never_used, used, idle } state;
 };
@@ -187,7 +187,7 @@ struct generation_mark {
   std::uint64_t generation() const noexcept { return count; }
   TARN_STEP void take(std::uint64_t&) noexcept { ++count; }
   TARN_STEP void give(std::uint64_t&) noexcept { count += count + 1 == 0 ? 3 : 1; }  // never 0 again: that means a new block
-  void tell(misuse&) const noexcept {}
+  void describe(misuse&) const noexcept {}
 
   std::uint32_t count;
 };
@@ -205,7 +205,7 @@ struct life_record {
     freed = ++sequence;
     freed_by = this_thread_number();
   }
-  void tell(misuse& what) const noexcept {
+  void describe(misuse& what) const noexcept {
     what.allocated = allocated;
     what.allocated_by = allocated_by;
     what.freed = in_use() ? 0 : freed;  // a free of the previous use doesn't matter
@@ -224,8 +224,8 @@ struct sited_record : life_record {
     life_record::take(sequence);
     site = {};
   }
-  void tell(misuse& what) const noexcept {
-    life_record::tell(what);
+  void describe(misuse& what) const noexcept {
+    life_record::describe(what);
     what.file = site.file;
     what.line = site.line;
   }
@@ -317,17 +317,17 @@ struct block_place {
 
   TARN_STEP bool in_use() const noexcept { return c != nullptr && records().in_use(slot); }
 
-  // Preconditions of the rest: there is a chunk, and for block() and tell() a slot.
+  // Preconditions of the rest: there is a chunk, and for block() and describe() a slot.
 
   TARN_STEP block_records<Record>& records() const noexcept { return *c; }
   std::byte* block(chunks_type& chunks) const noexcept {
     return c->first + chunks.geometry().distance(slot) + chunks.geometry().offset();
   }
-  void tell(chunks_type& chunks, misuse& what) const noexcept {
+  void describe(chunks_type& chunks, misuse& what) const noexcept {
     what.number = slot;
     what.chunk = c->first;
     what.block = block(chunks);
-    if (const Record* const known = records().find(slot)) known->tell(what);
+    if (const Record* const known = records().find(slot)) known->describe(what);
   }
 };
 
@@ -343,7 +343,7 @@ TARN_COLD void note_no_block(Chunks& chunks, Place at, void* address, pending_re
     what.kind = misuse_kind::interior_pointer;
     at.slot = chunks.geometry().slot_around(address_of(address) - address_of(at.c->first));
   }
-  at.tell(chunks, what);
+  at.describe(chunks, what);
 }
 
 /// \tparam Spec  the policy: `record`, `guards` (guard bytes), `fills` (free blocks), `knows_owner` (thread), `name`
@@ -496,7 +496,7 @@ class block_checks {
     misuse& what = one.note(misuse_kind::leak, nullptr);
     what.leaked = n;
     if constexpr (Spec::lists_leaks) what.leaks = leaks.first(smaller(n, leaks.size()));
-    first->tell(what);
+    first->describe(what);
   }
 
   /// Checks every block from `from` on, and moves `from` past the next damaged one. Returns whether there was one.

@@ -40,7 +40,7 @@ class pool_names {
       if (e.pool.load(memory_order_relaxed) != nullptr && e.library.load(memory_order_relaxed) == library) e.forget();
   }
   /// Has every pool report what is in use. Returns how many blocks. Precondition: no pool ends meanwhile.
-  std::size_t tell_all() const noexcept {
+  std::size_t report_all() const noexcept {
     std::size_t blocks = 0;
     for (const entry& e : entries_)
       if (const in_use_teller tell = e.tell.load(memory_order_acquire)) blocks += tell(e.pool.load(memory_order_relaxed));
@@ -86,10 +86,10 @@ struct names_library {
 TARN_ONE_IN_LIBRARY void begin_of_names() noexcept;
 TARN_ONE_IN_LIBRARY inline constinit names_library library_names{.at_first = begin_of_names};
 /// Called before forget_names() when the process ends, after it when the library is unloaded.
-TARN_ONE_IN_LIBRARY inline void note_end_of_process() noexcept {
+TARN_ONE_IN_LIBRARY inline void mark_end_of_process() noexcept {
   library_names.process_ends.store(true, memory_order_relaxed);
 }
-TARN_ONE_IN_LIBRARY inline void begin_of_names() noexcept { std::atexit(note_end_of_process); }
+TARN_ONE_IN_LIBRARY inline void begin_of_names() noexcept { std::atexit(mark_end_of_process); }
 /// A template, so that only programs with checked pools have it.
 template <class>
 TARN_AT_UNLOAD static void forget_names() noexcept {

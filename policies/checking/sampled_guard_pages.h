@@ -501,7 +501,7 @@ struct sampled_guard_pages : Then {
       const detail::slot_verdict verdict = slots_.give(block, {++sequence_, detail::this_thread_number()});
       if (verdict.is == detail::slot_verdict::kind::done) [[likely]] return true;
       misuse& what = one.note(kind_of(verdict), block);
-      tell(view, what);
+      describe(view, what);
       what.offset = verdict.offset;
       what.damaged = verdict.damaged;
       what.value = std::to_integer<unsigned char>(verdict.value);
@@ -516,7 +516,7 @@ struct sampled_guard_pages : Then {
       what.pool_name = name();
       what.address = view.block;
       what.offset = view.offset;
-      tell(view, what);
+      describe(view, what);
       return true;
     }
     /// Where a walk begins: blocks that are sampled after that don't concern it.
@@ -558,7 +558,7 @@ struct sampled_guard_pages : Then {
     const char* name() const noexcept { return name_ != nullptr ? name_ : ""; }
     void note_sampled(detail::pending_report& one, span<const void*> leaks) noexcept {
       slots_.each_live([&](const detail::slot_view& view) {
-        if (!one.seen()) tell(view, one.note(misuse_kind::leak, nullptr));
+        if (!one.seen()) describe(view, one.note(misuse_kind::leak, nullptr));
         misuse& what = one.what();
         what.block = nullptr;
         const std::size_t n = what.leaked++;
@@ -567,7 +567,7 @@ struct sampled_guard_pages : Then {
         what.leaks = leaks.first(n + 1);
       });
     }
-    static void tell(const detail::slot_view& view, misuse& what) noexcept {
+    static void describe(const detail::slot_view& view, misuse& what) noexcept {
       what.block = view.block;
       what.allocated = view.taken.sequence;
       what.allocated_by = view.taken.thread;

@@ -111,29 +111,29 @@ class check_list {
       wish.guards |= entry.guards;
       if (index < most) found_.fetch_or(std::size_t{1} << index, memory_order_relaxed);
     });
-    if (wish.guards && !has_room) tell_of_no_room(pool);
+    if (wish.guards && !has_room) print_no_room(pool);
     wish.guards &= has_room;
-    if (!ends_.exchange(true, memory_order_relaxed)) std::atexit(tell_of_unknown);
+    if (!ends_.exchange(true, memory_order_relaxed)) std::atexit(print_unknown);
     return wish;
   }
 
  private:
   static constexpr std::size_t most = sizeof(std::size_t) * 8;  // entries of which it is known whether a pool had that name
 
-  static void tell(line_writer& line, char* text) noexcept {
+  static void print(line_writer& line, char* text) noexcept {
     char* const end = line.end();
     *end = '\n';
     platform::system::write_error(text, static_cast<std::size_t>(end + 1 - text));
   }
-  TARN_COLD static void tell_of_no_room(const char* pool) noexcept {
+  TARN_COLD static void print_no_room(const char* pool) noexcept {
     char text[512];
     line_writer line(text, sizeof text - 1);
     line << "tarn" << ": TARN_CHECK asks for guard bytes in pool \"" << pool
          << "\", whose blocks have no room for them; write switchable_checking_with<guard_bytes>. Its other checks are on";
-    tell(line, text);
+    print(line, text);
   }
   /// At the end of the process: a name was misspelled, perhaps.
-  TARN_ONE_IN_LIBRARY static void tell_of_unknown() noexcept;
+  TARN_ONE_IN_LIBRARY static void print_unknown() noexcept;
 
   atomic_word<std::size_t> found_ = 0;
   atomic_word<bool> ends_ = false;
@@ -142,7 +142,7 @@ class check_list {
 TARN_FOUND_IN_PROCESS inline constinit check_list library_checks;
 inline check_list& checks_of_process() noexcept { return one_in_process<library_checks, 0x109>::get(); }
 
-inline void check_list::tell_of_unknown() noexcept {
+inline void check_list::print_unknown() noexcept {
   const char* const text = std::getenv("TARN_CHECK");
   if (text == nullptr) return;
   const std::size_t found = checks_of_process().found_.load(memory_order_relaxed);
@@ -155,7 +155,7 @@ inline void check_list::tell_of_unknown() noexcept {
     const std::size_t length = entry.length < sizeof name - 1 ? entry.length : sizeof name - 1;
     std::memcpy(name, entry.name, length);
     line << name << (entry.takes_more ? "*" : "") << "\", but there was no pool of that name with switchable_checking";
-    tell(line, line_text);
+    print(line, line_text);
   });
 }
 

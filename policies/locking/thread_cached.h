@@ -536,7 +536,7 @@ class magazine_calls {
     if (is_used) return flush(pool, *s, me);
     if (s == nullptr) s = slots_.make_group(me.id, depot_);
     magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
-    note_shortage();
+    mark_shortage();
     if (first == nullptr) return nullptr;
     s->use(first, false);
     s->domain.store(me.domain, memory_order_relaxed);
@@ -582,7 +582,7 @@ class magazine_calls {
       [[maybe_unused]] const auto lock = core_guard();
       if (!depot_.has_full()) {
         const bool got = carve(pool, s) || (scavenge(pool) && carve(pool, s));
-        note_shortage();
+        mark_shortage();
         return got;
       }
       take_full(pool, s);
@@ -629,7 +629,7 @@ class magazine_calls {
     if (s.spare != nullptr) detail::write_each(*s.spare, pool.chunks.geometry());
     [[maybe_unused]] const auto lock = core_guard();
     magazine* const fresh = depot_.take_empty(s.wanted);
-    note_shortage();
+    mark_shortage();
     if (fresh == nullptr) return unload_oldest(pool, s);
     if (s.spare != nullptr) depot_.give_full(s.spare);
     s.spare = s.current;
@@ -732,7 +732,7 @@ class magazine_calls {
         its.domain.store(this, memory_order_relaxed);
     });
   }
-  void note_shortage() noexcept {
+  void mark_shortage() noexcept {
     if (depot_.shortage() != 0) starves_.store(true, memory_order_relaxed);
   }
 
@@ -787,7 +787,7 @@ class thread_tally {
     const thread_record& me = Process::self();
     line& mine = line_for(me);
     if (!mine.is_of(me)) {
-      note_peak();
+      keep_peak();
       if (claim(me)) return add(blocks);
       const std::size_t before = others_.allocations.fetch_add(blocks, memory_order_release);
       if (only_others() || (before + blocks) % step < blocks) seen_.raise_to(in_use());
@@ -806,7 +806,7 @@ class thread_tally {
     const thread_record& me = Process::self();
     line& mine = line_for(me);
     if (mine.is_of(me)) return write(mine.frees, read(mine.frees) + blocks);
-    note_peak();
+    keep_peak();
     if (claim(me)) return subtract(blocks);  // a thread that only frees, as a consumer, counts on its own, too
     others_.frees.fetch_add(blocks, memory_order_relaxed);
   }
@@ -873,7 +873,7 @@ class thread_tally {
     return detail::pointer_to(mine) != lines_ && mine.domain.compare_exchange_strong(nobody, me.domain, memory_order_relaxed);
   }
   /// Called before another than the only one counts.
-  void note_peak() noexcept {
+  void keep_peak() noexcept {
     if (const line* const only = only_line()) seen_.raise_to(read(only->peak));
   }
   bool only_others() const noexcept {
