@@ -26,7 +26,6 @@
 #include "tarn/policies/checking/switchable_checking.h"
 #include "tarn/policies/locking/group_guard.h"
 #include "tarn/policies/statistics/sampled_trace.h"
-#include "tarn/policies/statistics/trace_file.h"
 #include "tarn/policies/statistics/trace_ring.h"
 #include "tarn/policies/store/resource_store.h"
 

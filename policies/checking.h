@@ -1,4 +1,7 @@
 // Axis checking: which misuse of the pool is detected.
+//
+// Here: checking_traits, no_checking, checking_policy. In headers of their own: hardened, checked and deferred_checking
+// (checked.h), switchable_checking, sampled_guard_pages. misuse.h has what they report.
 #ifndef TARN_POLICIES_CHECKING_H_
 #define TARN_POLICIES_CHECKING_H_
 

@@ -1,5 +1,8 @@
 // Axis locking: which threads may use the pool at the same time. A locking policy calls the free list, which is written for one
-// thread.
+// thread. Of most policies only the guards differ; direct_calls then goes straight to the list.
+//
+// Here: locking_traits, no_locking, mutex_locking, interrupt_locking, locking_policy, shared_locking. In headers of their own:
+// thread_cached, lock_free, grouped_locking with group_guard, and the mutexes.
 #ifndef TARN_POLICIES_LOCKING_H_
 #define TARN_POLICIES_LOCKING_H_
 
@@ -12,13 +15,33 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking/mutex.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/interrupt_mask.h"
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/platform/waiting.h"
 
-// The calls of every locking policy whose callers go straight to the list: only the guards differ.
+namespace tarn {
 
-namespace tarn::detail {
+/// What a locking policy declares about itself.
+struct locking_traits {
+  bool may_return_chunks = true;  // no reader can still look into a chunk that was given back
+  bool needs_identity = false;    // a static pool passes its tag on, as Traits::identity
+  bool keeps_memory = false;      // its machinery needs memory from the store for itself
+  bool can_forget = false;        // forget_if_alone(): it gives up that memory, unless another thread has a part of it
+  bool keeps_blocks = false;      // threads keep free blocks that others can't reach
+  bool own_free_list = false;     // the list only carves
+  bool one_thread = false;        // nothing is locked: one thread owns the pool
+  bool has_owner = false;         // owner(): the number of the thread that owns all pools of the policy
+  bool can_wait = false;          // a freed block is visible to every thread at once, so a thread can wait for one
+  bool can_try = false;           // try_growth_guard(): a growth guard that doesn't wait, and converts to bool
+  bool has_tally = false;         // tally: how it counts blocks itself, instead of in a few cells
+  bool compares_and_swaps = false;  // it needs a processor that can
+  bool tag_comes_round = false;   // and is right only for interrupts of one core, which end before what they interrupt goes on
+  std::size_t most_blocks = unlimited;  // that it can tell apart
+  bool ends_at_exit = false;      // it has a static object whose destructor runs at exit
+};
 
+namespace detail {
+/// The calls of every locking policy whose callers go straight to the list.
 /// \tparam Guards  hot() and growth(), const: guards that the pool holds around a hit and around the store; if `can_try`,
 ///                 try_growth(), which may be false; end(): the pool ends, or is as new. Optional: `again`, a growth_again,
 ///                 and grows_here() if it is `told`
@@ -94,36 +117,6 @@ class direct_calls {
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
 };
 
-}  // namespace tarn::detail
-
-namespace tarn {
-
-/// What a locking policy declares about itself.
-struct locking_traits {
-  bool may_return_chunks = true;  // no reader can still look into a chunk that was given back
-  bool needs_identity = false;    // a static pool passes its tag on, as Traits::identity
-  bool keeps_memory = false;      // its machinery needs memory from the store for itself
-  bool can_forget = false;        // forget_if_alone(): it gives up that memory, unless another thread has a part of it
-  bool keeps_blocks = false;      // threads keep free blocks that others can't reach
-  bool own_free_list = false;     // the list only carves
-  bool one_thread = false;        // nothing is locked: one thread owns the pool
-  bool has_owner = false;         // owner(): the number of the thread that owns all pools of the policy
-  bool can_wait = false;          // a freed block is visible to every thread at once, so a thread can wait for one
-  bool can_try = false;           // try_growth_guard(): a growth guard that doesn't wait, and converts to bool
-  bool has_tally = false;         // tally: how it counts blocks itself, instead of in a few cells
-  bool compares_and_swaps = false;  // it needs a processor that can
-  bool tag_comes_round = false;   // and is right only for interrupts of one core, which end before what they interrupt goes on
-  std::size_t most_blocks = unlimited;  // that it can tell apart
-  bool ends_at_exit = false;      // it has a static object whose destructor runs at exit
-};
-
-// decides    every operation takes the pool's own mutex; growth takes a second one, so that other threads don't wait for the
-//            store
-// costs      a lock and an unlock for each operation: 2 ns a pair while the process has one thread, 9 ns with more, some 40 ns
-//            when two threads contend (AMD EPYC)
-// conflicts  none
-// use when   several threads share a pool now and then
-namespace detail {
 template <class M>
 concept basic_lockable = std::default_initializable<M> && requires(M& m) {
   m.lock();
@@ -188,30 +181,17 @@ class mutex_pair : Member {
   mutable Mutex hot_;
   mutable store_mutex<Mutex> growth_;
 };
-}  // namespace detail
 
-/// \tparam Mutex  any default-constructible BasicLockable; if it has a type `guard`, that is used to lock it
-template <class Mutex = mutex>
-struct mutex_locking {
-  using axis = tarn::axis::locking;
-  static constexpr bool arguments_hold = detail::basic_lockable<Mutex> && detail::locks_here<Mutex>;
-  struct complaint {
-    static_assert(detail::basic_lockable<Mutex>,
-                  "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
-                  "name a mutex, as tarn::mutex");
-    static_assert(!detail::basic_lockable<Mutex> || arguments_hold,
-                  "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
-                  "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
-                  "header (docs/platforms.md)");
-  };
-  static constexpr locking_traits traits{.can_wait = true, .can_try = detail::try_lockable<Mutex>};
-  template <class T>
-  using cell = T;  // hooks run under the mutex
-  template <class Traits>
-  using per_chunk = detail::no_column<axis>;
-  template <class Traits>
-  using state = detail::direct_calls<detail::mutex_pair<Mutex, detail::fork_member_in<Traits>>>;
+/// Growth is masked, too: a handler that finds no block while the program is at the store can't wait for it.
+template <class Mask>
+struct interrupt_guards {
+  static constexpr bool can_try = false;
+  static constexpr growth_again again = growth_again::nests;
+  TARN_STEP static masked<Mask> hot() noexcept { return {}; }
+  static masked<Mask> growth() noexcept { return {}; }
+  static void end() noexcept {}
 };
+}  // namespace detail
 
 // decides    nothing is locked: one thread at a time uses the pool
 // costs      nothing
@@ -236,52 +216,58 @@ struct no_locking {
   using state = detail::direct_calls<guards>;
 };
 
-// A mutex that locks only once the process has had a second thread.
-
-/// A spin_mutex that a pool's guard doesn't lock while the process has one thread: an allocation and a free then take
-/// 0.84 instead of 13 ns (Xeon with AMX). glibc reports when that ends (2.32 and later, `__libc_single_threaded`);
-/// elsewhere it always locks. lock() and try_lock() themselves always lock.
-/// Precondition: no store that runs under it starts the process's second thread.
-class thread_aware_mutex {
- public:
-  /// Says that it needs threads: where there are none, it would keep nothing apart.
-  static constexpr bool keeps_threads_apart = true;
-
-  /// Unlocked.
-  constexpr thread_aware_mutex() noexcept = default;
-  thread_aware_mutex(const thread_aware_mutex&) = delete;
-  thread_aware_mutex& operator=(const thread_aware_mutex&) = delete;
-
-  /// Waits until it is unlocked, and locks it. Precondition: this thread doesn't hold it.
-  void lock() noexcept { mutex_.lock(); }
-  /// Locks it unless it is locked. Returns whether it did. Doesn't wait.
-  bool try_lock() noexcept { return mutex_.try_lock(); }
-  /// Unlocks it. Precondition: this thread holds it.
-  void unlock() noexcept { mutex_.unlock(); }
-
-  /// What a pool holds instead of std::lock_guard. It remembers whether it locked, so that the second thread may start while
-  /// it is held.
-  class guard {
-   public:
-    /// Locks the mutex, unless the process has one thread.
-    TARN_STEP explicit guard(thread_aware_mutex& mutex) noexcept : mutex_(detail::is_single_threaded() ? nullptr : &mutex) {
-      if (mutex_ != nullptr) [[unlikely]]
-        mutex_->lock();
-    }
-    /// Unlocks what it locked.
-    TARN_STEP ~guard() {
-      if (mutex_ != nullptr) [[unlikely]]
-        mutex_->unlock();
-    }
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-
-   private:
-    thread_aware_mutex* mutex_;
+// decides    every operation takes the pool's own mutex; growth takes a second one, so that other threads don't wait for the
+//            store
+// costs      a lock and an unlock for each operation: 2 ns a pair while the process has one thread, 9 ns with more, some 40 ns
+//            when two threads contend (AMD EPYC)
+// conflicts  none
+// use when   several threads share a pool now and then
+/// \tparam Mutex  any default-constructible BasicLockable; if it has a type `guard`, that is used to lock it
+template <class Mutex = mutex>
+struct mutex_locking {
+  using axis = tarn::axis::locking;
+  static constexpr bool arguments_hold = detail::basic_lockable<Mutex> && detail::locks_here<Mutex>;
+  struct complaint {
+    static_assert(detail::basic_lockable<Mutex>,
+                  "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
+                  "name a mutex, as tarn::mutex");
+    static_assert(!detail::basic_lockable<Mutex> || arguments_hold,
+                  "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
+                  "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
+                  "header (docs/platforms.md)");
   };
+  static constexpr locking_traits traits{.can_wait = true, .can_try = detail::try_lockable<Mutex>};
+  template <class T>
+  using cell = T;  // hooks run under the mutex
+  template <class Traits>
+  using per_chunk = detail::no_column<axis>;
+  template <class Traits>
+  using state = detail::direct_calls<detail::mutex_pair<Mutex, detail::fork_member_in<Traits>>>;
+};
 
- private:
-  spin_mutex mutex_;
+// decides    interrupts are masked during every operation, and before it continues what they were is restored
+// costs      three instructions, and interrupts wait for as long as an allocation or a free takes; while the pool grows, for
+//            the store, too
+// conflicts  wait_for_block; threads on other cores
+// use when   an interrupt handler allocates or frees blocks of a pool that the program, or another handler, uses as well
+/// \tparam Mask  `save_and_mask()` masks what may interrupt the program, and returns how it was; `restore()` takes that. Both
+///               static, and noexcept. tarn::interrupt_mask exists on Cortex-M and RISC-V
+template <class Mask = interrupt_mask>
+struct interrupt_locking {
+  using axis = tarn::axis::locking;
+  static constexpr bool arguments_hold = detail::masks_interrupts<Mask>;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [L4] interrupt_locking was given no mask, or one without save_and_mask() and restore(), both "
+                  "noexcept, and tarn knows none for this target; name a type with these two static functions");
+  };
+  static constexpr locking_traits traits{};
+  template <class T>
+  using cell = T;  // hooks run under the mask
+  template <class Traits>
+  using per_chunk = detail::no_column<axis>;
+  template <class Traits>
+  using state = detail::direct_calls<detail::interrupt_guards<Mask>>;
 };
 
 namespace detail {

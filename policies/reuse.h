@@ -1,4 +1,6 @@
 // Axis reuse: which free block is handed out next, and where free blocks are kept.
+//
+// Here: reuse_traits, lifo_reuse, reuse_policy. In headers of their own: batch_reuse, page_local_reuse.
 #ifndef TARN_POLICIES_REUSE_H_
 #define TARN_POLICIES_REUSE_H_
 
@@ -10,15 +12,7 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 
-// The parameter of every reuse policy: when a block's cache line is prefetched.
-
 namespace tarn {
-
-enum class prefetch {
-  none,         // tight pairs on few blocks: 0.53 instead of 0.62 ns
-  on_allocate,  // the user is about to write the block: churn over 100,000 blocks 5.9 to 3.5 ns
-  on_free,      // for types whose destructors write into objects that have gone cold: 7.4 to 4.5 ns; otherwise slower
-};
 
 /// What a reuse policy declares about itself.
 struct reuse_traits {
@@ -29,6 +23,13 @@ struct reuse_traits {
   bool sees_empty_chunks = false;  // it tells `chunks` when a chunk becomes wholly free, with chunk_emptied(), and when it is
                                    // used again, with chunk_reused()
   bool drops_null = false;         // push() and push_batch() accept null, which its slow half drops: a free needn't ask
+};
+
+/// The parameter of every reuse policy: when a block's cache line is prefetched.
+enum class prefetch {
+  none,         // tight pairs on few blocks: 0.53 instead of 0.62 ns
+  on_allocate,  // the user is about to write the block: churn over 100,000 blocks 5.9 to 3.5 ns
+  on_free,      // for types whose destructors write into objects that have gone cold: 7.4 to 4.5 ns; otherwise slower
 };
 
 // decides    the block freed last is handed out first: one list, linked through the free blocks
@@ -166,7 +167,7 @@ concept reuse_members = requires(typename P::template list<Traits>& list, typena
 ///   per_chunk<Traits>            its column: column_bytes(blocks, geometry), open(column, blocks, geometry)
 ///   pop(chunks)                  one branch; null: none is ready
 ///   pop_slow(chunks)             refills or carves; null: a chunk is needed. Tries again first: another thread may have
-/// refilled
+///                                refilled
 ///   push(chunks, block)          takes it; `crowded`: make_room(chunks) must follow, which returns `done` or `surplus`
 ///   pop_batch, push_batch        the first block of a batch that was given back is handed out first
 ///   adopted(chunk)               a chunk was added, or stayed in a trim

@@ -1,4 +1,7 @@
 // Axis statistics: what is counted.
+//
+// Here: statistics_traits, trace_event, no_statistics, counting_statistics, statistics_policy. In a header of its own:
+// tracing_statistics, which tells others of each event.
 #ifndef TARN_POLICIES_STATISTICS_H_
 #define TARN_POLICIES_STATISTICS_H_
 
@@ -20,10 +23,24 @@ struct statistics_traits {
   bool hears_events = false;   // on_event(): each block and chunk with its address, refusals, and the release of all blocks
 };
 
-// decides    blocks in use, their peak, allocations, chunks and their bytes are counted
-// costs      five counters in the pool; a pair of calls takes about 2.5 times as long, under thread_cached 0.7 ns longer
-// conflicts  none
-// use when   a pool must be sized, monitored or accounted for
+/// What happened in a pool.
+enum class trace_kind : unsigned char {
+  allocate = 1,  // a block was handed out
+  free = 2,  // a block was given back; told before another call can be handed it
+  grow = 3,  // a chunk became the pool's
+  give_back = 4,  // a chunk goes back to the store
+  refuse = 5,  // an allocation failed: the pool is exhausted. A batch, or a reservation, that falls short fails once
+  release = 6,  // all blocks of the pool are free: release(), the clear() of an object pool, or the pool's end
+};
+
+/// One event of a pool.
+struct trace_event {
+  trace_kind kind;  // what happened
+  const void* pool;  // what a report of misuse names, too: it tells pools apart
+  const void* address;  // of the block or the chunk; null for refuse and release
+  std::size_t bytes;  // of the block: its block_size(), for refuse too; of the chunk as the store gave it; 0 for release
+};
+
 /// What a pool with counting_statistics has counted since it was made.
 struct pool_counts {
   std::size_t in_use = 0;  // blocks that were handed out and not given back
@@ -33,6 +50,96 @@ struct pool_counts {
   std::size_t bytes = 0;  // in those chunks, as the store gave them
 };
 
+namespace detail {
+/// A number that hooks change outside all locks. Each change is atomic and relaxed.
+template <class T>
+class shared_cell {
+ public:
+  constexpr shared_cell(T value) noexcept : value_(value) {}
+
+  TARN_STEP operator T() const noexcept { return value_.load(memory_order_relaxed); }
+  TARN_STEP void operator=(T value) noexcept { value_.store(value, memory_order_relaxed); }
+  TARN_STEP void operator+=(T more) noexcept { value_.fetch_add(more, memory_order_relaxed); }
+  TARN_STEP void operator-=(T less) noexcept { value_.fetch_sub(less, memory_order_relaxed); }
+
+  TARN_STEP void raise_to(T value) noexcept {
+    T seen = *this;
+    while (seen < value && !value_.compare_exchange_weak(seen, value, memory_order_relaxed)) {}
+  }
+
+ private:
+  atomic_word<T> value_;
+};
+
+/// Raises a number to at least `value`, whether only one thread at a time changes it or several do.
+template <class T>
+constexpr void raise(T& cell, T value) noexcept {
+  if (cell < value) cell = value;
+}
+template <class T>
+void raise(shared_cell<T>& cell, T value) noexcept {
+  cell.raise_to(value);
+}
+
+/// Counts blocks in cells of the locking policy, which every call changes.
+/// \tparam Cell  a number that is safe to change where a hit does
+template <class Cell>
+class cell_tally {
+ public:
+  TARN_STEP constexpr void add(std::size_t blocks) noexcept {
+    allocations_ += blocks;
+    in_use_ += blocks;
+    detail::raise(peak_, static_cast<std::size_t>(in_use_));
+  }
+  TARN_STEP constexpr void subtract(std::size_t blocks) noexcept { in_use_ -= blocks; }
+  TARN_STEP constexpr bool try_add() noexcept { return add(1), true; }
+  TARN_STEP constexpr bool try_subtract() noexcept { return subtract(1), true; }
+  constexpr void settle() noexcept { in_use_ = 0; }
+
+  constexpr std::size_t in_use() const noexcept { return in_use_; }
+  constexpr std::size_t peak() const noexcept { return peak_; }
+  constexpr std::size_t allocations() const noexcept { return allocations_; }
+
+ private:
+  Cell in_use_ = 0;
+  Cell peak_ = 0;
+  Cell allocations_ = 0;
+};
+
+/// The locking policy's own way to count blocks, if it has one.
+template <class Locking, bool HasOwn>
+struct tally_of {
+  using type = cell_tally<typename Locking::template cell<std::size_t>>;
+};
+template <class Locking>
+struct tally_of<Locking, true> {
+  using type = typename Locking::tally;
+};
+}  // namespace detail
+
+// decides    nothing is counted
+// costs      nothing; one counter in memory makes a pair of calls take 2.5 times as long
+// conflicts  none
+// use when   the figures are not needed (the default)
+struct no_statistics {
+  using axis = tarn::axis::statistics;
+  static constexpr statistics_traits traits{.hears_blocks = false};
+
+  template <class Traits>
+  struct state {
+    static constexpr bool counts = false;
+    constexpr explicit state(const no_statistics&) noexcept {}
+    TARN_STEP constexpr void on_allocate(std::size_t) noexcept {}
+    TARN_STEP constexpr void on_deallocate(std::size_t) noexcept {}
+    constexpr void on_chunk(std::size_t) noexcept {}
+    constexpr void off_chunk(std::size_t) noexcept {}
+  };
+};
+
+// decides    blocks in use, their peak, allocations, chunks and their bytes are counted
+// costs      five counters in the pool; a pair of calls takes about 2.5 times as long, under thread_cached 0.7 ns longer
+// conflicts  none
+// use when   a pool must be sized, monitored or accounted for
 struct counting_statistics {
   using axis = tarn::axis::statistics;
   static constexpr statistics_traits traits{.counts = true, .can_try = true, .hears_release = true};
@@ -69,45 +176,6 @@ struct counting_statistics {
     cell<std::size_t> chunks_ = 0;
     cell<std::size_t> bytes_ = 0;
   };
-};
-
-// decides    nothing is counted
-// costs      nothing; one counter in memory makes a pair of calls take 2.5 times as long
-// conflicts  none
-// use when   the figures are not needed (the default)
-struct no_statistics {
-  using axis = tarn::axis::statistics;
-  static constexpr statistics_traits traits{.hears_blocks = false};
-
-  template <class Traits>
-  struct state {
-    static constexpr bool counts = false;
-    constexpr explicit state(const no_statistics&) noexcept {}
-    TARN_STEP constexpr void on_allocate(std::size_t) noexcept {}
-    TARN_STEP constexpr void on_deallocate(std::size_t) noexcept {}
-    constexpr void on_chunk(std::size_t) noexcept {}
-    constexpr void off_chunk(std::size_t) noexcept {}
-  };
-};
-
-// What a policy with `.hears_events` is told, and a sink of tracing_statistics.
-
-/// What happened in a pool.
-enum class trace_kind : unsigned char {
-  allocate = 1,  // a block was handed out
-  free = 2,  // a block was given back; told before another call can be handed it
-  grow = 3,  // a chunk became the pool's
-  give_back = 4,  // a chunk goes back to the store
-  refuse = 5,  // an allocation failed: the pool is exhausted. A batch, or a reservation, that falls short fails once
-  release = 6,  // all blocks of the pool are free: release(), the clear() of an object pool, or the pool's end
-};
-
-/// One event of a pool.
-struct trace_event {
-  trace_kind kind;  // what happened
-  const void* pool;  // what a report of misuse names, too: it tells pools apart
-  const void* address;  // of the block or the chunk; null for refuse and release
-  std::size_t bytes;  // of the block: its block_size(), for refuse too; of the chunk as the store gave it; 0 for release
 };
 
 namespace detail {
@@ -149,76 +217,5 @@ concept statistics_policy = policy_on<P, axis::statistics> && detail::says<P, st
 };
 
 }  // namespace tarn
-
-// A number that hooks change outside all locks. Each change is atomic and relaxed.
-
-namespace tarn::detail {
-
-template <class T>
-class shared_cell {
- public:
-  constexpr shared_cell(T value) noexcept : value_(value) {}
-
-  TARN_STEP operator T() const noexcept { return value_.load(memory_order_relaxed); }
-  TARN_STEP void operator=(T value) noexcept { value_.store(value, memory_order_relaxed); }
-  TARN_STEP void operator+=(T more) noexcept { value_.fetch_add(more, memory_order_relaxed); }
-  TARN_STEP void operator-=(T less) noexcept { value_.fetch_sub(less, memory_order_relaxed); }
-
-  TARN_STEP void raise_to(T value) noexcept {
-    T seen = *this;
-    while (seen < value && !value_.compare_exchange_weak(seen, value, memory_order_relaxed)) {}
-  }
-
- private:
-  atomic_word<T> value_;
-};
-
-/// Raises a number to at least `value`, whether only one thread at a time changes it or several do.
-template <class T>
-constexpr void raise(T& cell, T value) noexcept {
-  if (cell < value) cell = value;
-}
-template <class T>
-void raise(shared_cell<T>& cell, T value) noexcept {
-  cell.raise_to(value);
-}
-
-// Counts blocks in cells of the locking policy, which every call changes.
-
-/// \tparam Cell  a number that is safe to change where a hit does
-template <class Cell>
-class cell_tally {
- public:
-  TARN_STEP constexpr void add(std::size_t blocks) noexcept {
-    allocations_ += blocks;
-    in_use_ += blocks;
-    detail::raise(peak_, static_cast<std::size_t>(in_use_));
-  }
-  TARN_STEP constexpr void subtract(std::size_t blocks) noexcept { in_use_ -= blocks; }
-  TARN_STEP constexpr bool try_add() noexcept { return add(1), true; }
-  TARN_STEP constexpr bool try_subtract() noexcept { return subtract(1), true; }
-  constexpr void settle() noexcept { in_use_ = 0; }
-
-  constexpr std::size_t in_use() const noexcept { return in_use_; }
-  constexpr std::size_t peak() const noexcept { return peak_; }
-  constexpr std::size_t allocations() const noexcept { return allocations_; }
-
- private:
-  Cell in_use_ = 0;
-  Cell peak_ = 0;
-  Cell allocations_ = 0;
-};
-
-/// The locking policy's own way to count blocks, if it has one.
-template <class Locking, bool HasOwn>
-struct tally_of {
-  using type = cell_tally<typename Locking::template cell<std::size_t>>;
-};
-template <class Locking>
-struct tally_of<Locking, true> {
-  using type = typename Locking::tally;
-};
-
-}  // namespace tarn::detail
 
 #endif  // TARN_POLICIES_STATISTICS_H_

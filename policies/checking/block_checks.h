@@ -1,8 +1,13 @@
 // The checks of single blocks, for the policies that make them: where a block lies, whether it is in use, and what was written
 // around it and in it. Everything is decided before anything is touched; a refused call leaves everything unchanged.
 //
-//   given back:    null? · chunk (range) · slot (stride) · in use? · guard bytes      then: record, fill
-//   handed out:    chunk · slot · free? · fill, guard bytes                           then: record, guard bytes
+//   on_deallocate   chunk (range), slot (stride), in use?, guard bytes      then: record, fill
+//   on_allocate     chunk, slot, free?, fill, guard bytes                   then: record, guard bytes
+//    describe_...     after a refusal: where the block lies, what its record says, which bytes are damaged. Damage is repaired,
+//                     so that it is reported once
+//   report          with nothing held; of a foreign block, whose it is
+//   next_damaged    verify(): guard bytes and fill of every block
+//   on_end          the blocks still in use
 #ifndef TARN_POLICIES_CHECKING_BLOCK_CHECKS_H_
 #define TARN_POLICIES_CHECKING_BLOCK_CHECKS_H_
 
@@ -21,11 +26,11 @@
 #include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/platform/secret.h"
 
-// Bytes around a block, and in a free one, that only the pool should write.
+namespace tarn::detail {
+
+// ---- bytes that only the pool should write: around a block, and in a free one -----------------------------------------
 //
 //   | guard bytes | payload: while the block is free, all the same | guard bytes |
-
-namespace tarn::detail {
 
 /// Damaged bytes: where the first is, how many there are up to the last, and the value of the first.
 struct damage {
@@ -124,8 +129,7 @@ struct free_fill {
   }
 };
 
-// Finds damage around a block, or in a free one. It is noted and repaired, so that it is reported once.
-
+/// Damage is noted.
 /// \param at    the block_place
 /// \param from  bytes from the block's start to those that were examined
 template <class Chunks, class Place>
@@ -135,7 +139,7 @@ TARN_COLD void note_damage(Chunks& chunks, const Place& at, misuse_kind kind, co
   what.offset = from + static_cast<std::ptrdiff_t>(found.first);
   what.damaged = found.bytes;
   what.value = found.value;
-  at.tell(chunks, what);
+  at.describe(chunks, what);
 }
 
 /// \param kept  what is kept in front of the block
@@ -161,7 +165,7 @@ void note_damage_inside(Chunks& chunks, const Place& at, void* block, pending_re
   free_fill::write(start, size);
 }
 
-// What a checking policy knows about each block of a chunk: a record for each, in the chunk's column, outside the blocks.
+// ---- what is known of each block: a record in its chunk's column, outside the blocks ----------------------------------
 
 /// In use or not: a byte, which also says whether the block was ever handed out. A bit would be an eighth of that, but each
 /// call would wait for the word that the previous call wrote: 3.1 ns a pair more than without checks, instead of 2.7 (64-byte
@@ -171,7 +175,7 @@ struct live_mark {
   TARN_STEP bool was_handed_out() const noexcept { return state != never_used; }
   TARN_STEP void take(std::uint64_t&) noexcept { state = used; }
   TARN_STEP void give(std::uint64_t&) noexcept { state = idle; }
-  void tell(misuse&) const noexcept {}
+  void describe(misuse&) const noexcept {}
 
   enum : unsigned char { never_used, used, idle } state;
 };
@@ -183,7 +187,7 @@ struct generation_mark {
   std::uint64_t generation() const noexcept { return count; }
   TARN_STEP void take(std::uint64_t&) noexcept { ++count; }
   TARN_STEP void give(std::uint64_t&) noexcept { count += count + 1 == 0 ? 3 : 1; }  // never 0 again: that means a new block
-  void tell(misuse&) const noexcept {}
+  void describe(misuse&) const noexcept {}
 
   std::uint32_t count;
 };
@@ -201,7 +205,7 @@ struct life_record {
     freed = ++sequence;
     freed_by = this_thread_number();
   }
-  void tell(misuse& what) const noexcept {
+  void describe(misuse& what) const noexcept {
     what.allocated = allocated;
     what.allocated_by = allocated_by;
     what.freed = in_use() ? 0 : freed;  // a free of the previous use doesn't matter
@@ -220,8 +224,8 @@ struct sited_record : life_record {
     life_record::take(sequence);
     site = {};
   }
-  void tell(misuse& what) const noexcept {
-    life_record::tell(what);
+  void describe(misuse& what) const noexcept {
+    life_record::describe(what);
     what.file = site.file;
     what.line = site.line;
   }
@@ -289,8 +293,9 @@ class block_records {
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<counts_uses<Record>, chunk_number, no_chunk_number> number_;
 };
 
-// Where in its pool a block lies, and what is known about it from that.
+// ---- the checks -------------------------------------------------------------------------------------------------------
 
+/// Where in its pool a block lies, and what is known about it from that.
 /// \tparam Record  what the chunk's column keeps for each block
 template <class Traits, class Record>
 struct block_place {
@@ -301,9 +306,9 @@ struct block_place {
   std::size_t slot = 0;  // size_max: no block starts there
 
   static block_place of(chunks_type& chunks, const void* address) noexcept { return in(chunks, chunks.find(address), address); }
-  /// For hits: it may miss a chunk, and the call then comes again.
+  /// For each call: it may miss a chunk, and the call is then looked at again.
   TARN_STEP static block_place close_to(chunks_type& chunks, const void* address) noexcept {
-    return in(chunks, chunks.find_near(address), address);
+    return in(chunks, chunks.find_for_check(address), address);
   }
   TARN_STEP static block_place in(chunks_type& chunks, chunk* found, const void* address) noexcept {
     if (found == nullptr) [[unlikely]] return {};
@@ -312,17 +317,17 @@ struct block_place {
 
   TARN_STEP bool in_use() const noexcept { return c != nullptr && records().in_use(slot); }
 
-  // Preconditions of the rest: there is a chunk, and for block() and tell() a slot.
+  // Preconditions of the rest: there is a chunk, and for block() and describe() a slot.
 
   TARN_STEP block_records<Record>& records() const noexcept { return *c; }
   std::byte* block(chunks_type& chunks) const noexcept {
     return c->first + chunks.geometry().distance(slot) + chunks.geometry().offset();
   }
-  void tell(chunks_type& chunks, misuse& what) const noexcept {
+  void describe(chunks_type& chunks, misuse& what) const noexcept {
     what.number = slot;
     what.chunk = c->first;
     what.block = block(chunks);
-    if (const Record* const known = records().find(slot)) known->tell(what);
+    if (const Record* const known = records().find(slot)) known->describe(what);
   }
 };
 
@@ -338,7 +343,7 @@ TARN_COLD void note_no_block(Chunks& chunks, Place at, void* address, pending_re
     what.kind = misuse_kind::interior_pointer;
     at.slot = chunks.geometry().slot_around(address_of(address) - address_of(at.c->first));
   }
-  at.tell(chunks, what);
+  at.describe(chunks, what);
 }
 
 /// \tparam Spec  the policy: `record`, `guards` (guard bytes), `fills` (free blocks), `knows_owner` (thread), `name`
@@ -491,7 +496,7 @@ class block_checks {
     misuse& what = one.note(misuse_kind::leak, nullptr);
     what.leaked = n;
     if constexpr (Spec::lists_leaks) what.leaks = leaks.first(smaller(n, leaks.size()));
-    first->tell(what);
+    first->describe(what);
   }
 
   /// Checks every block from `from` on, and moves `from` past the next damaged one. Returns whether there was one.

@@ -136,7 +136,7 @@ using checked = checked_with<>;
 /// classes and of containers, which never end. One report for each pool; with sites, for each of its sites; for each block
 /// that is larger than any class of its pool. Returns how many blocks. Precondition: no other thread uses a pool without a
 /// lock, ends a pool or unloads a library meanwhile.
-inline std::size_t report_in_use() noexcept { return detail::named_pools().tell_all(); }
+inline std::size_t report_in_use() noexcept { return detail::named_pools().report_all(); }
 
 // decides    a block is checked when it leaves the front for its chunk's bitmap: double frees, foreign and interior pointers
 //            are detected then, and dropped. Not at the wrong call but later, at the latest in trim() and when the pool ends

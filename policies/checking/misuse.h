@@ -167,10 +167,11 @@ inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
   return detail::misuse_handler_now().exchange(handler != nullptr ? handler : print_and_abort, detail::memory_order_acq_rel);
 }
 
-// The line that reports a misuse. It is written into the caller's array: nothing is allocated, and no lock taken.
+// ---- the line that reports a misuse -----------------------------------------------------------------------------------
+//
+// It is written into the caller's array: nothing is allocated, and no lock taken.
 
 namespace detail {
-
 /// Appends to an array, and truncates what doesn't fit. Names may hold anything: control characters become '?', so that it
 /// stays one line.
 class line_writer {
@@ -344,9 +345,10 @@ inline void print_misuse(const misuse& what) noexcept {
   platform::system::write_error(text, length + 1);
 }
 
-// A line of the program that asks for a block, for reports.
+// ---- where a block was allocated, and what is in use ------------------------------------------------------------------
 
-/// Like std::source_location, which clang 14 lacks, and which converts to it.
+/// A line of the program that asks for a block, for reports. Like std::source_location, which clang 14 lacks, and which
+/// converts to it.
 struct call_site {
   const char* file = nullptr;  // a string literal, or text that lives as long
   unsigned line = 0;           // of that file
@@ -367,12 +369,7 @@ struct call_site {
   }
 };
 
-}  // namespace tarn
-
-// What passes between a pool and its checking policy when the pool is asked what is in use.
-
-namespace tarn::detail {
-
+namespace detail {
 /// Reports what is in use in a pool, and returns how many blocks.
 using in_use_teller = std::size_t (*)(void* pool) noexcept;
 
@@ -396,7 +393,8 @@ class told_sites {
   call_site sites_[most];
   std::size_t count_ = 0;
 };
+}  // namespace detail
 
-}  // namespace tarn::detail
+}  // namespace tarn
 
 #endif  // TARN_POLICIES_CHECKING_MISUSE_H_

@@ -26,9 +26,17 @@
 #include "tarn/policies/platform/secret.h"
 #include "tarn/policies/platform/system.h"
 
-// What guarded_slots tells about a slot.
+// What happens:
+//
+//   due           a countdown: one call in N, on average
+//    take           a free slot; its pages become accessible, and a canary is written beside the block
+//   owns          whether a block that is freed lies here; one comparison
+//    give           the canary is looked at, and the pages become inaccessible
+//   describe_fault  in a handler of SIGSEGV: which block the address is near, and what became of it
 
 namespace tarn::detail {
+
+// ---- what is told about a slot ----------------------------------------------------------------------------------------
 
 /// When, and by whom, as numbers that the caller chooses.
 struct slot_event {
@@ -67,7 +75,9 @@ struct slot_view {
   explicit operator bool() const noexcept { return block != nullptr; }
 };
 
-// The bytes beside a block on its pages: a canary from take() to give() detects writes that reach no guard.
+// ---- the bytes beside a block on its pages ----------------------------------------------------------------------------
+//
+// A canary from take() to give() detects writes that reach no guard.
 //
 //   | canary canary canary [block] c |
 //   ^ start                          ^ end
@@ -113,8 +123,9 @@ struct slot_canary {
   }
 };
 
-// What guarded_slots keeps for a slot: for the thread that takes and gives blocks, and for any that asks about an address.
+// ---- slots ------------------------------------------------------------------------------------------------------------
 
+/// What guarded_slots keeps for a slot: for the thread that takes and gives blocks, and for any that asks about an address.
 /// What find() reads is atomic.
 struct slot_record {
   static constexpr std::uint32_t none = UINT32_MAX;  // no slot
@@ -359,14 +370,13 @@ class guarded_slots {
   std::uint32_t last_ = 0;
 };
 
-// One call in N, on average: which allocations are examined more closely.
+// ---- which allocations are sampled: one call in N, on average ---------------------------------------------------------
 //
 // A countdown, so that a call that isn't due costs a decrement and a branch: 0.2 to 0.3 ns with one in 5000 (Xeon with AMX) if
 // the sampler is reached through a register, up to 1.7 ns if it is a static object (see launder_address). Threads share it, so
 // that under thread_cached two at once write to one cache line: 9 instead of 2.5 ns a pair (AMD EPYC). A countdown for each
 // thread would need a slot for each pool and thread, as magazines have.
 
-/// Constant-initialised. Threads may share it: calls at the same time may count as one.
 /// How many calls there are to one that is due.
 struct given_mean {
   std::uint32_t mean_;
@@ -376,6 +386,7 @@ struct fixed_mean {
   static constexpr std::uint32_t mean_ = Mean;
 };
 
+/// Constant-initialised. Threads may share it: calls at the same time may count as one.
 /// \tparam Mean  fixed_mean: a new sampler is then all zero
 template <class Mean>
 class sampler_of : Mean {
@@ -490,7 +501,7 @@ struct sampled_guard_pages : Then {
       const detail::slot_verdict verdict = slots_.give(block, {++sequence_, detail::this_thread_number()});
       if (verdict.is == detail::slot_verdict::kind::done) [[likely]] return true;
       misuse& what = one.note(kind_of(verdict), block);
-      tell(view, what);
+      describe(view, what);
       what.offset = verdict.offset;
       what.damaged = verdict.damaged;
       what.value = std::to_integer<unsigned char>(verdict.value);
@@ -505,7 +516,7 @@ struct sampled_guard_pages : Then {
       what.pool_name = name();
       what.address = view.block;
       what.offset = view.offset;
-      tell(view, what);
+      describe(view, what);
       return true;
     }
     /// Where a walk begins: blocks that are sampled after that don't concern it.
@@ -547,7 +558,7 @@ struct sampled_guard_pages : Then {
     const char* name() const noexcept { return name_ != nullptr ? name_ : ""; }
     void note_sampled(detail::pending_report& one, span<const void*> leaks) noexcept {
       slots_.each_live([&](const detail::slot_view& view) {
-        if (!one.seen()) tell(view, one.note(misuse_kind::leak, nullptr));
+        if (!one.seen()) describe(view, one.note(misuse_kind::leak, nullptr));
         misuse& what = one.what();
         what.block = nullptr;
         const std::size_t n = what.leaked++;
@@ -556,7 +567,7 @@ struct sampled_guard_pages : Then {
         what.leaks = leaks.first(n + 1);
       });
     }
-    static void tell(const detail::slot_view& view, misuse& what) noexcept {
+    static void describe(const detail::slot_view& view, misuse& what) noexcept {
       what.block = view.block;
       what.allocated = view.taken.sequence;
       what.allocated_by = view.taken.thread;

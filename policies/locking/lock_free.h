@@ -15,13 +15,30 @@
 
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/locking.h"
-#include "tarn/policies/locking/interrupt_locking.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/interrupt_mask.h"
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/reuse.h"
 #include "tarn/policies/statistics.h"
+
+// What lies where:
+//
+//   stack_       numbers of free blocks; no guard
+//   links        in front of each chunk's blocks, one for each: the number below it on the stack
+//   numbers_     from number to chunk, and from block to number; looked up without a guard
+//   list         blocks never used                     under the core guard
+//
+// What happens:
+//
+//   pop          the number on top, and the block of that number
+//    pop_slow      carves some blocks of the list under the core guard; all but one go onto the stack
+//   push         the number of the block, onto the stack
+//   shortage     as the pool grows, under the growth guard: memory for larger tables of numbers; then supply(), and adopt()
+
+namespace tarn::detail {
+
+// ---- numbers of blocks -------------------------------------------------------------------------------------------------
 
 // Numbers for blocks: from address to number and back, while other threads look them up and chunks are added. Nothing is
 // removed, except everything at once.
@@ -40,8 +57,6 @@
 // Before the tables are full, larger ones are made beside them: with each chunk added, some places are cleared, or some runs
 // and places copied, as many as it takes to be ready in time. Then they are published. A thread still reading the old ones
 // finds what it knew.
-
-namespace tarn::detail {
 
 /// What a chunk keeps: a link for each block, and the number before that of its first block.
 /// \tparam Number  of 32 bits, or of 16
@@ -332,6 +347,8 @@ class one_chunk_numbers {
   Atomic<const Chunk*> chunk_ = nullptr;
 };
 
+// ---- the stack ---------------------------------------------------------------------------------------------------------
+
 // A lock-free stack of numbers (Treiber, 1986). The head holds a number and a tag that every pop changes, so that a number
 // which left and came back in between isn't taken for one that stayed (the ABA problem).
 //
@@ -407,7 +424,7 @@ class tagged_stack {
   Atomic<head> head_ = 0;
 };
 
-// The calls of lock_free: a stack of block numbers in front of the pool's list, which only carves.
+// ---- the calls ---------------------------------------------------------------------------------------------------------
 
 /// \tparam Guards  hot(), growth() and end(), as for direct_calls: for carving and for growth
 /// \tparam Head    the word of the stack: std::uint64_t, or std::uint32_t
@@ -568,11 +585,6 @@ class stack_calls {
   TARN_NO_UNIQUE_ADDRESS Guards guards_;
 };
 
-}  // namespace tarn::detail
-
-namespace tarn {
-
-namespace detail {
 /// For carving and for growth: without threads, interrupts are all that could come in between.
 template <class Traits>
 using stack_guards = std::conditional_t<!platform::system::has_threads && masks_interrupts<interrupt_mask>,
@@ -597,7 +609,10 @@ struct stack_locking {
   template <class Traits>
   using state = stack_calls<Traits, stack_guards<Traits>, atomic_word, Head>;
 };
-}  // namespace detail
+
+}  // namespace tarn::detail
+
+namespace tarn {
 
 /// A free never waits. An allocation takes a mutex when it hands out blocks that were never used before, once for 32 of them,
 /// and waits for the store when the pool grows. Without threads, it masks interrupts instead. Where the processor exchanges

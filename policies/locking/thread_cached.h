@@ -22,6 +22,34 @@
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/statistics.h"
 
+// What lies where:
+//
+//   slots_[id]   top, bottom, limit | current magazine | spare magazine, empty or full
+//   depot        full magazines, empty ones            under the core guard
+//   list         other free blocks, blocks never used  under the core guard
+//
+// What happens:
+//
+//   pop          a block of the current magazine
+//    pop_slow      mine(): the thread's slot; a first call takes one, a call that trim() asked for blocks empties it
+//     refill         the spare; else a full magazine of the depot; else blocks of the list, in the end of threads that ended
+//   push         into the current magazine
+//    push_slow     mine()
+//     make_space     an empty spare; else an empty magazine of the depot, to which the full spare goes; else into the list
+//     unload         before that, if chunks go back by themselves: few blocks wait in front of the list
+//   drain        the caller's slot, the depot and the slots of threads that ended go to the list; other threads are asked
+//   shortage     after a slow call that found no memory for a magazine, the pool asks its store for it, and calls supply()
+//
+// Only the holder of number `id` of the domain uses slot `id`: the thread that took the number, or a scavenger that took the
+// number of a thread that ended. A thread that ends hands nothing over: the next holder of its number gets its slots as they
+// are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the list.
+//
+// A thread without a number (it is ending, or there are 1023 others) or of another domain takes the core guard each time.
+
+namespace tarn::detail {
+
+// ---- magazines and the depot -------------------------------------------------------------------------------------------
+
 // Magazines: arrays of block pointers that a thread takes from and gives to on its own, and the depot where full ones are
 // exchanged for empty ones (Bonwick and Adams, "Magazines and Vmem", 2001).
 //
@@ -30,8 +58,6 @@
 //
 // Arrays, not lists: 0.66 instead of 1.25 ns a pair, and exact bounds without a counter (prototype, Sapphire Rapids). A free
 // touches no block, but once a magazine: see write_each().
-
-namespace tarn::detail {
 
 /// One of six sizes: 128 bytes for 14 blocks to 4 KiB for 510. The blocks' addresses lie behind it.
 struct magazine {
@@ -158,12 +184,11 @@ void write_each(magazine& m, const Geometry& geometry) noexcept {
     *byte = std::byte{};
   }
 }
-inline void prefetch_each(magazine& m) noexcept {
-  for (void** b = m.bottom(); b != m.limit(); ++b) prefetch_for_write(*b);
-}
 
-// The slots of thread_cached: each is a thread's part of a pool. As many as the pool has room for lie in it and are reached by
-// an offset; others lie in groups, each made when the first of its threads comes.
+// ---- slots -------------------------------------------------------------------------------------------------------------
+
+// As many as the pool has room for lie in it and are reached by an offset; others lie in groups, each made when the first of
+// its threads comes.
 
 /// Whether a slot is within an exchange, and of what for what.
 enum class exchange_step : unsigned char { none, full_comes, empty_comes };
@@ -327,252 +352,22 @@ class thread_slots {
   Atomic<slot*> far_[groups] = {};
 };
 
-// What thread_cached exchanges: magazines of blocks between a slot for each thread, a depot behind them, and behind that the
-// pool's list.
-//
-//   slots_[id]   top, bottom, limit | current magazine | spare magazine, empty or full
-//   depot        full magazines, empty ones            under the core guard
-//   list         other free blocks, blocks never used  under the core guard
-//
-// Only the holder of number `id` of the domain uses slot `id`: the thread that took the number, or a scavenger that took the
-// number of a thread that ended. A thread that ends hands nothing over: the next holder of its number gets its slots as they
-// are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the list.
-//
-// A thread without a number (it is ending, or there are 1023 others) or of another domain takes the core guard each time.
+// ---- the calls ---------------------------------------------------------------------------------------------------------
 
 /// \tparam Threads  slots inside the pool; others come from the store for further threads
 /// \tparam Largest  the largest size of magazine; for large blocks a smaller one, or none
 /// \tparam Guards   hot(), growth() and end(), as for direct_calls
 template <class Guards, class Process, unsigned Threads, std::size_t Largest>
-class magazine_exchange {
+class magazine_calls {
   template <class T>
   using atomic = typename Process::template atomic<T>;
   using ids = std::remove_reference_t<decltype(Process::ids())>;
   using slots = thread_slots<Process::template atomic, ids, Threads>;
-
- public:
-  auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
-
- protected:
   using slot = typename slots::slot;
 
-  // ---- slots ---------------------------------------------------------------------------------------------------------
-
-  /// The caller's slot, with a magazine in it; or null: also if the blocks are too large for magazines.
-  template <class Pool>
-  slot* mine(Pool& pool, call what) noexcept {
-    if (magazine::sizes_for(pool.chunks.geometry().stride(), Largest) == 0) return nullptr;
-    if (what == call::allocates && requires { requires Pool::traits::exhaustion::is_malloc; }) what = call::is_malloc;
-    const thread_record& me = Process::self();
-    if (me.is != thread_record::state::enrolled && !Process::enrol(what)) return nullptr;
-    const void* owner = domain_.load(memory_order_relaxed);
-    if (owner == nullptr && domain_.compare_exchange_strong(owner, me.domain, memory_order_relaxed)) owner = me.domain;
-    if (owner != me.domain) return nullptr;
-
-    slot* s = slots_.find(me.id);
-    const bool is_used = s != nullptr && s->is_used();
-    if (is_used && s->is_of(me)) return s;
-    [[maybe_unused]] const auto lock = core_guard();
-    if (is_used) return flush(pool, *s, me);
-    if (s == nullptr) s = slots_.make_group(me.id, depot_);
-    magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
-    note_shortage();
-    if (first == nullptr) return nullptr;
-    s->use(first, false);
-    s->domain.store(me.domain, memory_order_relaxed);
-    return s;
-  }
-  /// Called under the core guard if trim() asked for the slot's blocks, see ask_for_blocks(), or after a fork.
-  template <class Pool>
-  slot* flush(Pool& pool, slot& s, const thread_record& me) noexcept {
-    empty(pool, s);
-    if (magazine* const least = depot_.take_empty(0)) {  // so that this call doesn't take as many again
-      depot_.give_empty(s.current);
-      s.use(least, false);
-      s.wanted = 0;
-    }
-    s.domain.store(me.domain, memory_order_relaxed);
-    return detail::pointer_to(s);
-  }
-
-  // ---- exchange ------------------------------------------------------------------------------------------------------
-
-  /// Puts blocks into the empty current magazine, or replaces it. Returns whether there is a block now.
-  template <class Pool>
-  bool refill(Pool& pool, slot& s) noexcept {
-    if (s.spare_is_full) {
-      s.exchange();
-      return true;
-    }
-    {
-      [[maybe_unused]] const auto lock = core_guard();
-      if (!depot_.has_full()) {
-        const bool got = carve(pool, s) || (scavenge(pool) && carve(pool, s));
-        note_shortage();
-        return got;
-      }
-      take_full(pool, s);
-    }
-    detail::prefetch_each(*s.current);
-    return true;
-  }
-  /// The slot keeps the larger of its two empty magazines.
-  template <class Pool>
-  void take_full(Pool& pool, slot& s) noexcept {
-    if (s.spare == nullptr || s.spare->size < s.current->size) detail::swap_both(s.spare, s.current);
-    if (s.current != nullptr) depot_.give_empty(s.current);
-    s.use(depot_.take_full(), true);
-    s.used(Largest, pool.chunks);
-  }
-  /// Takes blocks from the list, free or never used. They are not touched.
-  template <class Pool>
-  bool carve(Pool& pool, slot& s) noexcept {
-    if (s.current->size < s.wanted) {
-      if (magazine* const other = depot_.take_empty(s.wanted)) {
-        const bool larger = other->size > s.current->size;
-        depot_.give_empty(larger ? s.current : other);
-        if (larger) s.use(other, false);
-      }
-    }
-    const std::size_t got = pool.list.pop_batch(pool.chunks, s.bottom, magazine::capacity(s.current->size));
-    s.limit = s.current->limit();  // unload() may have lowered it
-    for (std::size_t i = 0; i != got / 2; ++i)
-      detail::swap_both(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
-    s.top = s.bottom + got;
-    if (got != 0) s.used(Largest, pool.chunks);
-    return got != 0;
-  }
-
-  /// Makes room in the full current magazine, or puts an empty one in its place. If there is no memory for another, the older
-  /// of the two empties into the list at once: a list of 10,000 nodes, made and cleared for the second time, 25 to 5 ns a node
-  /// (Zen 5), since a thread's first frees come before the store can be asked.
-  template <class Pool>
-  status make_space(Pool& pool, slot& s) noexcept {
-    if (s.spare != nullptr && !s.spare_is_full) {
-      s.exchange();
-      return status::done;
-    }
-    if (s.spare != nullptr) detail::write_each(*s.spare, pool.chunks.geometry());
-    [[maybe_unused]] const auto lock = core_guard();
-    magazine* const fresh = depot_.take_empty(s.wanted);
-    note_shortage();
-    if (fresh == nullptr) return unload_oldest(pool, s);
-    if (s.spare != nullptr) depot_.give_full(s.spare);
-    s.spare = s.current;
-    s.spare_is_full = true;
-    s.use(fresh, false);
-    s.used(Largest, pool.chunks);
-    return status::done;
-  }
-  template <class Pool>
-  status unload_oldest(Pool& pool, slot& s) noexcept {
-    magazine& oldest = s.spare != nullptr ? *s.spare : *s.current;
-    const status answer = pool.list.push_batch(pool.chunks, oldest.bottom(), magazine::capacity(oldest.size));
-    if (s.spare == nullptr) {
-      s.top = s.bottom;
-    } else {
-      s.spare_is_full = false;
-      s.exchange();
-    }
-    return answer;
-  }
-
-  /// If chunks go back automatically: every block in front of the list keeps its chunk here. So the depot keeps only a few full
-  /// magazines; if nearly all memory is idle, none, and the caller's magazine only a few blocks.
-  template <class Pool>
-  status unload(Pool& pool, slot& s) noexcept {
-    constexpr std::size_t enough = 4;
-    [[maybe_unused]] const auto lock = core_guard();
-    const std::size_t few = pool.list.front_capacity(pool.chunks);
-    status answer = status::done;
-    const auto give = [&](void** blocks, std::size_t n) {
-      if (pool.list.push_batch(pool.chunks, blocks, n) == status::surplus) answer = status::surplus;
-    };
-    if (few < magazine::capacity(s.current->size)) {
-      give(s.bottom, static_cast<std::size_t>(s.top - s.bottom));
-      s.top = s.bottom;
-      while (magazine* const m = depot_.take_full()) {
-        give(m->bottom(), magazine::capacity(m->size));
-        depot_.give_empty(m);
-      }
-    } else if (s.limit != s.current->limit()) {  // it was lowered, and isn't full
-      s.limit = s.current->limit();
-      return answer;
-    } else if (depot_.full() < enough) {
-      return answer;
-    }
-    if (s.spare_is_full) give(s.spare->bottom(), magazine::capacity(s.spare->size));
-    s.spare_is_full = false;
-    s.limit = s.bottom + smaller(few, magazine::capacity(s.current->size));
-    return answer;
-  }
-
-  // ---- under the core guard ------------------------------------------------------------------------------------------
-
-  /// Takes a full magazine from the depot. Returns whether there was one.
-  template <class Pool>
-  bool unload_full(Pool& pool) noexcept {
-    magazine* const m = depot_.take_full();
-    if (m == nullptr) return false;
-    pool.list.push_batch(pool.chunks, m->bottom(), magazine::capacity(m->size));
-    depot_.give_empty(m);
-    return true;
-  }
-  /// Returns whether there was a block.
-  template <class Pool>
-  bool empty(Pool& pool, slot& s) noexcept {
-    if (!s.is_used()) return false;
-    s.finish_exchange();
-    const bool any = s.top != s.bottom || s.spare_is_full;
-    pool.list.push_batch(pool.chunks, s.bottom, static_cast<std::size_t>(s.top - s.bottom));
-    s.top = s.bottom;
-    if (s.spare_is_full) pool.list.push_batch(pool.chunks, s.spare->bottom(), magazine::capacity(s.spare->size));
-    s.spare_is_full = false;
-    return any;
-  }
-  /// Takes over the slots of threads that ended. Returns whether there was a block in one.
-  template <class Pool>
-  bool scavenge(Pool& pool) noexcept {
-    ids& numbers = Process::ids();
-    // The numbers of a library that may be gone.
-    if (domain_.load(memory_order_relaxed) != detail::pointer_to(numbers)) return false;
-    Process::free_numbers(false);
-    bool found = false;
-    slots_.each([&](unsigned id, slot& its) {
-      if (its.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
-      if (its.is_used()) {
-        found |= empty(pool, its);
-        depot_.give_empty(its.current);
-        if (its.spare != nullptr) depot_.give_empty(its.spare);
-      }
-      its.renew();
-      numbers.give_back(id);
-    });
-    return found;
-  }
-  void note_shortage() noexcept {
-    if (depot_.shortage() != 0) starves_.store(true, memory_order_relaxed);
-  }
-
-  slots slots_;  // first: the hot path finds the caller's slot by its offset alone
-  depot depot_;
-  TARN_NO_UNIQUE_ADDRESS Guards guards_;
-  atomic<const void*> domain_ = nullptr;  // whose numbers the slots belong to: those of the first thread here
-  atomic<bool> starves_ = false;
-};
-
-// The calls of thread_cached: a hit in the magazine of the calling thread's slot, and once a magazine an exchange
-// (magazine_exchange.h, which says what lies where).
-
-/// \tparam Threads, Largest, Guards, Process  as for magazine_exchange
-template <class Guards, class Process, unsigned Threads, std::size_t Largest>
-class magazine_calls : public magazine_exchange<Guards, Process, Threads, Largest> {
-  using exchange = magazine_exchange<Guards, Process, Threads, Largest>;
-  using typename exchange::slot;
-
  public:
-  using exchange::core_guard;
   TARN_STEP static no_guard hit_guard() noexcept { return {}; }
+  auto core_guard() const noexcept(noexcept(guards_.hot())) { return guards_.hot(); }
   auto growth_guard() const noexcept(noexcept(guards_.growth())) { return guards_.growth(); }
   auto try_growth_guard() const { return guards_.try_growth(); }
   static constexpr growth_again again = again_of<Guards>;
@@ -716,10 +511,48 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
   }
 
  private:
+  // ---- the caller's slot --------------------------------------------------------------------------------------------
+
   /// The caller's slot, or null.
   slot* own_slot() noexcept {
     const thread_record& me = Process::self();
     return me.domain != nullptr && me.domain == domain_.load(memory_order_relaxed) ? slots_.find(me.id) : nullptr;
+  }
+  /// The caller's slot, with a magazine in it; or null: also if the blocks are too large for magazines.
+  template <class Pool>
+  slot* mine(Pool& pool, call what) noexcept {
+    if (magazine::sizes_for(pool.chunks.geometry().stride(), Largest) == 0) return nullptr;
+    if (what == call::allocates && requires { requires Pool::traits::exhaustion::is_malloc; }) what = call::is_malloc;
+    const thread_record& me = Process::self();
+    if (me.is != thread_record::state::enrolled && !Process::enrol(what)) return nullptr;
+    const void* owner = domain_.load(memory_order_relaxed);
+    if (owner == nullptr && domain_.compare_exchange_strong(owner, me.domain, memory_order_relaxed)) owner = me.domain;
+    if (owner != me.domain) return nullptr;
+
+    slot* s = slots_.find(me.id);
+    const bool is_used = s != nullptr && s->is_used();
+    if (is_used && s->is_of(me)) return s;
+    [[maybe_unused]] const auto lock = core_guard();
+    if (is_used) return flush(pool, *s, me);
+    if (s == nullptr) s = slots_.make_group(me.id, depot_);
+    magazine* const first = s != nullptr ? depot_.take_empty(0) : nullptr;
+    mark_shortage();
+    if (first == nullptr) return nullptr;
+    s->use(first, false);
+    s->domain.store(me.domain, memory_order_relaxed);
+    return s;
+  }
+  /// Called under the core guard if trim() asked for the slot's blocks, see ask_for_blocks(), or after a fork.
+  template <class Pool>
+  slot* flush(Pool& pool, slot& s, const thread_record& me) noexcept {
+    empty(pool, s);
+    if (magazine* const least = depot_.take_empty(0)) {  // so that this call doesn't take as many again
+      depot_.give_empty(s.current);
+      s.use(least, false);
+      s.wanted = 0;
+    }
+    s.domain.store(me.domain, memory_order_relaxed);
+    return detail::pointer_to(s);
   }
   /// Without a slot, or without room in it.
   template <class Pool>
@@ -735,6 +568,162 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
       pool.list.pop_batch(pool.chunks, &block, 1);
     return block;
   }
+
+  // ---- exchange ------------------------------------------------------------------------------------------------------
+
+  /// Puts blocks into the empty current magazine, or replaces it. Returns whether there is a block now.
+  template <class Pool>
+  bool refill(Pool& pool, slot& s) noexcept {
+    if (s.spare_is_full) {
+      s.exchange();
+      return true;
+    }
+    {
+      [[maybe_unused]] const auto lock = core_guard();
+      if (!depot_.has_full()) {
+        const bool got = carve(pool, s) || (scavenge(pool) && carve(pool, s));
+        mark_shortage();
+        return got;
+      }
+      take_full(pool, s);
+    }
+    for (void** b = s.bottom; b != s.limit; ++b) detail::prefetch_for_write(*b);
+    return true;
+  }
+  /// The slot keeps the larger of its two empty magazines.
+  template <class Pool>
+  void take_full(Pool& pool, slot& s) noexcept {
+    if (s.spare == nullptr || s.spare->size < s.current->size) detail::swap_both(s.spare, s.current);
+    if (s.current != nullptr) depot_.give_empty(s.current);
+    s.use(depot_.take_full(), true);
+    s.used(Largest, pool.chunks);
+  }
+  /// Takes blocks from the list, free or never used. They are not touched.
+  template <class Pool>
+  bool carve(Pool& pool, slot& s) noexcept {
+    if (s.current->size < s.wanted) {
+      if (magazine* const other = depot_.take_empty(s.wanted)) {
+        const bool larger = other->size > s.current->size;
+        depot_.give_empty(larger ? s.current : other);
+        if (larger) s.use(other, false);
+      }
+    }
+    const std::size_t got = pool.list.pop_batch(pool.chunks, s.bottom, magazine::capacity(s.current->size));
+    s.limit = s.current->limit();  // unload() may have lowered it
+    for (std::size_t i = 0; i != got / 2; ++i)
+      detail::swap_both(s.bottom[i], s.bottom[got - 1 - i]);  // the first of the batch is handed out first
+    s.top = s.bottom + got;
+    if (got != 0) s.used(Largest, pool.chunks);
+    return got != 0;
+  }
+
+  /// Makes room in the full current magazine, or puts an empty one in its place. If there is no memory for another, the older
+  /// of the two empties into the list at once: a list of 10,000 nodes, made and cleared for the second time, 25 to 5 ns a node
+  /// (Zen 5), since a thread's first frees come before the store can be asked.
+  template <class Pool>
+  status make_space(Pool& pool, slot& s) noexcept {
+    if (s.spare != nullptr && !s.spare_is_full) {
+      s.exchange();
+      return status::done;
+    }
+    if (s.spare != nullptr) detail::write_each(*s.spare, pool.chunks.geometry());
+    [[maybe_unused]] const auto lock = core_guard();
+    magazine* const fresh = depot_.take_empty(s.wanted);
+    mark_shortage();
+    if (fresh == nullptr) return unload_oldest(pool, s);
+    if (s.spare != nullptr) depot_.give_full(s.spare);
+    s.spare = s.current;
+    s.spare_is_full = true;
+    s.use(fresh, false);
+    s.used(Largest, pool.chunks);
+    return status::done;
+  }
+  template <class Pool>
+  status unload_oldest(Pool& pool, slot& s) noexcept {
+    magazine& oldest = s.spare != nullptr ? *s.spare : *s.current;
+    const status answer = pool.list.push_batch(pool.chunks, oldest.bottom(), magazine::capacity(oldest.size));
+    if (s.spare == nullptr) {
+      s.top = s.bottom;
+    } else {
+      s.spare_is_full = false;
+      s.exchange();
+    }
+    return answer;
+  }
+
+  /// If chunks go back automatically: every block in front of the list keeps its chunk here. So the depot keeps only a few full
+  /// magazines; if nearly all memory is idle, none, and the caller's magazine only a few blocks.
+  template <class Pool>
+  status unload(Pool& pool, slot& s) noexcept {
+    constexpr std::size_t enough = 4;
+    [[maybe_unused]] const auto lock = core_guard();
+    const std::size_t few = pool.list.front_capacity(pool.chunks);
+    status answer = status::done;
+    const auto give = [&](void** blocks, std::size_t n) {
+      if (pool.list.push_batch(pool.chunks, blocks, n) == status::surplus) answer = status::surplus;
+    };
+    if (few < magazine::capacity(s.current->size)) {
+      give(s.bottom, static_cast<std::size_t>(s.top - s.bottom));
+      s.top = s.bottom;
+      while (magazine* const m = depot_.take_full()) {
+        give(m->bottom(), magazine::capacity(m->size));
+        depot_.give_empty(m);
+      }
+    } else if (s.limit != s.current->limit()) {  // it was lowered, and isn't full
+      s.limit = s.current->limit();
+      return answer;
+    } else if (depot_.full() < enough) {
+      return answer;
+    }
+    if (s.spare_is_full) give(s.spare->bottom(), magazine::capacity(s.spare->size));
+    s.spare_is_full = false;
+    s.limit = s.bottom + smaller(few, magazine::capacity(s.current->size));
+    return answer;
+  }
+
+  // ---- under the core guard ------------------------------------------------------------------------------------------
+
+  /// Takes a full magazine from the depot. Returns whether there was one.
+  template <class Pool>
+  bool unload_full(Pool& pool) noexcept {
+    magazine* const m = depot_.take_full();
+    if (m == nullptr) return false;
+    pool.list.push_batch(pool.chunks, m->bottom(), magazine::capacity(m->size));
+    depot_.give_empty(m);
+    return true;
+  }
+  /// Returns whether there was a block.
+  template <class Pool>
+  bool empty(Pool& pool, slot& s) noexcept {
+    if (!s.is_used()) return false;
+    s.finish_exchange();
+    const bool any = s.top != s.bottom || s.spare_is_full;
+    pool.list.push_batch(pool.chunks, s.bottom, static_cast<std::size_t>(s.top - s.bottom));
+    s.top = s.bottom;
+    if (s.spare_is_full) pool.list.push_batch(pool.chunks, s.spare->bottom(), magazine::capacity(s.spare->size));
+    s.spare_is_full = false;
+    return any;
+  }
+  /// Takes over the slots of threads that ended. Returns whether there was a block in one.
+  template <class Pool>
+  bool scavenge(Pool& pool) noexcept {
+    ids& numbers = Process::ids();
+    // The numbers of a library that may be gone.
+    if (domain_.load(memory_order_relaxed) != detail::pointer_to(numbers)) return false;
+    Process::free_numbers(false);
+    bool found = false;
+    slots_.each([&](unsigned id, slot& its) {
+      if (its.domain.load(memory_order_relaxed) == nullptr || !numbers.take(id)) return;
+      if (its.is_used()) {
+        found |= empty(pool, its);
+        depot_.give_empty(its.current);
+        if (its.spare != nullptr) depot_.give_empty(its.spare);
+      }
+      its.renew();
+      numbers.give_back(id);
+    });
+    return found;
+  }
   /// Nobody can take blocks from a slot whose thread lives. But in the word that tells a hit whose slot it is this writes
   /// something else, so that the thread's next call here is a slow one, which flushes. Called under the core guard.
   void ask_for_blocks(const slot* own) noexcept {
@@ -743,20 +732,18 @@ class magazine_calls : public magazine_exchange<Guards, Process, Threads, Larges
         its.domain.store(this, memory_order_relaxed);
     });
   }
+  void mark_shortage() noexcept {
+    if (depot_.shortage() != 0) starves_.store(true, memory_order_relaxed);
+  }
 
-  using exchange::depot_;
-  using exchange::domain_;
-  using exchange::empty;
-  using exchange::guards_;
-  using exchange::make_space;
-  using exchange::mine;
-  using exchange::refill;
-  using exchange::scavenge;
-  using exchange::slots_;
-  using exchange::starves_;
-  using exchange::unload;
-  using exchange::unload_full;
+  slots slots_;  // first: the hot path finds the caller's slot by its offset alone
+  depot depot_;
+  TARN_NO_UNIQUE_ADDRESS Guards guards_;
+  atomic<const void*> domain_ = nullptr;  // whose numbers the slots belong to: those of the first thread here
+  atomic<bool> starves_ = false;
 };
+
+// ---- statistics --------------------------------------------------------------------------------------------------------
 
 // Counts blocks in a line of the cache for each thread, which nobody else writes: no call of one thread waits for another's.
 //
@@ -800,7 +787,7 @@ class thread_tally {
     const thread_record& me = Process::self();
     line& mine = line_for(me);
     if (!mine.is_of(me)) {
-      note_peak();
+      keep_peak();
       if (claim(me)) return add(blocks);
       const std::size_t before = others_.allocations.fetch_add(blocks, memory_order_release);
       if (only_others() || (before + blocks) % step < blocks) seen_.raise_to(in_use());
@@ -819,7 +806,7 @@ class thread_tally {
     const thread_record& me = Process::self();
     line& mine = line_for(me);
     if (mine.is_of(me)) return write(mine.frees, read(mine.frees) + blocks);
-    note_peak();
+    keep_peak();
     if (claim(me)) return subtract(blocks);  // a thread that only frees, as a consumer, counts on its own, too
     others_.frees.fetch_add(blocks, memory_order_relaxed);
   }
@@ -886,7 +873,7 @@ class thread_tally {
     return detail::pointer_to(mine) != lines_ && mine.domain.compare_exchange_strong(nobody, me.domain, memory_order_relaxed);
   }
   /// Called before another than the only one counts.
-  void note_peak() noexcept {
+  void keep_peak() noexcept {
     if (const line* const only = only_line()) seen_.raise_to(read(only->peak));
   }
   bool only_others() const noexcept {

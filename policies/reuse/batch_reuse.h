@@ -16,6 +16,13 @@
 #include "tarn/policies/reuse.h"
 #include "tarn/policies/reuse/array_front.h"
 
+// What happens:
+//
+//   pop           from the array in front
+//    pop_slow       opens the array; 64 blocks of the newest batch, or blocks never used
+//   push          onto the array
+//    make_room      larger storage for the array, once; then its older half is packed, 64 blocks at a time
+//
 // A stack of batches: 64 free blocks at a time, their addresses packed into the free blocks themselves.
 //
 // A batch is a stream of 64 pointers: first the link to the batch below, then the addresses of blocks 1 to 63. The stream is

@@ -1,11 +1,13 @@
 // Which blocks of a chunk are free and in no front: a bit for each, outside the blocks, in levels.
 //
-//   set     | a bit for each page  |                  pages with a free block: page_set.h
+//   set     | a bit for each page  |                  pages with a free block: page_set
 //   pages   | word, word, ... |                       a word for each page: which of its words have a free block
 //   words   | 64 blocks | 64 blocks | ...             a bit for each block
 //
 // So the lowest free block of a page is a few zero counts away, however few are free, and no block is touched. Where pages of
-// memory go back to the system, idle_units.h has three more parts.
+// memory go back to the system, idle_units (page_returns.h) has three more parts.
+//
+// Besides, fullness_shelves: chunks by how many of their blocks are free; and each_marked_word(): from blocks to their bits.
 #ifndef TARN_POLICIES_REUSE_BLOCK_BITMAP_H_
 #define TARN_POLICIES_REUSE_BLOCK_BITMAP_H_
 
@@ -17,15 +19,15 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 
-// A set of numbers from 0 on, of which the lowest is found in O(log): a bit for each, and over every 64 words of bits a word
-// that says which of them aren't 0.
-//
-//   top     | . . 1 1 |
-//   ...
-//   words   | ... | ... | 64 numbers | 64 numbers |
-
 namespace tarn::detail {
 
+/// A set of numbers from 0 on, of which the lowest is found in O(log): a bit for each, and over every 64 words of bits a word
+/// that says which of them aren't 0.
+///
+///   top     | . . 1 1 |
+///   ...
+///   words   | ... | ... | 64 numbers | 64 numbers |
+///
 /// \tparam Word  std::uint64_t, or what counts its uses
 template <class Word = std::uint64_t>
 class page_set {
@@ -109,9 +111,9 @@ struct no_units {
   void forget() noexcept {}
   void prepare(std::size_t) noexcept {}
   void changed(const std::uint64_t*, std::size_t, std::size_t, std::uint64_t, std::uint64_t) noexcept {}
-  static constexpr std::uint64_t gone_in(std::size_t) noexcept { return 0; }
-  static constexpr bool is_gone(std::size_t) noexcept { return false; }
-  static constexpr std::size_t gone() noexcept { return 0; }
+  static constexpr std::uint64_t decommitted_in(std::size_t) noexcept { return 0; }
+  static constexpr bool is_decommitted(std::size_t) noexcept { return false; }
+  static constexpr std::size_t decommitted() noexcept { return 0; }
 };
 
 /// \tparam Units  no_units or idle_units
@@ -148,7 +150,7 @@ class block_bitmap {
   std::size_t free_blocks() const noexcept { return free_; }
   bool is_free(std::size_t block) const noexcept {
     const std::size_t w = block / word_blocks;
-    return w < ready_ && ((words_[w] >> block % word_blocks & 1) != 0 || units_.is_gone(block));
+    return w < ready_ && ((words_[w] >> block % word_blocks & 1) != 0 || units_.is_decommitted(block));
   }
   const Units& units() const noexcept { return units_; }
   void prefetch(std::size_t w) const noexcept { prefetch_for_write(words_ + w); }
@@ -158,7 +160,7 @@ class block_bitmap {
     while (ready_ <= w) clear_next();
     const word before = words_[w];
     words_[w] = before | mask;
-    units_.changed(words_, ready_, w, before, units_.gone_in(w));
+    units_.changed(words_, ready_, w, before, units_.decommitted_in(w));
     show(w);
     free_ += n;
   }
@@ -181,7 +183,7 @@ class block_bitmap {
         const word before = bits = words_[w];
         for (; bits != 0 && got != n; bits &= bits - 1, ++got) visit(w * word_blocks + lowest(bits));
         words_[w] = bits;
-        units_.changed(words_, ready_, w, before, units_.gone_in(w));
+        units_.changed(words_, ready_, w, before, units_.decommitted_in(w));
       }
       if (bits == 0) page &= page - 1;
       if (page == 0) set_.take_out(page_);
@@ -212,22 +214,22 @@ class block_bitmap {
   }
   /// The memory of free blocks goes: they aren't taken before they come back. Some of them may have gone before. Returns how
   /// many had not.
-  std::size_t leave(run of) noexcept {
+  std::size_t decommit(run of) noexcept {
     const std::size_t before = free_;
     while (of.blocks != 0) {
       const std::size_t bit = of.first % word_blocks;
       const std::size_t n = smaller(of.blocks, word_blocks - bit);
-      leave(of.first / word_blocks, ~word{0} >> (word_blocks - n) << bit);
+      decommit(of.first / word_blocks, ~word{0} >> (word_blocks - n) << bit);
       of.first += n;
       of.blocks -= n;
     }
     return before - free_;
   }
   /// The blocks of a word that have gone are free again. Returns how many.
-  std::size_t come_back(std::size_t w) noexcept {
+  std::size_t recommit(std::size_t w) noexcept {
     const word before = words_[w];
-    const word gone = units_.gone_in(w);
-    units_.take_gone(w);
+    const word gone = units_.decommitted_in(w);
+    units_.recommit(w);
     words_[w] = before | gone;
     units_.changed(words_, ready_, w, before, gone);
     const auto n = static_cast<std::size_t>(std::popcount(gone));
@@ -236,7 +238,7 @@ class block_bitmap {
     return n;
   }
   /// The lowest word of which blocks have gone, or page_set::none.
-  std::size_t lowest_gone() const noexcept { return units_.lowest_gone(ready_); }
+  std::size_t lowest_decommitted() const noexcept { return units_.lowest_decommitted(ready_); }
 
  private:
   /// Its page knows that word `w` has a free block.
@@ -245,10 +247,10 @@ class block_bitmap {
     pages_[page] |= word{1} << (w - (page << page_shift_));
     set_.insert(page);
   }
-  void leave(std::size_t w, word mask) noexcept {
+  void decommit(std::size_t w, word mask) noexcept {
     const word before = words_[w];
-    const word gone = units_.gone_in(w);
-    units_.put_gone(w, before & mask);
+    const word gone = units_.decommitted_in(w);
+    units_.decommit(w, before & mask);
     words_[w] = before & ~mask;
     units_.changed(words_, ready_, w, before, gone);
     free_ -= static_cast<std::size_t>(std::popcount(before & mask));
@@ -290,7 +292,9 @@ class block_bitmap {
   std::size_t page_ = 0;   // from which blocks are taken
 };
 
-// Chunks with free blocks, on shelves by how full they are: blocks are taken from the fullest, so that others can become empty.
+// ---- chunks with free blocks, on shelves by how full they are ---------------------------------------------------------
+//
+// Blocks are taken from the fullest, so that others can become empty.
 
 /// What a chunk keeps for its shelf.
 /// \tparam Set  which of several sets of shelves, if a chunk stands in more than one
@@ -361,7 +365,7 @@ class fullness_shelves {
   std::size_t empties_ = 0;
 };
 
-// Finds the bits of blocks in their chunks' bitmaps.
+// ---- from blocks to their bits ----------------------------------------------------------------------------------------
 
 /// A chunk, and where its blocks lie: the next block is often in the same chunk.
 template <class Chunks>

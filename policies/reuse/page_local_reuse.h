@@ -21,7 +21,15 @@
 #include "tarn/policies/reuse/block_bitmap.h"
 #include "tarn/policies/reuse/page_returns.h"
 
-// The machinery of page_local_reuse: the newest free blocks in a front, the others in the bitmaps of their chunks.
+// What happens:
+//
+//   pop           from the array in front
+//    pop_slow       blocks of the fullest chunk's bitmap, in order of their addresses, or blocks never used
+//   push          onto the array
+//    make_room      flush(): the older half of the array is marked in the bitmaps; a chunk that is wholly free then may go back
+//
+// If pages of memory go back, not only chunks, page_returns.h comes in: then chunks also stand on shelves by their idle pages,
+// and a pool that has become thin has no array in front.
 
 namespace tarn::detail {
 
@@ -92,7 +100,7 @@ class page_local_list {
   template <class Take>
   void drain(chunks_type& chunks, Take take) noexcept {
     settle(chunks);
-    while (come_back()) {}
+    while (recommit()) {}
     void* some[batch];
     while (const std::size_t got = take_free(chunks, some, batch)) detail::each_of(some, got, take);
   }
@@ -107,6 +115,7 @@ class page_local_list {
   }
 
   // ---- empty chunks ----------------------------------------------------------------------------------------------------
+
   /// Moves every free block to its chunk's bitmap.
   void settle(chunks_type& chunks) noexcept { flush(chunks, 0); }
   std::size_t empty_chunks() const noexcept { return shelves_.empties(); }
@@ -121,7 +130,7 @@ class page_local_list {
   /// For one of many places in front of the list, such as threads' magazines.
   std::size_t front_capacity(const chunks_type& chunks) const noexcept { return capacity_for(chunks, 64); }
 
-  // ---- idle pages, if they go back: page_returns.h ---------------------------------------------------------------------
+  // ---- idle pages, if they go back -------------------------------------------------------------------------------------
 
   bool has_surplus_pages(const chunks_type& chunks) noexcept
     requires(Traits::returns_pages)
@@ -142,8 +151,8 @@ class page_local_list {
     pages_.put_back(chunks, run, of, [this](chunk& c) { shelve(c); });
   }
   /// Called under the growth guard. Blocks whose pages have gone may be taken again. Returns whether there were some.
-  bool come_back() noexcept {
-    if constexpr (Traits::returns_pages) return pages_.come_back([this](chunk& c) { shelve(c); });
+  bool recommit() noexcept {
+    if constexpr (Traits::returns_pages) return pages_.recommit([this](chunk& c) { shelve(c); });
     else return false;
   }
 
@@ -199,7 +208,7 @@ class page_local_list {
   }
 
   void shelve(chunk& c) noexcept {
-    const unsigned shelf = shelves_.shelf_for(c.carved - c.bitmap.free_blocks() - c.bitmap.units().gone(), c.blocks);
+    const unsigned shelf = shelves_.shelf_for(c.carved - c.bitmap.free_blocks() - c.bitmap.units().decommitted(), c.blocks);
     if (c.bitmap.free_blocks() == 0) shelves_.remove(c);
     else shelves_.put(c, shelf);
     pages_.shelve(c, shelf);

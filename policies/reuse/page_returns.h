@@ -1,8 +1,8 @@
 // What page_local_reuse adds for a retention policy whose pages of memory go back while their chunk stays: which chunks have
 // idle units and which blocks have gone, how much is idle, and whether the pool has become thin.
 //
-//   idle shelves   chunks with idle units, by fullness: the emptiest gives first
-//   gone shelves   chunks of which blocks have gone: the fullest takes back first
+//   idle shelves          chunks with idle units, by fullness: the emptiest gives first
+//   decommitted shelves   chunks of which blocks have gone: the fullest takes back first
 //
 // A thin pool is one whose blocks in use lie far apart, so that pages hardly become idle. Nothing moves them, but a block that
 // is freed and allocated again could move to a fuller chunk, if it weren't the same block: the front hands out what was freed
@@ -20,20 +20,22 @@
 #include "tarn/policies/platform/pages.h"
 #include "tarn/policies/reuse/block_bitmap.h"
 
+namespace tarn::detail {
+
+// ---- idle units of a chunk --------------------------------------------------------------------------------------------
+//
 // Which free blocks of a chunk's bitmap fill whole pages of memory, so that those can go back to the system, and which have
 // gone. A unit is the smallest number of neighbours, a power of two, that always covers a page.
 //
-//   gone       | 64 blocks | 64 blocks | ...    a bit for each block that is free and whose memory has gone
-//   gone set                                    words of `gone` that aren't 0: page_set.h
-//   idle set                                    groups with an idle unit: all its blocks are free, and not all have gone. A
-//                                               group is a word of the bitmap or, if a unit is larger, a unit
+//   decommitted       | 64 blocks | 64 blocks | ...    a bit for each block that is free and whose memory has gone
+//   decommitted set                                    words of `decommitted` that aren't 0: page_set
+//   idle set                                           groups with an idle unit: all its blocks are free, and not all have
+//                                                      gone. A group is a word of the bitmap or, if a unit is larger, a unit
 //
 // A block that lies in two pages goes with the first of them. It doesn't keep the other one.
 //
 // Nothing is counted for each unit: that a word has become all ones, or was until now, is seen where it is written. With counts
 // and a shelf for each unit, churn took 1.34 times as long (prototype).
-
-namespace tarn::detail {
 
 class idle_units {
   using word = std::uint64_t;
@@ -53,38 +55,38 @@ class idle_units {
     return words + set::words(words) + set::words((words >> group_shift(unit_shift)) + 1);
   }
   void open(word* start, std::size_t words, unsigned unit_shift) noexcept {
-    gone_ = start;
-    gone_set_.open(start + words, words);
+    decommitted_ = start;
+    decommitted_set_.open(start + words, words);
     idle_set_.open(start + words + set::words(words), (words >> group_shift(unit_shift)) + 1);
     unit_shift_ = unit_shift;
     if (unit_shift < word_shift) first_of_units_ = ~word{0} / (~word{0} >> (64 - (1u << unit_shift)));
   }
-  void forget() noexcept { idle_ = gone_blocks_ = 0; }
+  void forget() noexcept { idle_ = decommitted_blocks_ = 0; }
 
   unsigned shift() const noexcept { return unit_shift_; }  // blocks of a unit, as a power of two
   std::size_t idle() const noexcept { return idle_; }      // units
-  std::size_t gone() const noexcept { return gone_blocks_; }  // blocks
+  std::size_t decommitted() const noexcept { return decommitted_blocks_; }  // blocks
 
   // ---- what the bitmap tells ---------------------------------------------------------------------------------------------
 
   /// From now on, word `w` is used.
   void prepare(std::size_t w) noexcept {
-    gone_[w] = 0;
-    gone_set_.prepare(w);
+    decommitted_[w] = 0;
+    decommitted_set_.prepare(w);
     if (group_of(w) << group_shift(unit_shift_) == w) idle_set_.prepare(group_of(w));
   }
   /// Word `w` was `before`, and what had gone of it `gone`.
   void changed(const word* words, std::size_t ready, std::size_t w, word before, word gone) noexcept {
     if (unit_shift_ >= word_shift) return changed_in_large(words, ready, w, before, gone);
     const word were = idle_in(before, gone);
-    const word are = idle_in(words[w], gone_in(w));
+    const word are = idle_in(words[w], decommitted_in(w));
     if (were == are) return;
     if (were == 0) idle_set_.insert(w);
     if (are == 0) idle_set_.take_out(w);
     idle_ += number_of(are) - number_of(were);
   }
   /// What has gone of word `w`.
-  word gone_in(std::size_t w) const noexcept { return gone_blocks_ == 0 ? 0 : gone_[w]; }
+  word decommitted_in(std::size_t w) const noexcept { return decommitted_blocks_ == 0 ? 0 : decommitted_[w]; }
 
   // ---- idle units --------------------------------------------------------------------------------------------------------
 
@@ -93,33 +95,35 @@ class idle_units {
     const std::size_t group = ready == 0 ? none : idle_set_.lowest(group_of(ready - 1) + 1);
     if (group == none) return (ready << word_shift) + 1;
     if (unit_shift_ >= word_shift) return group;
-    const auto bit = static_cast<std::size_t>(std::countr_zero(idle_in(words[group], gone_in(group))));
+    const auto bit = static_cast<std::size_t>(std::countr_zero(idle_in(words[group], decommitted_in(group))));
     return ((group << word_shift) + bit) >> unit_shift_;
   }
   /// Precondition: the unit's words are used.
   bool is_idle(const word* words, std::size_t ready, std::size_t unit) const noexcept {
     const std::size_t w = unit << unit_shift_ >> word_shift;
-    if (unit_shift_ >= word_shift) return is_idle_large(words, ready, w, words[w], gone_in(w));
-    return (idle_in(words[w], gone_in(w)) >> (unit << unit_shift_) % 64 & 1) != 0;
+    if (unit_shift_ >= word_shift) return is_idle_large(words, ready, w, words[w], decommitted_in(w));
+    return (idle_in(words[w], decommitted_in(w)) >> (unit << unit_shift_) % 64 & 1) != 0;
   }
 
   // ---- blocks that have gone ---------------------------------------------------------------------------------------------
 
-  void put_gone(std::size_t w, word mask) noexcept {
-    if (gone_[w] == 0) gone_set_.insert(w);
-    gone_[w] |= mask;
-    gone_blocks_ += number_of(mask);
+  void decommit(std::size_t w, word mask) noexcept {
+    if (decommitted_[w] == 0) decommitted_set_.insert(w);
+    decommitted_[w] |= mask;
+    decommitted_blocks_ += number_of(mask);
   }
   /// Takes all of a word's blocks.
-  word take_gone(std::size_t w) noexcept {
-    const word mask = replace(gone_[w], word{0});
-    if (mask != 0) gone_set_.take_out(w);
-    gone_blocks_ -= number_of(mask);
+  word recommit(std::size_t w) noexcept {
+    const word mask = replace(decommitted_[w], word{0});
+    if (mask != 0) decommitted_set_.take_out(w);
+    decommitted_blocks_ -= number_of(mask);
     return mask;
   }
   /// The lowest word that has some, or none.
-  std::size_t lowest_gone(std::size_t ready) const noexcept { return gone_blocks_ == 0 ? none : gone_set_.lowest(ready); }
-  bool is_gone(std::size_t block) const noexcept { return (gone_[block >> word_shift] >> block % 64 & 1) != 0; }
+  std::size_t lowest_decommitted(std::size_t ready) const noexcept {
+    return decommitted_blocks_ == 0 ? none : decommitted_set_.lowest(ready);
+  }
+  bool is_decommitted(std::size_t block) const noexcept { return (decommitted_[block >> word_shift] >> block % 64 & 1) != 0; }
 
  private:
   static constexpr unsigned group_shift(unsigned unit_shift) noexcept {
@@ -137,7 +141,7 @@ class idle_units {
 
   void changed_in_large(const word* words, std::size_t ready, std::size_t w, word before, word gone) noexcept {
     const bool was = (before | gone) == ~word{0} && is_idle_large(words, ready, w, before, gone);
-    const bool is = (words[w] | gone_in(w)) == ~word{0} && is_idle_large(words, ready, w, words[w], gone_in(w));
+    const bool is = (words[w] | decommitted_in(w)) == ~word{0} && is_idle_large(words, ready, w, words[w], decommitted_in(w));
     if (was == is) return;
     if (is) idle_set_.insert(group_of(w));
     else idle_set_.take_out(group_of(w));
@@ -151,20 +155,20 @@ class idle_units {
     if (first + n > ready) return false;
     word any = free;
     for (std::size_t i = first; i != first + n; ++i) {
-      const word its = i == w ? free | gone : words[i] | gone_in(i);
+      const word its = i == w ? free | gone : words[i] | decommitted_in(i);
       if (its != ~word{0}) return false;
       if (i != w) any |= words[i];
     }
     return any != 0;
   }
 
-  word* gone_ = nullptr;
-  set gone_set_;  // of words
+  word* decommitted_ = nullptr;
+  set decommitted_set_;  // of words
   set idle_set_;  // of groups
   unsigned unit_shift_ = 0;
   word first_of_units_ = 0;  // a bit for each unit of a word
   std::size_t idle_ = 0;         // units
-  std::size_t gone_blocks_ = 0;
+  std::size_t decommitted_blocks_ = 0;
 };
 
 /// What a chunk keeps of it.
@@ -204,15 +208,15 @@ class page_returns {
     c.counted_free = c.bitmap.free_blocks();
     if (c.counted_idle != 0) idle_shelves_.put(c, shelf);
     else idle_shelves_.remove(c);
-    if (units.gone() != 0) gone_shelves_.put(c, shelf);
-    else gone_shelves_.remove(c);
+    if (units.decommitted() != 0) decommitted_shelves_.put(c, shelf);
+    else decommitted_shelves_.remove(c);
   }
   /// The chunk goes back to the store.
   void remove(chunk& c) noexcept {
     idle_ -= detail::replace(c.counted_idle, 0);
     free_ -= detail::replace(c.counted_free, 0);
     idle_shelves_.remove(c);
-    gone_shelves_.remove(c);
+    decommitted_shelves_.remove(c);
   }
 
   // ---- idle pages --------------------------------------------------------------------------------------------------------
@@ -256,18 +260,18 @@ class page_returns {
     const auto& g = chunks.geometry();
     const std::size_t from = address_of(run.start) - address_of(c.first);
     const std::size_t last = g.slot_around(from + run.bytes - 1) / block_bitmap<>::word_blocks;
-    for (std::size_t w = g.slot_around(from) / block_bitmap<>::word_blocks; w <= last; ++w) c.bitmap.come_back(w);
+    for (std::size_t w = g.slot_around(from) / block_bitmap<>::word_blocks; w <= last; ++w) c.bitmap.recommit(w);
     shelve(c);
     put_off(chunks);
   }
   /// Blocks that have gone may be taken again: those of a word, of the fullest chunk. Returns whether there were some.
   template <class Shelve>
-  bool come_back(Shelve shelve) noexcept {
-    Column* const column = gone_shelves_.fullest();
+  bool recommit(Shelve shelve) noexcept {
+    Column* const column = decommitted_shelves_.fullest();
     if (column == nullptr) return false;
     chunk& c = static_cast<chunk&>(*column);
-    const std::size_t w = c.bitmap.lowest_gone();
-    if (w == idle_units::none || c.bitmap.come_back(w) == 0) return gone_shelves_.remove(c), false;  // it was overwritten
+    const std::size_t w = c.bitmap.lowest_decommitted();
+    if (w == idle_units::none || c.bitmap.recommit(w) == 0) return decommitted_shelves_.remove(c), false;  // it was overwritten
     shelve(c);
     return true;
   }
@@ -335,12 +339,12 @@ class page_returns {
       const std::uintptr_t from = at.page_of(at.of(first) + at.page - 1);
       const std::uintptr_t to = at.page_of(at.end_of(last - 1));
       if (from >= to) {
-        c.bitmap.leave(run);
+        c.bitmap.decommit(run);
         continue;
       }
       first = at.g.slot_around(from - at.start);
-      if (c.bitmap.leave({first, at.g.slot_around(to - 1 - at.start) + 1 - first}) == 0) {
-        c.bitmap.leave(run);
+      if (c.bitmap.decommit({first, at.g.slot_around(to - 1 - at.start) + 1 - first}) == 0) {
+        c.bitmap.decommit(run);
         continue;
       }
       return {c.first + (from - at.start), to - from};
@@ -348,7 +352,7 @@ class page_returns {
   }
 
   fullness_shelves<Column, 1> idle_shelves_;
-  fullness_shelves<Column, 2> gone_shelves_;
+  fullness_shelves<Column, 2> decommitted_shelves_;
   std::size_t idle_ = 0;     // blocks in idle units of all chunks
   std::size_t free_ = 0;     // blocks in all bitmaps, in memory
   std::size_t put_off_ = 0;  // bytes: no less is given back

@@ -1,27 +1,154 @@
-// decides    the newest events of each thread are kept in memory, until dump_trace() writes them to a file
-// costs      32 bytes for an event; a pair of calls takes longer by what docs/how-to/trace.md says
-// conflicts  none
-// use when   a program's allocations shall be looked at afterwards, or replayed; tools/tarn-trace reads the file
+// The sink that keeps the newest events in memory: how an event lies in a ring and in a file, and the rings of threads. The
+// format is docs/how-to/trace.md's.
+//
+//   on_event      the thread's ring; at its first event, one that no thread has, or that of a thread that is gone
+//    add            the event replaces the oldest; the clock is read now and then
+//   dump_trace    the file's head, each ring in pieces, the end
 #ifndef TARN_POLICIES_STATISTICS_TRACE_RING_H_
 #define TARN_POLICIES_STATISTICS_TRACE_RING_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/thread_end.h"
 #include "tarn/policies/platform/usdt_probes.h"
 #include "tarn/policies/statistics.h"
-#include "tarn/policies/statistics/trace_file.h"
+#include "tarn/policies/statistics/tracing_statistics.h"
 
 namespace tarn {
 
-/// When a trace_ring reads the clock. `some_events`: for each 64th event of a thread, and for those that are no blocks; others
-/// have the time of the one before, and tarn-trace orders the calls of several threads by their blocks. `each_event`: always.
-enum class trace_times : unsigned char { some_events, each_event };
-
 namespace detail {
+struct trace_header {
+  char magic[8] = {'t', 'a', 'r', 'n', 't', 'r', 'a', 'c'};
+  std::uint32_t byte_order = 0x01020304;
+  std::uint32_t version = 1;
+  std::uint32_t header_bytes = 80;
+  std::uint32_t piece_bytes = 32;
+  std::uint32_t event_bytes = 32;
+  std::uint32_t clock = static_cast<std::uint32_t>(trace_clock);
+  std::uint64_t start_ticks = 0;
+  std::uint64_t start_nanoseconds = 0;
+  std::uint64_t dump_ticks = 0;
+  std::uint64_t dump_nanoseconds = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t unused = 0;
+};
+static_assert(sizeof(trace_header) == 80);
+
+/// In front of some events of one ring; `events` 0: the file's end, where `first` is the number of pieces.
+struct trace_piece {
+  std::uint64_t ring;
+  std::uint64_t first;  // the number of its first event in the ring
+  std::uint64_t events;
+  std::uint64_t mark = 0x6563656970;  // "piece"
+};
+
+struct trace_record {
+  std::uint64_t pool;
+  std::uint64_t address;
+  std::uint64_t bytes_and_kind;
+  std::uint64_t ticks;
+};
+
+class trace_file {
+ public:
+  explicit trace_file(const char* path) noexcept : file_(std::fopen(path, "wb")), is_own_(true) {}
+  explicit trace_file(std::FILE* open) noexcept : file_(open), is_own_(false) {}
+
+  void begin(std::uint64_t start_ticks, std::uint64_t start_nanoseconds, std::uint64_t lost) noexcept {
+    trace_header its;
+    its.start_ticks = start_ticks;
+    its.start_nanoseconds = start_nanoseconds;
+    its.dump_nanoseconds = trace_nanoseconds();
+    its.dump_ticks = trace_now();
+    its.lost = lost;
+    write(&its, sizeof its);
+  }
+  void piece(const void* ring, std::uint64_t first, const trace_record* events, std::size_t n) noexcept {
+    const trace_piece its{reinterpret_cast<std::uintptr_t>(ring), first, n};
+    write(&its, sizeof its);
+    write(events, n * sizeof *events);
+    ++pieces_;
+  }
+  bool end() noexcept {
+    const trace_piece last{0, pieces_, 0};
+    write(&last, sizeof last);
+    if (file_ == nullptr) return false;
+    const bool flushed = is_own_ ? std::fclose(file_) == 0 : std::fflush(file_) == 0;
+    return flushed && !failed_;
+  }
+
+ private:
+  void write(const void* data, std::size_t bytes) noexcept {
+    if (file_ != nullptr && !failed_ && bytes != 0) failed_ = std::fwrite(data, 1, bytes, file_) != bytes;
+  }
+
+  std::FILE* file_;
+  bool is_own_;
+  bool failed_ = false;
+  std::uint64_t pieces_ = 0;
+};
+
+/// One thread adds events; any thread writes them to a file meanwhile. Without a constructor: see trace_word.
+template <std::size_t Events>
+class alignas(64) trace_ring_of {
+  static constexpr std::uint64_t own_kind = 0x80;  // `thread`, no event of a pool: who adds the next events
+
+ public:
+  /// A thread takes the ring.
+  void begin(std::uint64_t thread) noexcept {
+    const std::uint64_t before = thread_.own();
+    thread_.store(thread);
+    put(before, thread, own_kind << 56, trace_now());
+  }
+  template <bool ReadsClock>
+  TARN_STEP void add(const trace_event& event) noexcept {
+    const bool is_block = event.kind == trace_kind::allocate || event.kind == trace_kind::free;
+    if (ReadsClock || !is_block || (added_.own() & 63) == 0) [[unlikely]]
+      ticks_.store(trace_now());
+    put(reinterpret_cast<std::uintptr_t>(event.pool), reinterpret_cast<std::uintptr_t>(event.address),
+        std::uint64_t{event.bytes} | std::uint64_t{static_cast<unsigned char>(event.kind)} << 56, ticks_.own());
+  }
+
+  /// An event that was replaced while it was read isn't written: who reads a word of event n then sees that n were added.
+  void write(trace_file& file) const noexcept {
+    const std::uint64_t end = added_.load();
+    std::uint64_t next = end < Events ? 0 : end - Events;
+    while (next < end) {
+      trace_record some[128];
+      const std::size_t n = end - next < 128 ? static_cast<std::size_t>(end - next) : 128;
+      for (std::size_t i = 0; i != n; ++i) {
+        const auto& its = slots_[(next + i) & (Events - 1)];
+        some[i] = {its[0].load(), its[1].load(), its[2].load(), its[3].load()};
+      }
+      const std::uint64_t now = added_.load();
+      const std::uint64_t least = now < Events ? 0 : now - Events + 1;  // the one before is perhaps being replaced
+      const std::uint64_t gone = least <= next ? 0 : least - next;
+      if (gone < n) file.piece(this, next + gone, some + gone, n - static_cast<std::size_t>(gone));
+      next += n;
+    }
+  }
+
+ private:
+  TARN_STEP void put(std::uint64_t pool, std::uint64_t address, std::uint64_t bytes_and_kind, std::uint64_t ticks) noexcept {
+    const std::uint64_t n = added_.own();
+    auto& its = slots_[n & (Events - 1)];
+    its[0].store(pool);
+    its[1].store(address);
+    its[2].store(bytes_and_kind);
+    its[3].store(ticks);
+    added_.store(n + 1);
+  }
+
+  trace_word added_;
+  trace_word ticks_;
+  trace_word thread_;
+  alignas(32) trace_word slots_[Events][4];
+};
+
 /// Before the library is unloaded: its threads no longer tell it that they end.
 template <class Rings>
 TARN_AT_UNLOAD static void close_trace_rings() noexcept {
@@ -29,6 +156,14 @@ TARN_AT_UNLOAD static void close_trace_rings() noexcept {
 }
 }  // namespace detail
 
+/// When a trace_ring reads the clock. `some_events`: for each 64th event of a thread, and for those that are no blocks; others
+/// have the time of the one before, and tarn-trace orders the calls of several threads by their blocks. `each_event`: always.
+enum class trace_times : unsigned char { some_events, each_event };
+
+// decides    the newest events of each thread are kept in memory, until dump_trace() writes them to a file
+// costs      32 bytes for an event; a pair of calls takes longer by what docs/how-to/trace.md says
+// conflicts  none
+// use when   a program's allocations shall be looked at afterwards, or replayed; tools/tarn-trace reads the file
 /// A sink of tracing_statistics: a ring of events for each thread, in which a new event replaces the oldest. Nothing is ever
 /// allocated; the rings are static, and take memory once they are used. A thread takes a ring at its first event, and leaves it
 /// with its events to a later thread when it ends. Where all are taken, the events of further threads are counted, no more.

@@ -1,14 +1,16 @@
-// decides    a sink hears of every block and chunk, with its address, and of refusals
-// costs      what the sink costs: trace_ring keeps events in memory, sampled_trace hears some, docs/how-to/trace.md has figures
-// conflicts  none
-// use when   a program's allocations shall be recorded and replayed, or shown by a tool that watches allocations
+// The policy that tells a sink of each event of a pool, what it needs of a sink, and the sinks for profilers that are found in
+// the process: Perfetto's and heaptrack. Others: trace_ring.h, sampled_trace.h, tracy_trace.h, usdt_trace.h.
 #ifndef TARN_POLICIES_STATISTICS_TRACING_STATISTICS_H_
 #define TARN_POLICIES_STATISTICS_TRACING_STATISTICS_H_
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/one_in_process.h"
 #include "tarn/policies/statistics.h"
 
 namespace tarn {
@@ -51,6 +53,10 @@ template <class P>
 concept counts_beside = policy_on<P, axis::statistics> && requires { requires !P::traits.hears_events; };
 }  // namespace detail
 
+// decides    a sink hears of every block and chunk, with its address, and of refusals
+// costs      what the sink costs: trace_ring keeps events in memory, sampled_trace hears some, docs/how-to/trace.md has figures
+// conflicts  none
+// use when   a program's allocations shall be recorded and replayed, or shown by a tool that watches allocations
 /// \tparam Sink   hears each event
 /// \tparam Inner  the statistics policy that counts besides, as counting_statistics
 template <class Sink, class Inner = no_statistics>
@@ -82,6 +88,90 @@ struct tracing_statistics {
     TARN_NO_UNIQUE_ADDRESS detail::sink_state<Sink, Traits> sink_;
   };
 };
+
+// decides    Perfetto's heap profiler is told of each block, as of a heap with a name
+// costs      a load and a predicted branch for each block where the profiler isn't in the process; else a call, which samples
+// conflicts  none
+// use when   a program is looked at with Perfetto, under Android or with its libraries on Linux
+/// A sink of tracing_statistics for heapprofd: a custom heap of Perfetto's <perfetto/heap_profile.h>, without that. Blocks that
+/// are released all at once stay in use as Perfetto sees it.
+/// \tparam Named  has a static `name`, a const char* of at most 63 characters: the heap's. Pools with one name are one heap
+template <class Named>
+struct perfetto_trace {
+  static constexpr bool arguments_hold = platform::looks_up<Named>;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [D7] perfetto_trace was named, but Perfetto's heap profiler runs on Linux and Android only; name "
+                  "another sink on this target");
+  };
+
+  /// Tells Perfetto of a block.
+  static void on_event(const trace_event& event) noexcept {
+    if (event.kind == trace_kind::allocate) {
+      if (auto* const tell = allocated_.get()) tell(heap(), detail::address_of(event.address), event.bytes);
+    } else if (event.kind == trace_kind::free) {
+      if (auto* const tell = freed_.get()) tell(heap(), detail::address_of(event.address));
+    }
+  }
+
+ private:
+  struct info;  // AHeapInfo
+
+  /// The number of the heap, which the first event makes known.
+  TARN_STEP static std::uint32_t heap() noexcept {
+    const std::uint32_t known = heap_.load(detail::memory_order_acquire);
+    return known != 0 ? known - 1 : make_heap();
+  }
+  /// Where two threads come here at once, Perfetto has a second heap of the name, with nothing in it.
+  TARN_COLD static std::uint32_t make_heap() noexcept {
+    auto* const create = create_.get();
+    auto* const enter = enter_.get();
+    const std::uint32_t made = create == nullptr || enter == nullptr ? 0 : enter(create(Named::name));
+    std::uint32_t before = 0;
+    return heap_.compare_exchange_strong(before, made + 1, detail::memory_order_acq_rel) ? made : before - 1;
+  }
+
+  static inline constinit platform::looked_up<info* (*)(const char*)> create_{"AHeapInfo_create"};
+  static inline constinit platform::looked_up<std::uint32_t (*)(info*)> enter_{"AHeapProfile_registerHeap"};
+  static inline constinit platform::looked_up<bool (*)(std::uint32_t, std::uint64_t, std::uint64_t)> allocated_{
+      "AHeapProfile_reportAllocation"};
+  static inline constinit platform::looked_up<void (*)(std::uint32_t, std::uint64_t)> freed_{"AHeapProfile_reportFree"};
+  static inline constinit detail::atomic_word<std::uint32_t> heap_ = 0;  // its number, and one more
+};
+
+namespace detail {
+/// \tparam Target  this one: whether heaptrack is there is asked where the sink is named
+template <class Target>
+struct heaptrack_sink {
+  static constexpr bool arguments_hold = platform::looks_up<Target>;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [D7] heaptrack_trace was named, but heaptrack runs on Linux only; name another sink on this target");
+  };
+
+  /// Tells heaptrack of a block.
+  static void on_event(const trace_event& event) noexcept {
+    if (event.kind == trace_kind::allocate) {
+      if (auto* const tell = allocated_.get()) tell(const_cast<void*>(event.address), event.bytes);
+    } else if (event.kind == trace_kind::free) {
+      if (auto* const tell = freed_.get()) tell(const_cast<void*>(event.address));
+    }
+  }
+
+ private:
+  static inline constinit platform::looked_up<void (*)(void*, std::size_t)> allocated_{"heaptrack_malloc"};
+  static inline constinit platform::looked_up<void (*)(void*)> freed_{"heaptrack_free"};
+};
+}  // namespace detail
+
+// decides    heaptrack, where the program runs under it, is told of each block
+// costs      a load and a predicted branch for each block; under heaptrack, what it costs for each malloc: it unwinds the stack
+// conflicts  none
+// use when   a program is looked at with heaptrack, which would otherwise see chunks only
+/// A sink of tracing_statistics for heaptrack: what <heaptrack_api.h> does, without it. Blocks that are released all at once
+/// stay in use as heaptrack sees it. The chunks of heap_store come from malloc, and are told besides: name page_store<> to see
+/// blocks only.
+struct heaptrack_trace : detail::heaptrack_sink<void> {};
 
 }  // namespace tarn
 

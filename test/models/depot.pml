@@ -160,7 +160,7 @@ inline unload_full() {
   }
 }
 
-/* magazine_exchange::empty */
+/* magazine_calls::empty */
 inline empty_slot(id) {
   plain {
     atomic { assert(is_mine(id)); m = current[id]; n = top[id] };

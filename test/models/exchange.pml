@@ -7,7 +7,7 @@
  *     mine        Process::self Process::enrol domain_.load domain_.compare_exchange_strong slots_.find s.is_used s.is_of
  *                 core_guard flush slots_.make_group depot_.take_empty s.use s.domain.store
  *     flush       empty depot_.take_empty depot_.give_empty s.use s.domain.store
- *     refill      s.exchange core_guard depot_.has_full carve scavenge carve take_full prefetch_each
+ *     refill      s.exchange core_guard depot_.has_full carve scavenge carve take_full prefetch_for_write
  *     take_full   depot_.give_empty s.use depot_.take_full
  *     carve       depot_.take_empty depot_.give_empty s.use pool.list.pop_batch
  *     make_space  s.exchange write_each core_guard depot_.take_empty unload_oldest depot_.give_full s.use

@@ -88,7 +88,7 @@ inline janitor_step() {
   }
 }
 
-/* magazine_exchange::scavenge. The domains of slots are guarded, as everything here is but the ids. */
+/* magazine_calls::scavenge. The domains of slots are guarded, as everything here is but the ids. */
 inline scavenge() {
   other = 1;
   do

@@ -295,8 +295,8 @@ class Pool:
                 raise Corrupted("a bitmap is larger than its chunk")
             words = self.pointers(number(bits.need("words_")), ready)
             units = bits.member("units_")
-            gone = units.member("gone_") if units is not None else None
-            if gone is not None and number(units.need("gone_blocks_")) != 0:
+            gone = units.member("decommitted_") if units is not None else None
+            if gone is not None and number(units.need("decommitted_blocks_")) != 0:
                 words = [a | b for a, b in zip(words, self.pointers(number(gone), ready))]
             for w, word in enumerate(words):
                 while word:

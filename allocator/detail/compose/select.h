@@ -19,7 +19,6 @@
 #include "tarn/policies/growth/grow_ahead.h"
 #include "tarn/policies/locking.h"
 #include "tarn/policies/locking/grouped_locking.h"
-#include "tarn/policies/locking/interrupt_locking.h"
 #include "tarn/policies/locking/lock_free.h"
 #include "tarn/policies/locking/thread_cached.h"
 #include "tarn/policies/name.h"

@@ -358,7 +358,7 @@ bool come_back([[maybe_unused]] State& s, [[maybe_unused]] bool may_grow) noexce
     [[maybe_unused]] served_of<State> served;
     const core_lock guard(s);
     if (!may_grow && s.chunks.pages_go()) return false;  // these may be on their way
-    const bool some = s.list.come_back();
+    const bool some = s.list.recommit();
     detail::serve(s, served);
     return some;
   } else {

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_life_says_which_operation_and_whose) {
   life_record other{};
   std::uint64_t sequence = 6;
   tarn::misuse what;
-  one.tell(what);
+  one.describe(what);
   BOOST_TEST((what.allocated == 0u && what.freed == 0u));
   one.take(sequence);
   other.take(sequence);
@@ -117,17 +117,17 @@ BOOST_AUTO_TEST_CASE(a_life_says_which_operation_and_whose) {
     there = tarn::detail::this_thread_number();
     one.give(sequence);
   }).join();
-  one.tell(what);
+  one.describe(what);
   BOOST_TEST(what.allocated == 7u);
   BOOST_TEST(what.freed == 9u);
   BOOST_TEST(what.allocated_by == tarn::detail::this_thread_number());
   BOOST_TEST(what.freed_by == there);
   BOOST_TEST(there != tarn::detail::this_thread_number());
-  other.tell(what);
+  other.describe(what);
   BOOST_TEST((what.allocated == 8u && what.freed == 0u && what.freed_by == 0u));
   one.take(sequence);
   BOOST_TEST(one.in_use());
-  one.tell(what);
+  one.describe(what);
   BOOST_TEST((what.allocated == 10u && what.freed == 0u && what.freed_by == 0u));  // the free was of the use before
 }
 

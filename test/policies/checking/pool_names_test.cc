@@ -113,11 +113,11 @@ BOOST_AUTO_TEST_CASE(those_are_asked_that_can_tell_and_are_there) {
   names.enter(&pools[3], "leaves", tell);
   names.leave(&pools[3]);
   asked.clear();
-  BOOST_TEST(names.tell_all() == 1u + 2u);
+  BOOST_TEST(names.report_all() == 1u + 2u);
   BOOST_TEST((asked == std::vector<void*>{&pools[1], &pools[2]}));
   names.leave_library(&library);
   asked.clear();
-  BOOST_TEST(names.tell_all() == 1u);
+  BOOST_TEST(names.report_all() == 1u);
   BOOST_TEST((asked == std::vector<void*>{&pools[1]}));
   BOOST_TEST(names.find(&pools[2]) == nullptr);
   BOOST_TEST(names.find(&pools[0]) == std::string("silent"));

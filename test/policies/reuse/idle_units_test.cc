@@ -52,7 +52,7 @@ class modelled {
     });
   }
   /// The lowest run goes: all of it, or without its ends, or with the free blocks beside it, as where blocks lie in two pages.
-  void leave(std::size_t from, std::size_t most, std::size_t how, counts& sum) {
+  void decommit(std::size_t from, std::size_t most, std::size_t how, counts& sum) {
     auto run = bits_.idle_run(from, most);
     check_run(run, from, most);
     if (run.blocks == 0) return;
@@ -66,12 +66,12 @@ class modelled {
       sum.left_twice += model_[i] == block_is::gone;
       model_[i] = block_is::gone;
     }
-    BOOST_REQUIRE(bits_.leave(run) == free);
+    BOOST_REQUIRE(bits_.decommit(run) == free);
     ++sum.runs;
     sum.left += free;
   }
-  void come_back(counts& sum) {
-    const std::size_t w = bits_.lowest_gone();
+  void recommit(counts& sum) {
+    const std::size_t w = bits_.lowest_decommitted();
     std::size_t lowest = 0;
     while (lowest != model_.size() && model_[lowest] != block_is::gone) ++lowest;
     BOOST_REQUIRE(w == (lowest == model_.size() ? idle_units::none : lowest / 64));
@@ -82,7 +82,7 @@ class modelled {
       model_[i] = block_is::free;
       ++came;
     }
-    BOOST_REQUIRE(bits_.come_back(w) == came);
+    BOOST_REQUIRE(bits_.recommit(w) == came);
     sum.came_back += came;
   }
 
@@ -95,7 +95,7 @@ class modelled {
     }
     for (std::size_t at = 0; at + unit_ <= model_.size(); at += unit_) idle += is_idle(at);
     BOOST_REQUIRE(bits_.free_blocks() == free);
-    BOOST_REQUIRE(bits_.units().gone() == gone);
+    BOOST_REQUIRE(bits_.units().decommitted() == gone);
     BOOST_REQUIRE(bits_.units().idle() == idle);
     BOOST_REQUIRE(memory_.front() == guard_word);
     BOOST_REQUIRE(memory_.back() == guard_word);
@@ -156,8 +156,8 @@ BOOST_AUTO_TEST_CASE(it_agrees_with_a_vector) {
         if (what < 5) map.free(random() % blocks, random() % blocks + 1, random, what != 0);
         if (what >= 5 && what < 7) map.take(random() % blocks / 3 + 1, sum);
         for (std::size_t n = random() % 4; what >= 7 && what < 10 && n != 0; --n)
-          map.leave(random() % 2 * (random() % blocks), random() % 1024 + 1, random() % 3, sum);
-        for (std::size_t n = random() % 40; what >= 10 && n != 0; --n) map.come_back(sum);
+          map.decommit(random() % 2 * (random() % blocks), random() % 1024 + 1, random() % 3, sum);
+        for (std::size_t n = random() % 40; what >= 10 && n != 0; --n) map.recommit(sum);
         if (round == 80) map.forget();
         map.check();
       }
@@ -180,15 +180,15 @@ BOOST_AUTO_TEST_CASE(large_units_are_seen_as_a_block_comes_and_goes) {
   map.check();
   map.take(1, sum);  // the lowest: its unit is no longer idle
   map.check();
-  map.leave(0, 1024, 0, sum);
+  map.decommit(0, 1024, 0, sum);
   BOOST_TEST(sum.left == 512u);
   map.free(0, 1, random, true);
   map.check();
-  map.leave(0, 1024, 0, sum);
+  map.decommit(0, 1024, 0, sum);
   BOOST_TEST(sum.left == 1024u);
-  map.come_back(sum);  // a unit of which one word is in memory is idle, and goes as a whole
+  map.recommit(sum);  // a unit of which one word is in memory is idle, and goes as a whole
   map.check();
-  map.leave(0, 1024, 0, sum);
+  map.decommit(0, 1024, 0, sum);
   BOOST_TEST(sum.left == 1088u);
   BOOST_TEST(sum.left_twice == 448u);
   map.check();
