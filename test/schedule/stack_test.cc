@@ -17,7 +17,7 @@
 #include "tarn/test/schedule/memory_model.h"
 #include "tarn/test/schedule/scheduled.h"
 #include "tarn/test/schedule/scheduler.h"
-#include "tarn/test/schedule/stack_variants.h"
+#include "tarn/test/schedule/stack_calls_variants.h"
 
 namespace {
 

@@ -89,30 +89,25 @@ def main():
     users = "".join(open(file, encoding="utf-8").read() for file in files if not file.endswith(".h"))
     table = read_table(which)
     parts, types, common = (table.pop(word, ("", [""]))[1] for word in ("parts", "types", "common"))
-    try:
-        text, headers = gathered(code, parts)
-    except LookupError as error:
-        sys.exit(f"mistakes.txt: [{which}]: {error}")
     guard = f"TARN_TEST_SCHEDULE_{which.upper()}_VARIANTS_H_"
-    lines = ["// Written by variants.py.", f"#ifndef {guard}", f"#define {guard}",
-             *(f'#include "tarn/{header}"' for header in headers),
-             '#include "tarn/test/schedule/process.h"', '#include "tarn/test/schedule/scheduled.h"',
-             "namespace tarn::detail::variants {"]
-    texts = {}
+    texts, lines, what = {}, [], ""
     try:
-        for place, changes in ("as_it_is", ("", common)), *table.items():
-            what = place
-            texts[place] = texts.get(changes[0] or "as_it_is", text)
-            for what in filter(None, changes[1]):
+        texts[""], headers = gathered(code, parts)
+        for place, (other, changes) in ("as_it_is", ("", common)), *table.items():
+            texts[place] = texts[other or ("as_it_is" if "as_it_is" in texts else "")]
+            for what in filter(None, changes):
                 texts[place] = change(texts[place], what)
             if f"variants::{place}::types" in users:
                 lines += [f"namespace {place} {{", texts[place], "struct types {", *types, "};", f"}}  // namespace {place}"]
             elif place != "as_it_is" and all(place != other for other, _ in table.values()):
-                raise LookupError("no test names it")
+                raise LookupError(f"no test names {place}")
     except LookupError as error:
-        sys.exit(f"mistakes.txt: [{which}] {place}: {what}\n{error}")
+        sys.exit(f"mistakes.txt: [{which}]: {what}\n{error}")
+    headers += ["test/schedule/process.h", "test/schedule/scheduled.h"]
+    lines = ["// Written by variants.py.", f"#ifndef {guard}", f"#define {guard}", *(f'#include "tarn/{one}"' for one in headers),
+             "namespace tarn::detail::variants {", *lines, "}  // namespace tarn::detail::variants", f"#endif  // {guard}", ""]
     with open(output, "w", encoding="utf-8") as out:
-        out.write("\n".join([*lines, "}  // namespace tarn::detail::variants", f"#endif  // {guard}", ""]))
+        out.write("\n".join(lines))
 
 
 if __name__ == "__main__":

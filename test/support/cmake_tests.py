@@ -272,7 +272,7 @@ class Writer:
         folder = os.path.join(self.tree.root, "test/schedule")
         script = os.path.join(folder, "variants.py")
         output = self.generated(target, self.outputs_of(target)[0])
-        inputs = glob.glob(os.path.join(self.tree.root, "policies/**/*.h"), recursive=True)
+        inputs = sorted(glob.glob(os.path.join(self.tree.root, "policies/**/*.h"), recursive=True))
         inputs += self.all_files("tests", target).values()
         return _call("tarn_generated", self.cmake_name(target), label=[target.label], output=[output],
                      command=["python3", "-B", script, target.get("which"), output, *inputs],

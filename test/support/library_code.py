@@ -152,7 +152,7 @@ def changed(root, changes, folder):
     stand once in the whole library, laid out in any way. Throws RuntimeError."""
     headers = {}
     for path, _, names in itertools.chain(*(os.walk(os.path.join(root, "tarn", room)) for room in ("allocator", "policies"))):
-        for name in (name for name in names if name.endswith(".h")):
+        for name in (name for name in names if name.endswith(".h") and "_virtual_includes" not in path):
             with open(os.path.join(path, name), encoding="utf-8") as file:
                 headers[os.path.relpath(os.path.join(path, name), root)] = file.read()
     touched = set()
