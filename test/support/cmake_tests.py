@@ -137,12 +137,13 @@ class Folder:
     # --- Rules.
 
     def compiled(self, function, name, srcs=(), hdrs=(), data=(), deps=(), copts=(), linkopts=(), defines=(), local_defines=(),
-                 tags=(), **lists):  # pylint: disable=too-many-arguments,unused-argument
+                 tags=(), output=(), shared=()):  # pylint: disable=too-many-arguments,unused-argument
         precompiled = ["YES"] if "-include" in copts else []
         self.tree.targets += call(
             function, self.name(name), sources=self.sources(one for one in srcs if not one.endswith((".h", ".inc"))),
             deps=self.names(deps), copts=() if precompiled else copts, linkopts=linkopts, defines=defines,
-            private=local_defines, after=self.names([*srcs, *hdrs, *data]), precompiled=precompiled, **lists)
+            private=local_defines, after=self.names([*srcs, *hdrs, *data]), precompiled=precompiled, output=output,
+            shared=shared)
 
     def cc_library(self, **attrs):
         self.compiled("tarn_library", **attrs)
