@@ -24,7 +24,6 @@ def tarn_headers(name, hdrs, deps = [], **kwargs):
             script = "//test/support:check_headers.py",
             srcs = hdrs,
             deps = [":" + name],
-            data = ["//test/support:compilers.py"],
             tags = ["any_config"],
         )
 
@@ -85,7 +84,6 @@ def compile_fail_test(name, srcs, deps = [], **kwargs):
         script = "//test/support:check_compile_fail.py",
         srcs = srcs,
         deps = deps,
-        data = ["//test/support:compilers.py"],
         tags = kwargs.pop("tags", []) + ["any_config"],
         **kwargs
     )
@@ -99,7 +97,7 @@ def _script_test_impl(ctx):
         is_executable = True,
     )
     runfiles = ctx.runfiles(
-        files = [ctx.file.script] + ctx.files.srcs + ctx.files.data,
+        files = [ctx.file.script, ctx.file._compilers] + ctx.files.srcs + ctx.files.data,
         transitive_files = depset(transitive = [dep[CcInfo].compilation_context.headers for dep in ctx.attr.deps]),
     )
     for target in ctx.attr.data:
@@ -117,5 +115,6 @@ script_test = rule(
         "srcs": attr.label_list(allow_files = True, doc = "Files whose paths are the last arguments."),
         "deps": attr.label_list(providers = [CcInfo], doc = "Libraries whose headers the script compiles."),
         "data": attr.label_list(allow_files = True, doc = "What else it reads or runs."),
+        "_compilers": attr.label(default = "//test/support:compilers.py", allow_single_file = True),
     },
 )

@@ -13,13 +13,8 @@ struct unlocked_readers : tarn::no_locking {
   static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>> right;
-void use() { right.release(); }
-#else
-tarn::pool<tarn::static_size<64>, unlocked_readers> wrong;
-void use() { wrong.release(); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>> right; void use() { right.release(); })
+WRONG(tarn::pool<tarn::static_size<64>, unlocked_readers> wrong; void use() { wrong.release(); })
 }  // namespace absent_release
 
 // expect: statistics
@@ -40,13 +35,8 @@ struct allocation_count : tarn::no_statistics {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, allocation_count> right;
-std::size_t use() { return right.statistics(); }
-#else
-tarn::pool<tarn::static_size<64>> wrong;
-auto use() { return wrong.statistics(); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, allocation_count> right; std::size_t use() { return right.statistics(); })
+WRONG(tarn::pool<tarn::static_size<64>> wrong; auto use() { return wrong.statistics(); })
 }  // namespace absent_statistics
 
 // expect: trim
@@ -57,35 +47,24 @@ struct unlocked_readers : tarn::no_locking {
   static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>> right;
-void use() { right.trim(); }
-#else
-tarn::pool<tarn::static_size<64>, unlocked_readers> wrong;
-void use() { wrong.trim(); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>> right; void use() { right.trim(); })
+WRONG(tarn::pool<tarn::static_size<64>, unlocked_readers> wrong; void use() { wrong.trim(); })
 }  // namespace absent_trim
 
 // expect: trim
 // mentions: may_return_chunks
 // A thread that takes a block may still look into a chunk that another gives back.
 namespace absent_trim_lock_free {
-#ifdef TARN_TWIN
-void use(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>>& right) { right.trim(); }
-#else
-void use(tarn::pool<tarn::static_size<64>, tarn::lock_free>& wrong) { wrong.trim(); }
-#endif
+RIGHT(void use(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>>& right) { right.trim(); })
+WRONG(void use(tarn::pool<tarn::static_size<64>, tarn::lock_free>& wrong) { wrong.trim(); })
 }  // namespace absent_trim_lock_free
 
 // expect: bytes_for
 // mentions: takes_a_buffer
 // The heap gives one chunk after the other: the notes name the constant `takes_a_buffer`.
 namespace absent_bytes_for {
-#ifdef TARN_TWIN
-using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store>;
-#else
-using pool = tarn::pool<tarn::static_size<64>>;
-#endif
+RIGHT(using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store>;)
+WRONG(using pool = tarn::pool<tarn::static_size<64>>;)
 std::size_t use() { return pool::bytes_for(100); }
 }  // namespace absent_bytes_for
 
@@ -95,53 +74,36 @@ std::size_t use() { return pool::bytes_for(100); }
 namespace absent_blocks_in {
 using pool = tarn::pool<tarn::dynamic_size, tarn::buffer_store>;
 
-#ifdef TARN_TWIN
-std::size_t use() { return pool::blocks_in(4096, tarn::dynamic_size{48}); }
-#else
-std::size_t use() { return pool::blocks_in(4096); }
-#endif
+RIGHT(std::size_t use() { return pool::blocks_in(4096, tarn::dynamic_size{48}); })
+WRONG(std::size_t use() { return pool::blocks_in(4096); })
 }  // namespace absent_blocks_in
 // expect: release
 // mentions: may_return_chunks
 namespace absent_release_of_objects {
-#ifdef TARN_TWIN
-void use(tarn::object_pool<long, tarn::thread_cached<>>& right) { right.release(); }
-#else
-void use(tarn::object_pool<long, tarn::lock_free>& wrong) { wrong.release(); }
-#endif
+RIGHT(void use(tarn::object_pool<long, tarn::thread_cached<>>& right) { right.release(); })
+WRONG(void use(tarn::object_pool<long, tarn::lock_free>& wrong) { wrong.release(); })
 }  // namespace absent_release_of_objects
 
 // expect: trim
 // mentions: may_return_chunks
 namespace absent_trim_of_many_sizes {
 struct messages;
-#ifdef TARN_TWIN
-std::size_t use() { return tarn::xallocator<messages, tarn::thread_cached<>>::trim(); }
-#else
-std::size_t use() { return tarn::xallocator<messages, tarn::lock_free>::trim(); }
-#endif
+RIGHT(std::size_t use() { return tarn::xallocator<messages, tarn::thread_cached<>>::trim(); })
+WRONG(std::size_t use() { return tarn::xallocator<messages, tarn::lock_free>::trim(); })
 }  // namespace absent_trim_of_many_sizes
 
 // expect: verify
 // mentions: can_verify
 // Nothing is written around blocks or into free ones, so there is nothing to look at: the notes name the constant `can_verify`.
 namespace absent_verify {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::checked> right;
-std::size_t use() { return right.verify(); }
-#else
-tarn::pool<tarn::static_size<64>> wrong;
-std::size_t use() { return wrong.verify(); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::checked> right; std::size_t use() { return right.verify(); })
+WRONG(tarn::pool<tarn::static_size<64>> wrong; std::size_t use() { return wrong.verify(); })
 }  // namespace absent_verify
 
 // expect: maintain
 // mentions: has_maintenance
 // Nothing grows ahead and nothing goes back: the notes name the constant `has_maintenance`.
 namespace absent_maintain {
-#ifdef TARN_TWIN
-void use(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100>>& right) { right.maintain(); }
-#else
-void use(tarn::pool<tarn::static_size<64>>& wrong) { wrong.maintain(); }
-#endif
+RIGHT(void use(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100>>& right) { right.maintain(); })
+WRONG(void use(tarn::pool<tarn::static_size<64>>& wrong) { wrong.maintain(); })
 }  // namespace absent_maintain

@@ -22,151 +22,102 @@
 
 // expect: tarn: [C1] no policy was given for the axis size
 namespace c1_no_policy_at_all {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>> right;
-#else
-tarn::pool<> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>> right;)
+WRONG(tarn::pool<> wrong;)
 }  // namespace c1_no_policy_at_all
 
 // expect: tarn: [C1] no policy was given for the axis size
 // The rejected pool is used, too: that is no second mistake.
 namespace c1_no_size {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;
-void use() { right.deallocate(right.allocate()); }
-#else
-tarn::pool<tarn::mutex_locking<>, tarn::fixed_growth<32>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right; void use() { right.deallocate(right.allocate()); })
+WRONG(tarn::pool<tarn::mutex_locking<>, tarn::fixed_growth<32>> wrong; void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace c1_no_size
 
 // expect: tarn: [C2] two policies were given for the axis checking; keep one
 namespace c2_two_checkings {
 struct careful : tarn::no_checking {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::no_checking> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::no_checking, careful> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_checking> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::no_checking, careful> wrong;)
 }  // namespace c2_two_checkings
 
 // expect: tarn: [C2] two policies were given for the axis size
 namespace c2_two_classes {
-#ifdef TARN_TWIN
-tarn::size_class_pool<tarn::listed_classes<24, 64>> right;
-void use() { right.deallocate(right.allocate(64, 8), 64, 8); }
-#else
-tarn::size_class_pool<tarn::geometric_classes<>, tarn::listed_classes<24, 64>> wrong;
-void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); }
-#endif
+RIGHT(tarn::size_class_pool<tarn::listed_classes<24, 64>> right; void use() { right.deallocate(right.allocate(64, 8), 64, 8); })
+WRONG(tarn::size_class_pool<tarn::geometric_classes<>, tarn::listed_classes<24, 64>> wrong;
+      void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); })
 }  // namespace c2_two_classes
 
 // expect: tarn: [C2] two policies were given for the axis size
 namespace c2_two_classes_for_a_resource {
-#ifdef TARN_TWIN
-tarn::pool_resource<tarn::listed_classes<24, 64>> right;
-void* use() { return right.allocate(64); }
-#else
-tarn::pool_resource<tarn::geometric_classes<>, tarn::listed_classes<24, 64>> wrong;
-void* use() { return wrong.allocate(64); }
-#endif
+RIGHT(tarn::pool_resource<tarn::listed_classes<24, 64>> right; void* use() { return right.allocate(64); })
+WRONG(tarn::pool_resource<tarn::geometric_classes<>, tarn::listed_classes<24, 64>> wrong;
+      void* use() { return wrong.allocate(64); })
 }  // namespace c2_two_classes_for_a_resource
 
 // expect: tarn: [C2] two policies were given for the axis exhaustion; keep one
 namespace c2_two_exhaustions {
 struct patient : tarn::report_exhaustion {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::report_exhaustion, patient> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion, patient> wrong;)
 }  // namespace c2_two_exhaustions
 
 // expect: tarn: [C2] two policies were given for the axis growth; keep one
 namespace c2_two_growths {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32>, tarn::geometric_growth<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32>, tarn::geometric_growth<>> wrong;)
 }  // namespace c2_two_growths
 
 // expect: tarn: [C2] two policies were given for the axis locking; keep one
 namespace c2_two_lockings {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::grouped_locking<struct audio>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::grouped_locking<struct audio>> wrong;)
 }  // namespace c2_two_lockings
 
 // expect: tarn: [C2] two policies were given for the axis retention; keep one
 // The same policy twice is two, also where it is the default.
 namespace c2_two_retentions {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::keep_chunks> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::keep_chunks, tarn::keep_chunks> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::keep_chunks> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::keep_chunks, tarn::keep_chunks> wrong;)
 }  // namespace c2_two_retentions
 
 // expect: tarn: [C2] two policies were given for the axis reuse; keep one
 namespace c2_two_reuses {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>, tarn::batch_reuse<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>, tarn::batch_reuse<>> wrong;)
 }  // namespace c2_two_reuses
 
 // expect: tarn: [C2] two policies were given for the axis size; keep one
 namespace c2_two_sizes {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::size_of<double>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::size_of<double>> wrong;)
 }  // namespace c2_two_sizes
 
 // expect: tarn: [C2] two policies were given for the axis statistics; keep one
 namespace c2_two_statistics {
 struct counting : tarn::no_statistics {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::no_statistics> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::no_statistics, counting> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_statistics> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::no_statistics, counting> wrong;)
 }  // namespace c2_two_statistics
 
 // expect: tarn: [C2] two policies were given for the axis name; keep one
 namespace c2_two_names {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::named<"orders">> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::named<"orders">, tarn::unnamed> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::named<"orders">> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::named<"orders">, tarn::unnamed> wrong;)
 }  // namespace c2_two_names
 
 // expect: tarn: [C5] a policy of this pool has no default value
 namespace c5_a_name_that_is_not_given {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::run_time_name> right(tarn::run_time_name("orders"));
-#else
-tarn::pool<tarn::static_size<64>, tarn::run_time_name> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::run_time_name> right(tarn::run_time_name("orders"));)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::run_time_name> wrong;)
 }  // namespace c5_a_name_that_is_not_given
 
 // expect: tarn: [C2] two policies were given for the axis store; keep one
 namespace c2_two_stores {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::page_store<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::page_store<>, tarn::heap_store> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_store<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::page_store<>, tarn::heap_store> wrong;)
 }  // namespace c2_two_stores
 
 // expect: tarn: [C3] an argument of pool<...> is no policy
@@ -177,29 +128,20 @@ struct red_blocks {
   using axis = colour;
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>> right;
-#else
-tarn::pool<tarn::static_size<64>, red_blocks> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, red_blocks> wrong;)
 }  // namespace c3_axis_of_another_name
 
 // expect: tarn: [C3] an argument of pool<...> is no policy
 namespace c3_mutex_for_a_locking {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<std::mutex>> right;
-#else
-tarn::pool<tarn::static_size<64>, std::mutex> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<std::mutex>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, std::mutex> wrong;)
 }  // namespace c3_mutex_for_a_locking
 
 // expect: tarn: [C3] an argument of pool<...> is no policy
 namespace c3_number_for_a_size {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>> right;
-#else
-tarn::pool<std::integral_constant<int, 64>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>> right;)
+WRONG(tarn::pool<std::integral_constant<int, 64>> wrong;)
 }  // namespace c3_number_for_a_size
 
 // expect: tarn: [C3] an argument of pool<...> is no policy
@@ -209,11 +151,8 @@ struct Order {
   int id;
 };
 
-#ifdef TARN_TWIN
-auto& right = tarn::static_pool<struct orders, tarn::size_of<Order>>::instance();
-#else
-auto& wrong = tarn::static_pool<struct orders, Order>::instance();
-#endif
+RIGHT(auto& right = tarn::static_pool<struct orders, tarn::size_of<Order>>::instance();)
+WRONG(auto& wrong = tarn::static_pool<struct orders, Order>::instance();)
 }  // namespace c3_static_pool_without_tag
 
 // expect: tarn: [C3] an argument of pool<...> is no policy
@@ -224,79 +163,55 @@ struct Order {
   double price;
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::size_of<Order>> right;
-#else
-tarn::pool<Order> wrong;
-#endif
+RIGHT(tarn::pool<tarn::size_of<Order>> right;)
+WRONG(tarn::pool<Order> wrong;)
 }  // namespace c3_type_for_a_size
 
 // expect: tarn: [C3] an argument of pool<...> is no policy
 // The second argument was meant as the type of the elements' keys, or as another allocator.
 namespace c3_type_for_an_allocator {
-#ifdef TARN_TWIN
-std::vector<int, tarn::stl_allocator<int>> right(3);
-#else
-std::vector<int, tarn::stl_allocator<int, std::allocator<int>>> wrong(3);
-#endif
+RIGHT(std::vector<int, tarn::stl_allocator<int>> right(3);)
+WRONG(std::vector<int, tarn::stl_allocator<int, std::allocator<int>>> wrong(3);)
 }  // namespace c3_type_for_an_allocator
 
 // expect: tarn: [C4] the constructor was given two objects of one policy; keep one
 namespace c4_two_values {
-#ifdef TARN_TWIN
-tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48}};
-#else
-tarn::pool<tarn::dynamic_size> wrong{tarn::dynamic_size{48}, tarn::dynamic_size{64}};
-#endif
+RIGHT(tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48}};)
+WRONG(tarn::pool<tarn::dynamic_size> wrong{tarn::dynamic_size{48}, tarn::dynamic_size{64}};)
 }  // namespace c4_two_values
 
 // expect: tarn: [C5] a policy of this pool has no default value
 namespace c5_no_buffer {
 std::byte bytes[4096];
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{bytes}};
-#else
-tarn::pool<tarn::static_size<64>, tarn::buffer_store> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{bytes}};)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::buffer_store> wrong;)
 }  // namespace c5_no_buffer
 
 // expect: tarn: [C5] a policy of this pool has no default value
 // The other object that is needed was given.
 namespace c5_no_resource {
-#ifdef TARN_TWIN
-tarn::pool<tarn::dynamic_size, tarn::resource_store> right{tarn::resource_store{std::pmr::new_delete_resource()},
-                                                           tarn::dynamic_size{48}};
-#else
-tarn::pool<tarn::dynamic_size, tarn::resource_store> wrong{tarn::dynamic_size{48}};
-#endif
+RIGHT(tarn::pool<tarn::dynamic_size, tarn::resource_store> right{tarn::resource_store{std::pmr::new_delete_resource()},
+                                                                 tarn::dynamic_size{48}};)
+WRONG(tarn::pool<tarn::dynamic_size, tarn::resource_store> wrong{tarn::dynamic_size{48}};)
 }  // namespace c5_no_resource
 
 // expect: budgeted without the budget's name, retry_with a function, run_time_name); pass an object of it to the constructor
 namespace c5_no_name {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::run_time_name> right{tarn::run_time_name{"orders"}};
-#else
-tarn::pool<tarn::static_size<64>, tarn::run_time_name> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::run_time_name> right{tarn::run_time_name{"orders"}};)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::run_time_name> wrong;)
 }  // namespace c5_no_name
 
 // expect: tarn: [C5] a policy of this pool has no default value (dynamic_size
 namespace c5_no_size_value {
-#ifdef TARN_TWIN
-tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48}};
-#else
-tarn::pool<tarn::dynamic_size> wrong;
-#endif
+RIGHT(tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48}};)
+WRONG(tarn::pool<tarn::dynamic_size> wrong;)
 }  // namespace c5_no_size_value
 
 // expect: tarn: [C6] the constructor was given an object that is no policy of this pool
 namespace c6_number_for_a_size {
-#ifdef TARN_TWIN
-tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48, 16}};
-#else
-tarn::pool<tarn::dynamic_size> wrong{48, 16};
-#endif
+RIGHT(tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48, 16}};)
+WRONG(tarn::pool<tarn::dynamic_size> wrong{48, 16};)
 }  // namespace c6_number_for_a_size
 
 // expect: tarn: [C6] the constructor was given an object that is no policy of this pool
@@ -304,11 +219,8 @@ tarn::pool<tarn::dynamic_size> wrong{48, 16};
 namespace c6_policy_of_another_pool {
 std::byte bytes[4096];
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{bytes}};
-#else
-tarn::pool<tarn::static_size<64>> wrong{tarn::buffer_store{bytes}};
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{bytes}};)
+WRONG(tarn::pool<tarn::static_size<64>> wrong{tarn::buffer_store{bytes}};)
 }  // namespace c6_policy_of_another_pool
 
 // expect: tarn: [C7] a static pool was given a policy whose destructor would run at exit
@@ -337,11 +249,8 @@ void* use() { return wrong::instance().allocate(); }
 namespace c8_class_pool_over_buffer {
 struct Node {
   Node* next = nullptr;
-#ifdef TARN_TWIN
-  DECLARE_MEMORY_POOL_WITH(Node, tarn::static_array_store<64>)
-#else
-  DECLARE_MEMORY_POOL_WITH(Node, tarn::buffer_store)
-#endif
+RIGHT(DECLARE_MEMORY_POOL_WITH(Node, tarn::static_array_store<64>))
+WRONG(DECLARE_MEMORY_POOL_WITH(Node, tarn::buffer_store))
 };
 
 void use() { delete new Node; }
@@ -358,34 +267,25 @@ void* wrong() { return tarn::static_pool<struct named, tarn::static_size<64>, ta
 
 // expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_static_pool_of_dynamic_size {
-#ifdef TARN_TWIN
-void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); }
-#else
-void* wrong() { return tarn::static_pool<struct orders, tarn::dynamic_size>::instance().allocate(); }
-#endif
+RIGHT(void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); })
+WRONG(void* wrong() { return tarn::static_pool<struct orders, tarn::dynamic_size>::instance().allocate(); })
 }  // namespace c8_static_pool_of_dynamic_size
 
 // expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_static_pool_over_buffer {
-#ifdef TARN_TWIN
-using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<64>>;
-void use() { right::instance().deallocate(right::instance().allocate()); }
-#else
-using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::buffer_store>;
-void use() { wrong::instance().deallocate(wrong::instance().allocate()); }
-#endif
+RIGHT(using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<64>>;
+      void use() { right::instance().deallocate(right::instance().allocate()); })
+WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::buffer_store>;
+      void use() { wrong::instance().deallocate(wrong::instance().allocate()); })
 }  // namespace c8_static_pool_over_buffer
 
 // expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_static_pool_with_a_budget_that_is_not_named {
 constinit tarn::memory_budget budget(1000);
-#ifdef TARN_TWIN
-using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>>;
-void use() { right::instance().deallocate(right::instance().allocate()); }
-#else
-using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::budgeted<tarn::heap_store>>;
-void use() { wrong::instance().deallocate(wrong::instance().allocate()); }
-#endif
+RIGHT(using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>>;
+      void use() { right::instance().deallocate(right::instance().allocate()); })
+WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::budgeted<tarn::heap_store>>;
+      void use() { wrong::instance().deallocate(wrong::instance().allocate()); })
 }  // namespace c8_static_pool_with_a_budget_that_is_not_named
 
 // expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
@@ -402,11 +302,8 @@ class spin_mutex {
 
 struct Node {
   Node* next = nullptr;
-#ifdef TARN_TWIN
-  DECLARE_MEMORY_POOL_WITH(Node, tarn::mutex_locking<>)
-#else
-  DECLARE_MEMORY_POOL_WITH(Node, tarn::mutex_locking<spin_mutex>)
-#endif
+RIGHT(DECLARE_MEMORY_POOL_WITH(Node, tarn::mutex_locking<>))
+WRONG(DECLARE_MEMORY_POOL_WITH(Node, tarn::mutex_locking<spin_mutex>))
 };
 
 void use() { delete new Node; }
@@ -424,55 +321,34 @@ class spin_mutex {
   volatile bool locked_;
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<spin_mutex>> right;
-#else
-using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<spin_mutex>>;
-void* use() { return wrong::instance().allocate(); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<spin_mutex>> right;)
+WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<spin_mutex>>;
+      void* use() { return wrong::instance().allocate(); })
 }  // namespace c9_static_pool_made_at_run_time
 
 // expect: tarn: [C10] size classes were given to a pool whose blocks have one size
 // expect: use size_class_pool<...>
 namespace c10_classes_for_a_pool {
-#ifdef TARN_TWIN
-tarn::size_class_pool<tarn::geometric_classes<>> right;
-void use() { right.deallocate(right.allocate(100, 8), 100, 8); }
-#else
-tarn::pool<tarn::geometric_classes<>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
-#endif
+RIGHT(tarn::size_class_pool<tarn::geometric_classes<>> right; void use() { right.deallocate(right.allocate(100, 8), 100, 8); })
+WRONG(tarn::pool<tarn::geometric_classes<>> wrong; void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace c10_classes_for_a_pool
 
 // expect: tarn: [C10] size classes were given to a pool whose blocks have one size
 namespace c10_classes_for_a_static_pool {
-#ifdef TARN_TWIN
-void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); }
-#else
-void* wrong() { return tarn::static_pool<struct orders, tarn::listed_classes<24, 64>>::instance().allocate(); }
-#endif
+RIGHT(void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); })
+WRONG(void* wrong() { return tarn::static_pool<struct orders, tarn::listed_classes<24, 64>>::instance().allocate(); })
 }  // namespace c10_classes_for_a_static_pool
 
 // expect: tarn: [C11] a policy of one block size was given to something that serves many sizes
 namespace c11_one_size_for_a_resource {
-#ifdef TARN_TWIN
-tarn::pool_resource<tarn::geometric_classes<16, 1024>> right;
-void* use() { return right.allocate(64); }
-#else
-tarn::pool_resource<tarn::static_size<64>> wrong;
-void* use() { return wrong.allocate(64); }
-#endif
+RIGHT(tarn::pool_resource<tarn::geometric_classes<16, 1024>> right; void* use() { return right.allocate(64); })
+WRONG(tarn::pool_resource<tarn::static_size<64>> wrong; void* use() { return wrong.allocate(64); })
 }  // namespace c11_one_size_for_a_resource
 
 // expect: tarn: [C11] a policy of one block size was given to something that serves many sizes
 namespace c11_one_size_for_classes {
-#ifdef TARN_TWIN
-tarn::size_class_pool<tarn::listed_classes<64>> right;
-void use() { right.deallocate(right.allocate(64, 8), 64, 8); }
-#else
-tarn::size_class_pool<tarn::static_size<64>> wrong;
-void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); }
-#endif
+RIGHT(tarn::size_class_pool<tarn::listed_classes<64>> right; void use() { right.deallocate(right.allocate(64, 8), 64, 8); })
+WRONG(tarn::size_class_pool<tarn::static_size<64>> wrong; void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); })
 }  // namespace c11_one_size_for_classes
 
 // expect: tarn: [C12] a reuse policy was given to recycling_pool
@@ -483,13 +359,8 @@ struct Grid {
   int used = 0;
 };
 
-#ifdef TARN_TWIN
-tarn::recycling_pool<Grid> right;
-Grid* use() { return right.acquire(); }
-#else
-tarn::recycling_pool<Grid, tarn::batch_reuse<>> wrong;
-Grid* use() { return wrong.acquire(); }
-#endif
+RIGHT(tarn::recycling_pool<Grid> right; Grid* use() { return right.acquire(); })
+WRONG(tarn::recycling_pool<Grid, tarn::batch_reuse<>> wrong; Grid* use() { return wrong.acquire(); })
 }  // namespace c12_reuse_for_a_recycling_pool
 
 // expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
@@ -497,11 +368,8 @@ Grid* use() { return wrong.acquire(); }
 namespace c12_size_for_a_class_pool {
 struct Node {
   Node* next = nullptr;
-#ifdef TARN_TWIN
-  DECLARE_MEMORY_POOL_WITH(Node, tarn::fixed_growth<64>)
-#else
-  DECLARE_MEMORY_POOL_WITH(Node, tarn::static_size<64>, tarn::fixed_growth<64>)
-#endif
+RIGHT(DECLARE_MEMORY_POOL_WITH(Node, tarn::fixed_growth<64>))
+WRONG(DECLARE_MEMORY_POOL_WITH(Node, tarn::static_size<64>, tarn::fixed_growth<64>))
 };
 
 void use() { delete new Node; }
@@ -510,123 +378,76 @@ void use() { delete new Node; }
 // expect: tarn: [C12] a store was given to pool_resource
 // A memory resource gets its memory from the upstream that its constructor is given.
 namespace c12_store_for_a_resource {
-#ifdef TARN_TWIN
-tarn::pool_resource<> right(std::pmr::new_delete_resource());
-void* use() { return right.allocate(64); }
-#else
-tarn::pool_resource<tarn::heap_store> wrong;
-void* use() { return wrong.allocate(64); }
-#endif
+RIGHT(tarn::pool_resource<> right(std::pmr::new_delete_resource()); void* use() { return right.allocate(64); })
+WRONG(tarn::pool_resource<tarn::heap_store> wrong; void* use() { return wrong.allocate(64); })
 }  // namespace c12_store_for_a_resource
 
 // expect: tarn: [C12] a growth policy was given to pool_resource
 namespace c12_growth_for_a_resource {
-#ifdef TARN_TWIN
-tarn::pool_resource<> right(std::pmr::pool_options{.max_blocks_per_chunk = 64, .largest_required_pool_block = 0});
-void* use() { return right.allocate(64); }
-#else
-tarn::pool_resource<tarn::fixed_growth<64>> wrong;
-void* use() { return wrong.allocate(64); }
-#endif
+RIGHT(tarn::pool_resource<> right(std::pmr::pool_options{.max_blocks_per_chunk = 64, .largest_required_pool_block = 0});
+      void* use() { return right.allocate(64); })
+WRONG(tarn::pool_resource<tarn::fixed_growth<64>> wrong; void* use() { return wrong.allocate(64); })
 }  // namespace c12_growth_for_a_resource
 
 // expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
 namespace c12_size_for_an_allocator {
-#ifdef TARN_TWIN
-std::list<int, tarn::stl_allocator<int>> right(3);
-#else
-std::list<int, tarn::stl_allocator<int, tarn::static_size<64>>> wrong(3);
-#endif
+RIGHT(std::list<int, tarn::stl_allocator<int>> right(3);)
+WRONG(std::list<int, tarn::stl_allocator<int, tarn::static_size<64>>> wrong(3);)
 }  // namespace c12_size_for_an_allocator
 
 // expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
 namespace c12_size_for_an_object_pool {
-#ifdef TARN_TWIN
-tarn::object_pool<int> right;
-void use() { right.destroy(right.construct(1)); }
-#else
-tarn::object_pool<int, tarn::static_size<64>> wrong;
-void use() { wrong.destroy(wrong.construct(1)); }
-#endif
+RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct(1)); })
+WRONG(tarn::object_pool<int, tarn::static_size<64>> wrong; void use() { wrong.destroy(wrong.construct(1)); })
 }  // namespace c12_size_for_an_object_pool
 
 // expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
 namespace c12_classes_for_an_object_pool {
-#ifdef TARN_TWIN
-tarn::object_pool<int> right;
-void use() { right.destroy(right.construct(1)); }
-#else
-tarn::object_pool<int, tarn::geometric_classes<>> wrong;
-void use() { wrong.destroy(wrong.construct(1)); }
-#endif
+RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct(1)); })
+WRONG(tarn::object_pool<int, tarn::geometric_classes<>> wrong; void use() { wrong.destroy(wrong.construct(1)); })
 }  // namespace c12_classes_for_an_object_pool
 
 // expect: tarn: [C13] a pool was given where policies are asked for
 // A pool of one size can't be a container's source either: the size of a node isn't known.
 namespace c13_pool_for_an_allocator {
-#ifdef TARN_TWIN
-tarn::size_class_pool<> blocks;
-std::list<int, tarn::stl_allocator<int, tarn::size_class_pool<>>> right(3, blocks);
-#else
-tarn::pool<tarn::static_size<64>> blocks;
-std::list<int, tarn::stl_allocator<int, tarn::pool<tarn::static_size<64>>>> wrong(3, blocks);
-#endif
+RIGHT(tarn::size_class_pool<> blocks; std::list<int, tarn::stl_allocator<int, tarn::size_class_pool<>>> right(3, blocks);)
+WRONG(tarn::pool<tarn::static_size<64>> blocks;
+      std::list<int, tarn::stl_allocator<int, tarn::pool<tarn::static_size<64>>>> wrong(3, blocks);)
 }  // namespace c13_pool_for_an_allocator
 
 // expect: tarn: [C13] a pool was given where policies are asked for
 namespace c13_pool_for_an_object_pool {
-#ifdef TARN_TWIN
-tarn::object_pool<int, tarn::mutex_locking<>> right;
-void use() { right.destroy(right.construct(1)); }
-#else
-tarn::object_pool<int, tarn::pool<tarn::size_of<int>, tarn::mutex_locking<>>> wrong;
-void use() { wrong.destroy(wrong.construct(1)); }
-#endif
+RIGHT(tarn::object_pool<int, tarn::mutex_locking<>> right; void use() { right.destroy(right.construct(1)); })
+WRONG(tarn::object_pool<int, tarn::pool<tarn::size_of<int>, tarn::mutex_locking<>>> wrong;
+      void use() { wrong.destroy(wrong.construct(1)); })
 }  // namespace c13_pool_for_an_object_pool
 
 // expect: tarn: [C13] a pool was given where policies are asked for
 namespace c13_static_pool_for_an_object_pool {
-#ifdef TARN_TWIN
-tarn::object_pool<int, tarn::mutex_locking<>> right;
-void use() { right.destroy(right.construct(1)); }
-#else
-tarn::object_pool<int, tarn::static_pool<struct orders, tarn::size_of<int>>> wrong;
-void use() { wrong.destroy(wrong.construct(1)); }
-#endif
+RIGHT(tarn::object_pool<int, tarn::mutex_locking<>> right; void use() { right.destroy(right.construct(1)); })
+WRONG(tarn::object_pool<int, tarn::static_pool<struct orders, tarn::size_of<int>>> wrong;
+      void use() { wrong.destroy(wrong.construct(1)); })
 }  // namespace c13_static_pool_for_an_object_pool
 
 // expect: tarn: [C1] no policy was given for the axis size
 // The pool was refused already; that it is no policy is no second error.
 namespace c13_refused_pool_for_a_policy {
-#ifdef TARN_TWIN
-tarn::object_pool<int, tarn::mutex_locking<>> right;
-#else
-tarn::object_pool<int, tarn::pool<tarn::mutex_locking<>>> wrong;
-#endif
+RIGHT(tarn::object_pool<int, tarn::mutex_locking<>> right;)
+WRONG(tarn::object_pool<int, tarn::pool<tarn::mutex_locking<>>> wrong;)
 }  // namespace c13_refused_pool_for_a_policy
 
 // expect: basic_pool
 // mentions: tarn: [C14] a pool can't be copied or moved; take a reference
 namespace c14_pool_copied {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>> pool;
-tarn::pool<tarn::static_size<64>>& right = pool;
-#else
-tarn::pool<tarn::static_size<64>> pool;
-tarn::pool<tarn::static_size<64>> wrong = pool;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>> pool; tarn::pool<tarn::static_size<64>>& right = pool;)
+WRONG(tarn::pool<tarn::static_size<64>> pool; tarn::pool<tarn::static_size<64>> wrong = pool;)
 }  // namespace c14_pool_copied
 
 // expect: pool_body
 // mentions: tarn: [C14] a pool can't be copied or moved; take a reference
 namespace c14_static_pool_copied {
-#ifdef TARN_TWIN
-using orders = tarn::static_pool<struct orders_tag, tarn::static_size<64>>;
-auto& right = orders::instance();
-#else
-using orders = tarn::static_pool<struct orders_tag, tarn::static_size<64>>;
-auto wrong = orders::instance();
-#endif
+RIGHT(using orders = tarn::static_pool<struct orders_tag, tarn::static_size<64>>; auto& right = orders::instance();)
+WRONG(using orders = tarn::static_pool<struct orders_tag, tarn::static_size<64>>; auto wrong = orders::instance();)
 }  // namespace c14_static_pool_copied
 
 // expect: object_pool
@@ -648,11 +469,8 @@ void use() { wrong(orders); }
 namespace c14_pool_assigned {
 tarn::pool<tarn::static_size<64>> one;
 tarn::pool<tarn::static_size<64>> other;
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>>& right = other;
-#else
-void wrong() { one = other; }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>>& right = other;)
+WRONG(void wrong() { one = other; })
 }  // namespace c14_pool_assigned
 
 // expect: operator
@@ -660,11 +478,8 @@ void wrong() { one = other; }
 namespace c14_object_pool_assigned {
 tarn::object_pool<int> one;
 tarn::object_pool<int> other;
-#ifdef TARN_TWIN
-tarn::object_pool<int>& right = other;
-#else
-void wrong() { one = other; }
-#endif
+RIGHT(tarn::object_pool<int>& right = other;)
+WRONG(void wrong() { one = other; })
 }  // namespace c14_object_pool_assigned
 
 // expect: operator
@@ -672,11 +487,8 @@ void wrong() { one = other; }
 namespace c14_multipool_assigned {
 tarn::multipool<int, long> one;
 tarn::multipool<int, long> other;
-#ifdef TARN_TWIN
-tarn::multipool<int, long>& right = other;
-#else
-void wrong() { one = other; }
-#endif
+RIGHT(tarn::multipool<int, long>& right = other;)
+WRONG(void wrong() { one = other; })
 }  // namespace c14_multipool_assigned
 
 // expect: operator
@@ -687,11 +499,8 @@ struct message {
 };
 tarn::recycling_pool<message> one;
 tarn::recycling_pool<message> other;
-#ifdef TARN_TWIN
-tarn::recycling_pool<message>& right = other;
-#else
-void wrong() { one = other; }
-#endif
+RIGHT(tarn::recycling_pool<message>& right = other;)
+WRONG(void wrong() { one = other; })
 }  // namespace c14_recycling_pool_assigned
 
 // expect: operator
@@ -699,11 +508,8 @@ void wrong() { one = other; }
 namespace c14_size_class_pool_assigned {
 tarn::size_class_pool<> one;
 tarn::size_class_pool<> other;
-#ifdef TARN_TWIN
-tarn::size_class_pool<>& right = other;
-#else
-void wrong() { one = other; }
-#endif
+RIGHT(tarn::size_class_pool<>& right = other;)
+WRONG(void wrong() { one = other; })
 }  // namespace c14_size_class_pool_assigned
 
 // expect: operator
@@ -713,33 +519,24 @@ void wrong() { one = other; }
 namespace c14_resource_assigned {
 tarn::pmr::unsynchronized_pool_resource one;
 tarn::pmr::unsynchronized_pool_resource other;
-#ifdef TARN_TWIN
-tarn::pmr::unsynchronized_pool_resource& right = other;
-#else
-void wrong() { one = other; }
-#endif
+RIGHT(tarn::pmr::unsynchronized_pool_resource& right = other;)
+WRONG(void wrong() { one = other; })
 }  // namespace c14_resource_assigned
 
 // expect: const tarn::
 // mentions: changes the pool: not for a const one
 // A language error, whose note shows the line that says why.
 namespace const_pool {
-#ifdef TARN_TWIN
-void right(tarn::pool<tarn::static_size<64>>& pool) { pool.deallocate(pool.allocate()); }
-#else
-void wrong(const tarn::pool<tarn::static_size<64>>& pool) { static_cast<void>(pool.allocate()); }
-#endif
+RIGHT(void right(tarn::pool<tarn::static_size<64>>& pool) { pool.deallocate(pool.allocate()); })
+WRONG(void wrong(const tarn::pool<tarn::static_size<64>>& pool) { static_cast<void>(pool.allocate()); })
 }  // namespace const_pool
 
 // expect: tarn: [C3] an argument of pool<...> is no policy
 // A refused heap is used, too: that is no second mistake.
 namespace c3_heap_of_no_policy {
 struct messages;
-#ifdef TARN_TWIN
-using heap = tarn::xallocator<messages, tarn::mutex_locking<std::mutex>>;
-#else
-using heap = tarn::xallocator<messages, std::mutex>;
-#endif
+RIGHT(using heap = tarn::xallocator<messages, tarn::mutex_locking<std::mutex>>;)
+WRONG(using heap = tarn::xallocator<messages, std::mutex>;)
 void use() {
   void* const block = heap::reallocate(heap::allocate(10), 20);
   heap::deallocate_sized(block, heap::usable_size(block));
@@ -750,32 +547,23 @@ void use() {
 // expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_heap_over_a_resource {
 struct messages;
-#ifdef TARN_TWIN
-using heap = tarn::xallocator<messages, tarn::page_store<>>;
-#else
-using heap = tarn::xallocator<messages, tarn::resource_store>;
-#endif
+RIGHT(using heap = tarn::xallocator<messages, tarn::page_store<>>;)
+WRONG(using heap = tarn::xallocator<messages, tarn::resource_store>;)
 void use() { heap::deallocate(heap::allocate(10)); }
 }  // namespace c8_heap_over_a_resource
 
 // expect: tarn: [C15] sampled_guard_pages was combined with blocks that are freed by address alone
 namespace c15_sampled_heap {
 struct messages;
-#ifdef TARN_TWIN
-using heap = tarn::xallocator<messages, tarn::hardened>;
-#else
-using heap = tarn::xallocator<messages, tarn::sampled_guard_pages<5000>>;
-#endif
+RIGHT(using heap = tarn::xallocator<messages, tarn::hardened>;)
+WRONG(using heap = tarn::xallocator<messages, tarn::sampled_guard_pages<5000>>;)
 void use() { heap::deallocate(heap::allocate(10)); }
 }  // namespace c15_sampled_heap
 
 // expect: tarn: [C15] sampled_guard_pages was combined with blocks that are freed by address alone
 namespace c15_sampled_array_of_classes {
-#ifdef TARN_TWIN
-tarn::size_class_pool<tarn::sampled_guard_pages<5000>> pool;
-#else
-tarn::size_class_pool<tarn::sampled_guard_pages<5000>, tarn::static_array_store<4>> pool;
-#endif
+RIGHT(tarn::size_class_pool<tarn::sampled_guard_pages<5000>> pool;)
+WRONG(tarn::size_class_pool<tarn::sampled_guard_pages<5000>, tarn::static_array_store<4>> pool;)
 void use() { pool.deallocate(pool.allocate(10), 10); }
 }  // namespace c15_sampled_array_of_classes
 
@@ -783,20 +571,14 @@ void use() { pool.deallocate(pool.allocate(10), 10); }
 namespace c5_multipool_over_a_buffer {
 struct wall {};
 struct door {};
-#ifdef TARN_TWIN
-tarn::multipool<wall, door, tarn::static_array_store<8>> pools;
-#else
-tarn::multipool<wall, door, tarn::buffer_store> pools;
-#endif
+RIGHT(tarn::multipool<wall, door, tarn::static_array_store<8>> pools;)
+WRONG(tarn::multipool<wall, door, tarn::buffer_store> pools;)
 void use() { pools.destroy(pools.construct<wall>()); }
 }  // namespace c5_multipool_over_a_buffer
 
 // expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_containers_over_a_buffer {
-#ifdef TARN_TWIN
-tarn::stl_allocator<long, tarn::static_array_store<64>> allocator;
-#else
-tarn::stl_allocator<long, tarn::buffer_store> allocator;
-#endif
+RIGHT(tarn::stl_allocator<long, tarn::static_array_store<64>> allocator;)
+WRONG(tarn::stl_allocator<long, tarn::buffer_store> allocator;)
 void use() { allocator.deallocate(allocator.allocate(1), 1); }
 }  // namespace c8_containers_over_a_buffer

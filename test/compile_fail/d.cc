@@ -11,13 +11,10 @@ struct throws {
 struct hears {
   static void on_event(const tarn::trace_event&) noexcept {}
 };
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<hears>> right;
-void use() { right.deallocate(right.allocate()); }
-#else
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<throws>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<hears>> right;
+      void use() { right.deallocate(right.allocate()); })
+WRONG(tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<throws>> wrong;
+      void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace d1_sink_that_may_throw
 
 // expect: tarn: [D2] tracing_statistics was given something to count with that is no statistics policy
@@ -25,29 +22,20 @@ namespace d2_counts_with_a_lock {
 struct hears {
   static void on_event(const tarn::trace_event&) noexcept {}
 };
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<hears, tarn::counting_statistics>> right;
-void use() { right.deallocate(right.allocate()); }
-#else
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<hears, tarn::no_locking>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<hears, tarn::counting_statistics>> right;
+      void use() { right.deallocate(right.allocate()); })
+WRONG(tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<hears, tarn::no_locking>> wrong;
+      void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace d2_counts_with_a_lock
 
 // expect: tarn: [D3] trace_ring was given a number of events that is no power of two
 namespace d3_ring_of_1000 {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::trace_ring<1024>>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::trace_ring<1000>>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::trace_ring<1024>>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::trace_ring<1000>>> wrong;)
 }  // namespace d3_ring_of_1000
 
 // expect: tarn: [D4] sampled_trace was given a mean of no bytes, or a number of blocks that is no power of two
 namespace d4_mean_of_nothing {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::sampled_trace<tarn::trace_ring<>, 4096>>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::sampled_trace<tarn::trace_ring<>, 0>>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::sampled_trace<tarn::trace_ring<>, 4096>>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::tracing_statistics<tarn::sampled_trace<tarn::trace_ring<>, 0>>> wrong;)
 }  // namespace d4_mean_of_nothing

@@ -10,11 +10,8 @@ namespace dropped_block {
 
 tarn::pool<tarn::static_size<64>> pool;
 
-#ifdef TARN_TWIN
-void* right() { return pool.allocate(); }
-#else
-void wrong() { pool.allocate(); }
-#endif
+RIGHT(void* right() { return pool.allocate(); })
+WRONG(void wrong() { pool.allocate(); })
 }  // namespace dropped_block
 
 // expect: tarn: a block that nobody holds is leaked
@@ -24,11 +21,8 @@ namespace dropped_block_of_a_class {
 
 tarn::size_class_pool<> pool;
 
-#ifdef TARN_TWIN
-void* right() { return pool.try_allocate(100); }
-#else
-void wrong() { pool.try_allocate(100); }
-#endif
+RIGHT(void* right() { return pool.try_allocate(100); })
+WRONG(void wrong() { pool.try_allocate(100); })
 }  // namespace dropped_block_of_a_class
 
 // expect: tarn: a reservation that nobody holds ends at once
@@ -38,9 +32,6 @@ namespace dropped_reservation {
 
 tarn::pool<tarn::static_size<64>> pool;
 
-#ifdef TARN_TWIN
-auto right() { return pool.reserve_blocks(10); }
-#else
-void wrong() { pool.reserve_blocks(10); }
-#endif
+RIGHT(auto right() { return pool.reserve_blocks(10); })
+WRONG(void wrong() { pool.reserve_blocks(10); })
 }  // namespace dropped_reservation

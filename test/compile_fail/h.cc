@@ -5,61 +5,43 @@
 // expect: tarn: [H1] hardened_with was given something that is none of its options;
 // expect: they are shuffled, guard_bytes, generations, may_end_in_use and one reported_to<handler>
 namespace h1_hardened_with_an_int {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, tarn::guard_bytes>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, int>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, tarn::guard_bytes>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::shuffled, int>> wrong;)
 }  // namespace h1_hardened_with_an_int
 
 // expect: tarn: [H2] checked_with was given something that is none of its options;
 // expect: they are shuffled, sites, may_end_in_use and one reported_to<handler>
 // It has guard bytes anyhow.
 namespace h2_checked_with_guard_bytes {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::shuffled>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::guard_bytes>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::shuffled>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::guard_bytes>> wrong;)
 }  // namespace h2_checked_with_guard_bytes
 
 // expect: tarn: [H1] hardened_with was given something that is none of its options;
 namespace h1_hardened_with_two_handlers {
 [[maybe_unused]] void one(const tarn::misuse&) noexcept {}
 [[maybe_unused]] void other(const tarn::misuse&) noexcept {}
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, tarn::shuffled>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, tarn::reported_to<other>>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, tarn::shuffled>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, tarn::reported_to<other>>> wrong;)
 }  // namespace h1_hardened_with_two_handlers
 
 // expect: tarn: [H4] switchable_checking_with was given something that is none of its options;
 // expect: they are guard_bytes and one reported_to<handler>
 namespace h4_switchable_and_shuffled {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::named<"a">, tarn::switchable_checking_with<tarn::guard_bytes>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::named<"a">, tarn::switchable_checking_with<tarn::shuffled>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::named<"a">, tarn::switchable_checking_with<tarn::guard_bytes>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::named<"a">, tarn::switchable_checking_with<tarn::shuffled>> wrong;)
 }  // namespace h4_switchable_and_shuffled
 
 // expect: tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy
 namespace h3_sampled_one_in_0 {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<1>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<0>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<1>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<0>> wrong;)
 }  // namespace h3_sampled_one_in_0
 
 // expect: tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy
 namespace h3_sampled_twice {
 struct then_hardened : tarn::hardened {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<5000, then_hardened>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<5000, tarn::sampled_guard_pages<>>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<5000, then_hardened>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<5000, tarn::sampled_guard_pages<>>> wrong;)
 }  // namespace h3_sampled_twice

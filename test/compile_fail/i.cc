@@ -8,53 +8,36 @@
 
 // expect: tarn: [I2] resource_store needs <memory_resource>
 namespace i2_resource_store {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::heap_store> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::resource_store> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::heap_store> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::resource_store> wrong; void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace i2_resource_store
 
 // expect: tarn: [I2] resource_store needs <memory_resource>
 namespace i2_resource_store_for_many_sizes {
-#ifdef TARN_TWIN
-tarn::size_class_pool<> right;
-#else
-tarn::size_class_pool<tarn::resource_store> wrong;
-void use() { wrong.deallocate(wrong.allocate(8), 8); }
-#endif
+RIGHT(tarn::size_class_pool<> right;)
+WRONG(tarn::size_class_pool<tarn::resource_store> wrong; void use() { wrong.deallocate(wrong.allocate(8), 8); })
 }  // namespace i2_resource_store_for_many_sizes
 
 // expect: tarn: [I2] resource_store needs <memory_resource>
 namespace i2_resource_store_to_fall_back_to {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::heap_store>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::resource_store>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::heap_store>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::resource_store>> wrong;
+      void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace i2_resource_store_to_fall_back_to
 
 // expect: tarn: [I2] resource_store needs <memory_resource>
 namespace i2_resource_store_in_a_budget {
 constinit tarn::memory_budget budget(1000);
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::resource_store, &budget>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::resource_store, &budget>> wrong;
+      void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace i2_resource_store_in_a_budget
 
 // expect: tarn: [I5] switchable_checking stands in a header of its own, which no product brings
 namespace i5_switchable_checking_without_its_header {
-#ifdef TARN_TWIN
-tarn::size_class_pool<tarn::hardened, tarn::named<"i5">> right;
-#else
-tarn::size_class_pool<tarn::switchable_checking, tarn::named<"i5">> wrong;
-void use() { wrong.deallocate(wrong.allocate(10), 10); }
-#endif
+RIGHT(tarn::size_class_pool<tarn::hardened, tarn::named<"i5">> right;)
+WRONG(tarn::size_class_pool<tarn::switchable_checking, tarn::named<"i5">> wrong;
+      void use() { wrong.deallocate(wrong.allocate(10), 10); })
 }  // namespace i5_switchable_checking_without_its_header
 
 // expect: tarn: [I1] an argument of pool<...> is declared and not defined
@@ -71,11 +54,8 @@ void use() { wrong.deallocate(wrong.allocate()); }
 
 // expect: tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none
 namespace i3_source_without_its_header {
-#ifdef TARN_TWIN
-using arena = tarn::size_class_pool<>;
-#else
-class arena;
-#endif
+RIGHT(using arena = tarn::size_class_pool<>;)
+WRONG(class arena;)
 void use(arena& memory) {
   std::list<int, tarn::stl_allocator<int, arena>> numbers(memory);
   numbers.push_back(1);
@@ -85,11 +65,8 @@ void use(arena& memory) {
 // expect: tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none
 // Nothing is taken here, but given back.
 namespace i3_source_without_its_header_at_the_end {
-#ifdef TARN_TWIN
-using arena = tarn::size_class_pool<>;
-#else
-class arena;
-#endif
+RIGHT(using arena = tarn::size_class_pool<>;)
+WRONG(class arena;)
 struct world {
   ~world() {}
   std::list<int, tarn::stl_allocator<int, arena>> numbers;

@@ -5,12 +5,8 @@
 
 // expect: tarn: [L1] mutex_locking was given a type without lock() and unlock()
 namespace l1_locking_without_mutex {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<int>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<int>> wrong; void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace l1_locking_without_mutex
 
 // expect: tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor
@@ -24,11 +20,8 @@ struct unnamed_mutex : named_mutex {
   unnamed_mutex() : named_mutex("pool") {}
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<unnamed_mutex>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<named_mutex>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<unnamed_mutex>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<named_mutex>> wrong;)
 }  // namespace l1_mutex_with_argument
 
 // expect: tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex
@@ -37,30 +30,21 @@ namespace l2_group_without_mutex {
 struct audio {};
 struct video {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, std::mutex>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, video>> wrong;
-void use() { wrong.deallocate(wrong.allocate()); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, std::mutex>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, video>> wrong;
+      void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace l2_group_without_mutex
 
 // expect: tarn: [L3] thread_cached was given numbers that it has no slots or magazines for
 namespace l3_magazines_of_500 {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 62>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 500>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 62>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 500>> wrong;)
 }  // namespace l3_magazines_of_500
 
 // expect: tarn: [L3] thread_cached was given numbers that it has no slots or magazines for
 namespace l3_slots_for_20_threads {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::thread_cached<64>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::thread_cached<20>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::thread_cached<64>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<20>> wrong;)
 }  // namespace l3_slots_for_20_threads
 
 // expect: tarn: [L4] interrupt_locking was given no mask
@@ -69,26 +53,17 @@ struct mask {
   static int save_and_mask() noexcept { return 0; }
   static void restore(int) noexcept {}
 };
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<>> wrong;)
 }  // namespace l4_nobody_knows_this_system
 
 // expect: tarn: [L4] interrupt_locking was given no mask, or one without save_and_mask() and restore(), both noexcept
 namespace l4_mask_that_throws {
 struct mask {
   static int save_and_mask() noexcept { return 0; }
-#ifdef TARN_TWIN
-  static void restore(int) noexcept {}
-#else
-  static void restore(int) {}
-#endif
+RIGHT(static void restore(int) noexcept {})
+WRONG(static void restore(int) {})
 };
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> wrong;)
 }  // namespace l4_mask_that_throws

@@ -12,11 +12,8 @@ struct Door : Thing {};
 
 tarn::multipool<Door> things;
 
-#ifdef TARN_TWIN
-void right(Door* door) { things.destroy(door); }
-#else
-void wrong(Thing* thing) { things.destroy(thing); }
-#endif
+RIGHT(void right(Door* door) { things.destroy(door); })
+WRONG(void wrong(Thing* thing) { things.destroy(thing); })
 }  // namespace m1_multipool_base_type
 
 // expect: tarn: [M1] multipool<...> was asked for a type that it has no pool for
@@ -49,11 +46,6 @@ namespace m2_multipool_type_twice {
 struct Wall {};
 struct Door {};
 
-#ifdef TARN_TWIN
-tarn::multipool<Wall, Door> right;
-void use() { right.destroy(right.construct<Wall>()); }
-#else
-tarn::multipool<Wall, Door, Wall> wrong;
-void use() { wrong.destroy(wrong.construct<Wall>()); }
-#endif
+RIGHT(tarn::multipool<Wall, Door> right; void use() { right.destroy(right.construct<Wall>()); })
+WRONG(tarn::multipool<Wall, Door, Wall> wrong; void use() { wrong.destroy(wrong.construct<Wall>()); })
 }  // namespace m2_multipool_type_twice

@@ -48,11 +48,8 @@ struct Order {
 };
 struct Trade {
   int id = 0;
-#ifdef TARN_TWIN
-  DECLARE_MEMORY_POOL(Trade)
-#else
-  DECLARE_MEMORY_POOL(Order)
-#endif
+RIGHT(DECLARE_MEMORY_POOL(Trade))
+WRONG(DECLARE_MEMORY_POOL(Order))
 };
 
 void use() { delete new Trade; }
@@ -67,11 +64,8 @@ struct Order {
 template <class Price>
 struct Trade {
   Price price{};
-#ifdef TARN_TWIN
-  DECLARE_MEMORY_POOL_GROUPED(Trade, crowd)
-#else
-  DECLARE_MEMORY_POOL_GROUPED(Order, crowd)
-#endif
+RIGHT(DECLARE_MEMORY_POOL_GROUPED(Trade, crowd))
+WRONG(DECLARE_MEMORY_POOL_GROUPED(Order, crowd))
 };
 
 void use() { delete new Trade<double>; }

@@ -14,57 +14,32 @@ struct square final : shape {
   double area() const override { return 1; }
 };
 
-#ifdef TARN_TWIN
-tarn::object_pool<square> right;
-void use() { right.destroy(right.construct()); }
-#else
-tarn::object_pool<shape> wrong;
-void use() { wrong.destroy(wrong.construct()); }
-#endif
+RIGHT(tarn::object_pool<square> right; void use() { right.destroy(right.construct()); })
+WRONG(tarn::object_pool<shape> wrong; void use() { wrong.destroy(wrong.construct()); })
 }  // namespace o1_abstract_class
 
 // expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 namespace o1_array {
-#ifdef TARN_TWIN
-tarn::object_pool<std::array<int, 4>> right;
-void use() { right.destroy(right.construct()); }
-#else
-tarn::object_pool<int[4]> wrong;
-void use() { wrong.destroy(wrong.construct()); }
-#endif
+RIGHT(tarn::object_pool<std::array<int, 4>> right; void use() { right.destroy(right.construct()); })
+WRONG(tarn::object_pool<int[4]> wrong; void use() { wrong.destroy(wrong.construct()); })
 }  // namespace o1_array
 
 // expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 namespace o1_function {
-#ifdef TARN_TWIN
-tarn::object_pool<int> right;
-void use() { right.destroy(right.construct()); }
-#else
-tarn::object_pool<int()> wrong;
-void use() { wrong.destroy(wrong.construct()); }
-#endif
+RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct()); })
+WRONG(tarn::object_pool<int()> wrong; void use() { wrong.destroy(wrong.construct()); })
 }  // namespace o1_function
 
 // expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 namespace o1_reference {
-#ifdef TARN_TWIN
-tarn::object_pool<int> right;
-void use() { right.destroy(right.construct()); }
-#else
-tarn::object_pool<int&> wrong;
-void use() { wrong.destroy(wrong.construct()); }
-#endif
+RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct()); })
+WRONG(tarn::object_pool<int&> wrong; void use() { wrong.destroy(wrong.construct()); })
 }  // namespace o1_reference
 
 // expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 namespace o1_void {
-#ifdef TARN_TWIN
-tarn::object_pool<int> right;
-void use() { right.destroy(right.construct()); }
-#else
-tarn::object_pool<void> wrong;
-void use() { wrong.destroy(wrong.construct()); }
-#endif
+RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct()); })
+WRONG(tarn::object_pool<void> wrong; void use() { wrong.destroy(wrong.construct()); })
 }  // namespace o1_void
 
 // expect: tarn: [O2] recycling_pool was given a type without reset()
@@ -108,13 +83,8 @@ struct Grid {
   int used = 0;
 };
 
-#ifdef TARN_TWIN
-tarn::recycling_pool<Grid, tarn::hardened> right;
-void use() { right.release(right.acquire()); }
-#else
-tarn::recycling_pool<Grid, tarn::checked> wrong;
-void use() { wrong.release(wrong.acquire()); }
-#endif
+RIGHT(tarn::recycling_pool<Grid, tarn::hardened> right; void use() { right.release(right.acquire()); })
+WRONG(tarn::recycling_pool<Grid, tarn::checked> wrong; void use() { wrong.release(wrong.acquire()); })
 }  // namespace o4_recycling_pool_that_is_checked
 
 // expect: tarn: [O5] object_pool was given a type whose destructor may throw
@@ -126,13 +96,8 @@ struct quiet {
   ~quiet() {}
 };
 
-#ifdef TARN_TWIN
-tarn::object_pool<quiet> right;
-void use() { right.destroy(right.construct()); }
-#else
-tarn::object_pool<loud> wrong;
-void use() { wrong.destroy(wrong.construct()); }
-#endif
+RIGHT(tarn::object_pool<quiet> right; void use() { right.destroy(right.construct()); })
+WRONG(tarn::object_pool<loud> wrong; void use() { wrong.destroy(wrong.construct()); })
 }  // namespace o5_destructor_that_throws
 
 // expect: tarn: [O6] recycling_pool was combined with reclaim_and_retry
@@ -142,33 +107,19 @@ struct Grid {
   int used = 0;
 };
 
-#ifdef TARN_TWIN
-tarn::recycling_pool<Grid, tarn::fall_back_to<tarn::heap_store>, tarn::static_array_store<4>> right;
-void use() { right.release(right.acquire()); }
-#else
-tarn::recycling_pool<Grid, tarn::reclaim_and_retry<>> wrong;
-void use() { wrong.release(wrong.acquire()); }
-#endif
+RIGHT(tarn::recycling_pool<Grid, tarn::fall_back_to<tarn::heap_store>, tarn::static_array_store<4>> right;
+      void use() { right.release(right.acquire()); })
+WRONG(tarn::recycling_pool<Grid, tarn::reclaim_and_retry<>> wrong; void use() { wrong.release(wrong.acquire()); })
 }  // namespace o6_recycling_pool_that_others_ask
 
 // expect: tarn: [O7] a reserved block is no object
 namespace o7_blocks_reserved_in_a_pool_of_objects {
-#ifdef TARN_TWIN
-tarn::pool<tarn::size_of<long>> blocks;
-void use() { blocks.reserve(10); }
-#else
-tarn::object_pool<long> objects;
-void use() { objects.blocks().reserve_blocks(10); }
-#endif
+RIGHT(tarn::pool<tarn::size_of<long>> blocks; void use() { blocks.reserve(10); })
+WRONG(tarn::object_pool<long> objects; void use() { objects.blocks().reserve_blocks(10); })
 }  // namespace o7_blocks_reserved_in_a_pool_of_objects
 
 // expect: tarn: [O7] a reserved block is no object
 namespace o7_the_same_without_exceptions {
-#ifdef TARN_TWIN
-tarn::pool<tarn::size_of<long>> blocks;
-void use() { blocks.reserve(10); }
-#else
-tarn::object_pool<long> objects;
-void use() { objects.blocks().try_reserve_blocks(10); }
-#endif
+RIGHT(tarn::pool<tarn::size_of<long>> blocks; void use() { blocks.reserve(10); })
+WRONG(tarn::object_pool<long> objects; void use() { objects.blocks().try_reserve_blocks(10); })
 }  // namespace o7_the_same_without_exceptions

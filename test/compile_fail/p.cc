@@ -21,11 +21,8 @@ struct aligned_size : rounded_size<Bytes> {
   static constexpr std::size_t alignment() noexcept { return 8; }
 };
 
-#ifdef TARN_TWIN
-tarn::pool<aligned_size<60>> right;
-#else
-tarn::pool<rounded_size<60>> wrong;
-#endif
+RIGHT(tarn::pool<aligned_size<60>> right;)
+WRONG(tarn::pool<rounded_size<60>> wrong;)
 }  // namespace p1_size_without_alignment
 
 // expect: tarn: [P1] this size policy lacks something that the pool uses
@@ -41,11 +38,8 @@ struct whole_size : half_size, private tarn::static_size<64> {
   using static_size<64>::alignment;
 };
 
-#ifdef TARN_TWIN
-tarn::pool<whole_size> right;
-#else
-tarn::pool<half_size> wrong;
-#endif
+RIGHT(tarn::pool<whole_size> right;)
+WRONG(tarn::pool<half_size> wrong;)
 }  // namespace p1_size_without_traits
 
 // expect: tarn: [P2] this locking policy lacks something that the pool uses
@@ -64,12 +58,8 @@ struct const_locking : tarn::no_locking {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, const_locking> right;
-#else
-tarn::pool<tarn::static_size<64>, mutable_locking> wrong;
-bool use(const void* p) { return wrong.owns(p); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, const_locking> right;)
+WRONG(tarn::pool<tarn::static_size<64>, mutable_locking> wrong; bool use(const void* p) { return wrong.owns(p); })
 }  // namespace p2_locking_with_mutable_guards
 
 // expect: tarn: [P2] this locking policy lacks something that the pool uses
@@ -87,11 +77,8 @@ struct stateful : stateless {
   using state = tarn::no_locking::state<Traits>;
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, stateful> right;
-#else
-tarn::pool<tarn::static_size<64>, stateless> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, stateful> right;)
+WRONG(tarn::pool<tarn::static_size<64>, stateless> wrong;)
 }  // namespace p2_locking_without_state
 
 // expect: tarn: [P3] this growth policy lacks something that the pool uses
@@ -106,11 +93,8 @@ struct even_growth : throwing_growth {
   tarn::detail::chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {32, 32}; }
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, even_growth> right;
-#else
-tarn::pool<tarn::static_size<64>, throwing_growth> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, even_growth> right;)
+WRONG(tarn::pool<tarn::static_size<64>, throwing_growth> wrong;)
 }  // namespace p3_growth_that_may_throw
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
@@ -128,12 +112,8 @@ struct bottomed : bottomless {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, bottomed> right;
-#else
-tarn::pool<tarn::static_size<64>, bottomless> wrong;
-std::size_t use() { return wrong.capacity(); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, bottomed> right;)
+WRONG(tarn::pool<tarn::static_size<64>, bottomless> wrong; std::size_t use() { return wrong.capacity(); })
 }  // namespace p4_bounded_store_without_room
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
@@ -146,11 +126,8 @@ struct unknown_store {
 };
 struct known_store : tarn::heap_store {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, known_store> right;
-#else
-tarn::pool<tarn::static_size<64>, unknown_store> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, known_store> right;)
+WRONG(tarn::pool<tarn::static_size<64>, unknown_store> wrong;)
 }  // namespace p4_store_without_traits
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
@@ -169,13 +146,8 @@ struct some_store : tarn::heap_store {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, some_store<false>> right;
-auto& use() { return right.store(); }
-#else
-tarn::pool<tarn::static_size<64>, some_store<true>> wrong;
-auto& use() { return wrong.store(); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, some_store<false>> right; auto& use() { return right.store(); })
+WRONG(tarn::pool<tarn::static_size<64>, some_store<true>> wrong; auto& use() { return wrong.store(); })
 }  // namespace p4_store_that_may_throw
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
@@ -192,11 +164,8 @@ struct hollow_store : tarn::heap_store {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, hollow_store<false>> right;
-#else
-tarn::pool<tarn::static_size<64>, hollow_store<true>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, hollow_store<false>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, hollow_store<true>> wrong;)
 }  // namespace p4_store_in_place_of_nothing
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
@@ -215,11 +184,8 @@ struct some_store : tarn::heap_store {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<false>>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<true>>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<false>>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<true>>> wrong;)
 }  // namespace p4_second_store_that_may_throw
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
@@ -231,11 +197,8 @@ struct unknown_store {
 };
 struct known_store : tarn::heap_store {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<known_store>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<unknown_store>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<known_store>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<unknown_store>> wrong;)
 }  // namespace p4_second_store_without_traits
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
@@ -252,11 +215,8 @@ struct takes_nothing_back {
   };
 };
 
-#ifdef TARN_TWIN
-using store = tarn::heap_store;
-#else
-using store = takes_nothing_back;
-#endif
+RIGHT(using store = tarn::heap_store;)
+WRONG(using store = takes_nothing_back;)
 tarn::size_class_pool<store> pool;
 void use() { pool.deallocate(pool.allocate(100, 8), 100, 8); }
 }  // namespace p4_store_of_classes_without_release
@@ -277,11 +237,8 @@ struct some_store : tarn::heap_store {
   };
 };
 
-#ifdef TARN_TWIN
-using heap = tarn::xallocator<messages, some_store<false>>;
-#else
-using heap = tarn::xallocator<messages, some_store<true>>;
-#endif
+RIGHT(using heap = tarn::xallocator<messages, some_store<false>>;)
+WRONG(using heap = tarn::xallocator<messages, some_store<true>>;)
 void use() { heap::deallocate(heap::allocate(10)); }
 }  // namespace p4_store_of_a_heap_that_may_throw
 
@@ -293,11 +250,8 @@ struct no_size : tarn::lifo_reuse<> {
   struct per_chunk {};
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>, tarn::static_array_store<8>> right;
-#else
-tarn::pool<tarn::static_size<64>, no_size, tarn::static_array_store<8>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>, tarn::static_array_store<8>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, no_size, tarn::static_array_store<8>> wrong;)
 }  // namespace p5_reuse_with_an_empty_column
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
@@ -321,11 +275,8 @@ struct malloc_store : leaking_store {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, malloc_store> right;
-#else
-tarn::pool<tarn::static_size<64>, leaking_store> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, malloc_store> right;)
+WRONG(tarn::pool<tarn::static_size<64>, leaking_store> wrong;)
 }  // namespace p4_store_without_release
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
@@ -340,11 +291,8 @@ struct sourced : sourceless {
   operator tarn::heap_store() const noexcept { return {}; }
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, sourced> right;
-#else
-tarn::pool<tarn::static_size<64>, sourceless> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, sourced> right;)
+WRONG(tarn::pool<tarn::static_size<64>, sourceless> wrong;)
 }  // namespace p4_store_without_source
 
 // expect: tarn: [P5] this reuse policy lacks something that the pool uses
@@ -367,11 +315,8 @@ struct whole_column : tarn::lifo_reuse<> {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, whole_column> right;
-#else
-tarn::pool<tarn::static_size<64>, half_column> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, whole_column> right;)
+WRONG(tarn::pool<tarn::static_size<64>, half_column> wrong;)
 }  // namespace p5_reuse_with_half_a_column
 
 // expect: tarn: [P5] this reuse policy lacks something that the pool uses
@@ -387,11 +332,8 @@ struct listed : listless {
   using list = tarn::lifo_reuse<>::list<Traits>;
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, listed> right;
-#else
-tarn::pool<tarn::static_size<64>, listless> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, listed> right;)
+WRONG(tarn::pool<tarn::static_size<64>, listless> wrong;)
 }  // namespace p5_reuse_without_list
 
 // expect: tarn: [P6] this retention policy lacks something that the pool uses
@@ -413,11 +355,8 @@ struct mindful : forgetful {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, mindful> right;
-#else
-tarn::pool<tarn::static_size<64>, forgetful> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, mindful> right;)
+WRONG(tarn::pool<tarn::static_size<64>, forgetful> wrong;)
 }  // namespace p6_retention_without_keep
 
 // expect: tarn: [P6] this retention policy lacks something that the pool uses
@@ -428,11 +367,8 @@ struct partless {
 };
 struct whole : tarn::keep_chunks {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, whole> right;
-#else
-tarn::pool<tarn::static_size<64>, partless> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, whole> right;)
+WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 }  // namespace p6_retention_without_part
 
 // expect: tarn: [P7] this exhaustion policy lacks something that the pool uses
@@ -453,11 +389,8 @@ struct quiet_handler : tarn::report_exhaustion {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, quiet_handler> right;
-#else
-tarn::pool<tarn::static_size<64>, throwing_handler> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, quiet_handler> right;)
+WRONG(tarn::pool<tarn::static_size<64>, throwing_handler> wrong;)
 }  // namespace p7_exhaustion_that_may_throw
 
 // expect: tarn: [P7] this exhaustion policy lacks something that the pool uses
@@ -468,11 +401,8 @@ struct partless {
 };
 struct whole : tarn::report_exhaustion {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, whole> right;
-#else
-tarn::pool<tarn::static_size<64>, partless> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, whole> right;)
+WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 }  // namespace p7_exhaustion_without_part
 
 // expect: tarn: [P8] this checking policy lacks something that the pool uses
@@ -485,11 +415,8 @@ struct idle_checking : tarn::no_checking {
   static constexpr tarn::checking_traits traits{};
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, idle_checking> right;
-#else
-tarn::pool<tarn::static_size<64>, silent_checking> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, idle_checking> right;)
+WRONG(tarn::pool<tarn::static_size<64>, silent_checking> wrong;)
 }  // namespace p8_checking_without_hooks
 
 // expect: tarn: [P8] this checking policy lacks something that the pool uses
@@ -502,11 +429,8 @@ struct partless {
 };
 struct whole : tarn::no_checking {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, whole> right;
-#else
-tarn::pool<tarn::static_size<64>, partless> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, whole> right;)
+WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 }  // namespace p8_checking_without_part
 
 // expect: tarn: [P8] this checking policy lacks something that the pool uses
@@ -527,11 +451,8 @@ struct checking_of : tarn::no_checking {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, checking_of<tarn::detail::status>> right;
-#else
-tarn::pool<tarn::static_size<64>, checking_of<void>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, checking_of<tarn::detail::status>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, checking_of<void>> wrong;)
 }  // namespace p8_checking_without_verdict
 
 // expect: tarn: [P9] this statistics policy lacks something that the pool uses
@@ -553,12 +474,8 @@ struct open_book : tarn::no_statistics {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, open_book> right;
-#else
-tarn::pool<tarn::static_size<64>, secretive> wrong;
-void use() { static_cast<void>(wrong.statistics()); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, open_book> right;)
+WRONG(tarn::pool<tarn::static_size<64>, secretive> wrong; void use() { static_cast<void>(wrong.statistics()); })
 }  // namespace p9_statistics_that_cannot_be_read
 
 // expect: tarn: [P9] this statistics policy lacks something that the pool uses
@@ -583,11 +500,8 @@ struct full_counter : block_counter {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, full_counter> right;
-#else
-tarn::pool<tarn::static_size<64>, block_counter> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, full_counter> right;)
+WRONG(tarn::pool<tarn::static_size<64>, block_counter> wrong;)
 }  // namespace p9_statistics_without_chunks
 
 // expect: tarn: [P9] this statistics policy lacks something that the pool uses
@@ -598,11 +512,8 @@ struct partless {
 };
 struct whole : tarn::no_statistics {};
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, whole> right;
-#else
-tarn::pool<tarn::static_size<64>, partless> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, whole> right;)
+WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 }  // namespace p9_statistics_without_part
 
 // expect: tarn: [P10] this name policy lacks something that the pool uses
@@ -615,11 +526,8 @@ struct with_text : nameless {
   constexpr tarn::pool_listing listing() const noexcept { return {"orders", {}}; }
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, with_text> right;
-#else
-tarn::pool<tarn::static_size<64>, nameless> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, with_text> right;)
+WRONG(tarn::pool<tarn::static_size<64>, nameless> wrong;)
 }  // namespace p10_a_name_without_its_text
 
 // expect: tarn: [P5] this reuse policy lacks something that the pool uses
@@ -632,9 +540,6 @@ struct without_counts : tarn::lifo_reuse<> {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, without_counts> right;
-#else
-tarn::pool<tarn::static_size<64>, without_counts, tarn::named<"orders">> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, without_counts> right;)
+WRONG(tarn::pool<tarn::static_size<64>, without_counts, tarn::named<"orders">> wrong;)
 }  // namespace p5_a_named_pool_over_a_reuse_policy_that_cannot_count

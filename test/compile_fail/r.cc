@@ -13,29 +13,20 @@
 
 // expect: tarn: [R1] a block of zero bytes can't be told from the next one
 namespace r1_zero_bytes {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<1>> right;
-#else
-tarn::pool<tarn::static_size<0>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<1>> right;)
+WRONG(tarn::pool<tarn::static_size<0>> wrong;)
 }  // namespace r1_zero_bytes
 
 // expect: tarn: [R2] an alignment that is no power of two can't be met
 namespace r2_alignment_of_24 {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<48, 16>> right;
-#else
-tarn::pool<tarn::static_size<48, 24>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<48, 16>> right;)
+WRONG(tarn::pool<tarn::static_size<48, 24>> wrong;)
 }  // namespace r2_alignment_of_24
 
 // expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
 namespace r3_array_that_grows {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::geometric_growth<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::geometric_growth<>> wrong;)
 }  // namespace r3_array_that_grows
 
 // expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
@@ -43,43 +34,31 @@ tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::geometric_g
 namespace r3_buffer_that_grows {
 std::byte bytes[4096];
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::no_growth<16>> right{tarn::buffer_store{bytes}};
-#else
-tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::fixed_growth<16>> wrong{tarn::buffer_store{bytes}};
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::no_growth<16>> right{tarn::buffer_store{bytes}};)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::fixed_growth<16>> wrong{tarn::buffer_store{bytes}};)
 }  // namespace r3_buffer_that_grows
 
 // expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
 namespace r3_static_pool_that_grows {
-#ifdef TARN_TWIN
-using pool = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<8>>;
-void* right() { return pool::instance().allocate(); }
-#else
-using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<8>, tarn::fixed_growth<4>>;
-void* use() { return wrong::instance().allocate(); }
-#endif
+RIGHT(using pool = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<8>>;
+      void* right() { return pool::instance().allocate(); })
+WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<8>, tarn::fixed_growth<4>>;
+      void* use() { return wrong::instance().allocate(); })
 }  // namespace r3_static_pool_that_grows
 
 // expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
 namespace r3_reserve_that_grows {
 using array = tarn::static_array_store<50>;
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<array, tarn::no_growth<10>>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<array, tarn::fixed_growth<10>>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<array, tarn::no_growth<10>>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<array, tarn::fixed_growth<10>>> wrong;)
 }  // namespace r3_reserve_that_grows
 
 // expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
 // What a pool that was refused would need is no second mistake.
 namespace r3_buffer_of_a_pool_that_grows {
-#ifdef TARN_TWIN
-using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store>;
-#else
-using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::fixed_growth<16>>;
-#endif
+RIGHT(using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store>;)
+WRONG(using pool = tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::fixed_growth<16>>;)
 std::byte bytes[pool::bytes_for(16)];
 static_assert(pool::blocks_in(sizeof bytes) != 0);
 }  // namespace r3_buffer_of_a_pool_that_grows
@@ -88,29 +67,20 @@ static_assert(pool::blocks_in(sizeof bytes) != 0);
 namespace r4_array_of_dynamic_size {
 std::byte bytes[4096];
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::dynamic_size, tarn::buffer_store> right{tarn::dynamic_size{48}, tarn::buffer_store{bytes}};
-#else
-tarn::pool<tarn::dynamic_size, tarn::static_array_store<8>> wrong{tarn::dynamic_size{48}};
-#endif
+RIGHT(tarn::pool<tarn::dynamic_size, tarn::buffer_store> right{tarn::dynamic_size{48}, tarn::buffer_store{bytes}};)
+WRONG(tarn::pool<tarn::dynamic_size, tarn::static_array_store<8>> wrong{tarn::dynamic_size{48}};)
 }  // namespace r4_array_of_dynamic_size
 
 // expect: tarn: [R5] no_growth<> without a number was combined with a store that has no end
 namespace r5_no_growth_without_number {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::no_growth<1000>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::no_growth<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_growth<1000>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::no_growth<>> wrong;)
 }  // namespace r5_no_growth_without_number
 
 // expect: tarn: [R6] batch_reuse was combined with blocks under 16 bytes
 namespace r6_batches_of_small_blocks {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<8>, tarn::lifo_reuse<>> right;
-#else
-tarn::pool<tarn::static_size<8>, tarn::batch_reuse<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<8>, tarn::lifo_reuse<>> right;)
+WRONG(tarn::pool<tarn::static_size<8>, tarn::batch_reuse<>> wrong;)
 }  // namespace r6_batches_of_small_blocks
 
 // expect: tarn: [R6] batch_reuse was combined with blocks under 16 bytes
@@ -120,67 +90,46 @@ struct Tick {
   int price;
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::size_of<Tick>, tarn::static_array_store<64>> right;
-#else
-tarn::pool<tarn::size_of<Tick>, tarn::static_array_store<64>, tarn::batch_reuse<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::size_of<Tick>, tarn::static_array_store<64>> right;)
+WRONG(tarn::pool<tarn::size_of<Tick>, tarn::static_array_store<64>, tarn::batch_reuse<>> wrong;)
 }  // namespace r6_static_array_of_small_blocks
 
 // expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
 namespace r7_alignment_beyond_address_space {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64, 4096>> right;
-#else
-tarn::pool<tarn::static_size<64, (std::size_t{1} << 63)>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64, 4096>> right;)
+WRONG(tarn::pool<tarn::static_size<64, (std::size_t{1} << 63)>> wrong;)
 }  // namespace r7_alignment_beyond_address_space
 
 // expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
 namespace r7_array_beyond_address_space {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::static_array_store<1024>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::static_array_store<(std::size_t{1} << 58)>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::static_array_store<1024>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<(std::size_t{1} << 58)>> wrong;)
 }  // namespace r7_array_beyond_address_space
 
 // expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
 namespace r7_block_beyond_address_space {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<(std::size_t{1} << 30)>> right;
-#else
-tarn::pool<tarn::static_size<static_cast<std::size_t>(-1), 1>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<(std::size_t{1} << 30)>> right;)
+WRONG(tarn::pool<tarn::static_size<static_cast<std::size_t>(-1), 1>> wrong;)
 }  // namespace r7_block_beyond_address_space
 
 // expect: tarn: [R7] the block, or the first chunk of them, is larger than an address space
 // The product of the two numbers doesn't fit.
 namespace r7_chunk_beyond_address_space {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::fixed_growth<(1u << 20)>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::fixed_growth<(std::size_t{1} << 60)>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<(1u << 20)>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<(std::size_t{1} << 60)>> wrong;)
 }  // namespace r7_chunk_beyond_address_space
 
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
 namespace r8_return_empty_chunks_of_batches {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, tarn::return_empty_chunks<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::batch_reuse<>, tarn::return_empty_chunks<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, tarn::return_empty_chunks<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::batch_reuse<>, tarn::return_empty_chunks<>> wrong;)
 }  // namespace r8_return_empty_chunks_of_batches
 
 // expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back
 // The same mistake in several products is said once, and nothing else is.
 namespace r12_in_several_products {
-#ifdef TARN_TWIN
-using locking = tarn::mutex_locking<>;
-#else
-using locking = tarn::no_locking;
-#endif
+RIGHT(using locking = tarn::mutex_locking<>;)
+WRONG(using locking = tarn::no_locking;)
 void use() {
   tarn::object_pool<long, locking, tarn::checked, tarn::wait_for_block<1>> objects;
   objects.destroy(objects.construct(1));
@@ -194,11 +143,8 @@ void use() {
 
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
 namespace r8_in_an_allocator_alone {
-#ifdef TARN_TWIN
-tarn::stl_allocator<int, tarn::page_local_reuse<>, tarn::return_empty_chunks<>, tarn::checked> all;
-#else
-tarn::stl_allocator<int, tarn::lifo_reuse<>, tarn::return_empty_chunks<>, tarn::checked> all;
-#endif
+RIGHT(tarn::stl_allocator<int, tarn::page_local_reuse<>, tarn::return_empty_chunks<>, tarn::checked> all;)
+WRONG(tarn::stl_allocator<int, tarn::lifo_reuse<>, tarn::return_empty_chunks<>, tarn::checked> all;)
 void use() {
   all.deallocate(all.allocate(1), 1);
   all.deallocate(all.allocate(3), 3);
@@ -211,13 +157,8 @@ struct grid {
   ~grid() {}
   void reset() {}
 };
-#ifdef TARN_TWIN
-tarn::recycling_pool<grid, tarn::keep_chunks> right;
-void use() { right.release(right.acquire()); }
-#else
-tarn::recycling_pool<grid, tarn::return_empty_chunks<>> wrong;
-void use() { wrong.release(wrong.acquire()); }
-#endif
+RIGHT(tarn::recycling_pool<grid, tarn::keep_chunks> right; void use() { right.release(right.acquire()); })
+WRONG(tarn::recycling_pool<grid, tarn::return_empty_chunks<>> wrong; void use() { wrong.release(wrong.acquire()); })
 }  // namespace r8_returning_idle_objects
 
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
@@ -226,20 +167,14 @@ struct eager : tarn::keep_chunks {
   static constexpr tarn::retention_traits traits{.returns_chunks = true};
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>> right;
-#else
-tarn::pool<tarn::static_size<64>, eager, tarn::lifo_reuse<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, eager, tarn::lifo_reuse<>> wrong;)
 }  // namespace r8_returning_what_is_not_seen
 
 // expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look
 namespace r9_return_empty_chunks_of_lock_free {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::return_empty_chunks<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::return_empty_chunks<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::return_empty_chunks<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::return_empty_chunks<>> wrong;)
 }  // namespace r9_return_empty_chunks_of_lock_free
 
 // expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look
@@ -251,22 +186,16 @@ struct unlocked_readers : tarn::no_locking {
   static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, tarn::mutex_locking<>> right;
-tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, unlocked_readers> keeping;
-#else
-tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, unlocked_readers> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, tarn::mutex_locking<>> right;
+      tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, unlocked_readers> keeping;)
+WRONG(tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, unlocked_readers> wrong;)
 }  // namespace r9_returning_under_readers
 
 // expect: tarn: [R10] thread_cached was combined with a store that has only one chunk
 namespace r10_thread_cached_array {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::static_array_store<100>> right;
-tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::no_growth<100>> from_the_heap;
-#else
-tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::static_array_store<100>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::static_array_store<100>> right;
+      tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::no_growth<100>> from_the_heap;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::static_array_store<100>> wrong;)
 }  // namespace r10_thread_cached_array
 
 // expect: tarn: [R10] thread_cached was combined with a store that has only one chunk
@@ -284,38 +213,26 @@ void wrong(std::span<std::byte> bytes) {
 
 // expect: tarn: [R11] lock_free was combined with a reuse policy, which would have nothing to do
 namespace r11_reuse_for_lock_free {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::lock_free> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::batch_reuse<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::lock_free> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::batch_reuse<>> wrong;)
 }  // namespace r11_reuse_for_lock_free
 
 // expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back
 namespace r12_waiting_alone {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::wait_for_block<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::wait_for_block<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::wait_for_block<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::wait_for_block<>> wrong;)
 }  // namespace r12_waiting_alone
 
 // expect: tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back
 namespace r12_waiting_beside_magazines {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::wait_for_block<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::wait_for_block<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::wait_for_block<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::wait_for_block<>> wrong;)
 }  // namespace r12_waiting_beside_magazines
 
 // expect: tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store)
 namespace r13_reclaiming_for_an_array {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::heap_store, tarn::reclaim_and_retry<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::reclaim_and_retry<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::heap_store, tarn::reclaim_and_retry<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::reclaim_and_retry<>> wrong;)
 }  // namespace r13_reclaiming_for_an_array
 
 // expect: tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in
@@ -323,70 +240,47 @@ namespace r14_deferred_checking_of_idle_objects {
 struct grid {
   void reset() {}
 };
-#ifdef TARN_TWIN
-tarn::recycling_pool<grid, tarn::hardened> right;
-void use() { right.release(right.acquire()); }
-#else
-tarn::recycling_pool<grid, tarn::deferred_checking> wrong;
-void use() { wrong.release(wrong.acquire()); }
-#endif
+RIGHT(tarn::recycling_pool<grid, tarn::hardened> right; void use() { right.release(right.acquire()); })
+WRONG(tarn::recycling_pool<grid, tarn::deferred_checking> wrong; void use() { wrong.release(wrong.acquire()); })
 }  // namespace r14_deferred_checking_of_idle_objects
 
 // expect: tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in
 namespace r14_deferred_checking_of_batches {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::deferred_checking> right;
-tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::page_local_reuse<4096>> right_too;
-#else
-tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::batch_reuse<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::deferred_checking> right;
+      tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::page_local_reuse<4096>> right_too;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::deferred_checking, tarn::batch_reuse<>> wrong;)
 }  // namespace r14_deferred_checking_of_batches
 
 // expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
 namespace r15_pages_of_the_heap {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::page_store<>, tarn::return_empty_pages<>> right;
-tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages>, tarn::return_empty_pages<50>> guarded;
-#else
-tarn::pool<tarn::static_size<64>, tarn::return_empty_pages<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_store<>, tarn::return_empty_pages<>> right;
+      tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages>, tarn::return_empty_pages<50>> guarded;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::return_empty_pages<>> wrong;)
 }  // namespace r15_pages_of_the_heap
 
 // expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
 namespace r15_pages_that_are_locked {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages>, tarn::return_empty_chunks<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages>, tarn::return_empty_pages<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages>, tarn::return_empty_chunks<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::locked_pages>, tarn::return_empty_pages<>> wrong;)
 }  // namespace r15_pages_that_are_locked
 
 // expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
 namespace r15_pages_that_are_huge {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::huge_pages>, tarn::return_empty_chunks<>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::huge_pages>, tarn::return_empty_pages<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::huge_pages>, tarn::return_empty_chunks<>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::huge_pages>, tarn::return_empty_pages<>> wrong;)
 }  // namespace r15_pages_that_are_huge
 
 // expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
 namespace r15_pages_of_a_buffer {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{std::span<std::byte>{}}};
-#else
-tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::return_empty_pages<>> wrong{
-    tarn::buffer_store{std::span<std::byte>{}}};
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{std::span<std::byte>{}}};)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::buffer_store, tarn::return_empty_pages<>> wrong{
+          tarn::buffer_store{std::span<std::byte>{}}};)
 }  // namespace r15_pages_of_a_buffer
 
 // expect: tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one
 namespace r15_pages_of_many_sizes {
-#ifdef TARN_TWIN
-tarn::size_class_pool<tarn::page_store<>, tarn::return_empty_chunks<>> right;
-#else
-tarn::size_class_pool<tarn::page_store<>, tarn::return_empty_pages<>> wrong;
-#endif
+RIGHT(tarn::size_class_pool<tarn::page_store<>, tarn::return_empty_chunks<>> right;)
+WRONG(tarn::size_class_pool<tarn::page_store<>, tarn::return_empty_pages<>> wrong;)
 }  // namespace r15_pages_of_many_sizes
 
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
@@ -394,13 +288,9 @@ namespace r8_pages_of_idle_objects {
 struct grid {
   void reset() {}
 };
-#ifdef TARN_TWIN
-tarn::recycling_pool<grid, tarn::page_store<>> right;
-void use() { right.release(right.acquire()); }
-#else
-tarn::recycling_pool<grid, tarn::page_store<>, tarn::return_empty_pages<>> wrong;
-void use() { wrong.release(wrong.acquire()); }
-#endif
+RIGHT(tarn::recycling_pool<grid, tarn::page_store<>> right; void use() { right.release(right.acquire()); })
+WRONG(tarn::recycling_pool<grid, tarn::page_store<>, tarn::return_empty_pages<>> wrong;
+      void use() { wrong.release(wrong.acquire()); })
 }  // namespace r8_pages_of_idle_objects
 
 // lock_free as it is on a Cortex-M4, among interrupts.
@@ -410,11 +300,8 @@ struct lock_free : tarn::detail::stack_locking<std::uint32_t> {
   static constexpr tarn::locking_traits traits{
       .may_return_chunks = false, .keeps_memory = true, .own_free_list = true, .most_blocks = 65'535};
 };
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, lock_free, tarn::fixed_growth<100, 65'535>> right;
-#else
-tarn::pool<tarn::static_size<64>, lock_free> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, lock_free, tarn::fixed_growth<100, 65'535>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, lock_free> wrong;)
 }  // namespace r16_growth_without_end
 
 // expect: tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks
@@ -423,21 +310,15 @@ struct lock_free : tarn::detail::stack_locking<std::uint32_t> {
   static constexpr tarn::locking_traits traits{
       .may_return_chunks = false, .keeps_memory = true, .own_free_list = true, .most_blocks = 65'535};
 };
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'535>> right;
-#else
-tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'536>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'535>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'536>> wrong;)
 }  // namespace r16_array_of_65536
 
 // expect: tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks on;
 // expect: add the policy named, or write hardened, which always checks
 namespace r17_checks_without_a_name {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::switchable_checking, tarn::named<"orders">> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::switchable_checking> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::switchable_checking, tarn::named<"orders">> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::switchable_checking> wrong;)
 }  // namespace r17_checks_without_a_name
 
 // expect: tarn: [R17] switchable_checking was combined with a pool without a name

@@ -8,11 +8,8 @@
 // expect: refusess
 namespace traits_mistyped {
 struct careful : tarn::no_checking {
-#ifdef TARN_TWIN
-  static constexpr tarn::checking_traits traits{.prefix = 8};
-#else
-  static constexpr tarn::checking_traits traits{.refusess = true};
-#endif
+RIGHT(static constexpr tarn::checking_traits traits{.prefix = 8};)
+WRONG(static constexpr tarn::checking_traits traits{.refusess = true};)
 };
 }  // namespace traits_mistyped
 
@@ -29,22 +26,16 @@ struct closing_store : tarn::heap_store {
   };
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, closing_store<true>> right;
-#else
-tarn::pool<tarn::static_size<64>, closing_store<false>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, closing_store<true>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, closing_store<false>> wrong;)
 }  // namespace traits_member_not_said
 
 // expect: tarn: [P2] this locking policy lacks something that the pool uses
 // It says that its guard can be tried, and it can't.
 namespace traits_said_and_not_there {
 struct patient : tarn::no_locking {
-#ifdef TARN_TWIN
-  static constexpr tarn::locking_traits traits{.one_thread = true};
-#else
-  static constexpr tarn::locking_traits traits{.one_thread = true, .can_try = true};
-#endif
+RIGHT(static constexpr tarn::locking_traits traits{.one_thread = true};)
+WRONG(static constexpr tarn::locking_traits traits{.one_thread = true, .can_try = true};)
 };
 tarn::pool<tarn::static_size<64>, patient> one;
 }  // namespace traits_said_and_not_there
@@ -53,11 +44,8 @@ tarn::pool<tarn::static_size<64>, patient> one;
 // It is another axis' object.
 namespace traits_of_another_axis {
 struct confused : tarn::no_statistics {
-#ifdef TARN_TWIN
-  static constexpr tarn::statistics_traits traits{};
-#else
-  static constexpr tarn::store_traits traits{};
-#endif
+RIGHT(static constexpr tarn::statistics_traits traits{};)
+WRONG(static constexpr tarn::store_traits traits{};)
 };
 tarn::pool<tarn::static_size<64>, confused> one;
 }  // namespace traits_of_another_axis

@@ -4,11 +4,8 @@
 
 // expect: tarn: [U1] maintenance_thread was given a pool that only one thread may use
 namespace u1_pool_of_one_thread {
-#ifdef TARN_TWIN
-using locking = tarn::mutex_locking<>;
-#else
-using locking = tarn::no_locking;
-#endif
+RIGHT(using locking = tarn::mutex_locking<>;)
+WRONG(using locking = tarn::no_locking;)
 void use(tarn::maintenance_thread& thread, tarn::pool<tarn::static_size<64>, locking, tarn::grow_ahead<100>>& pool) {
   const auto place = thread.add(pool);
 }
@@ -16,11 +13,8 @@ void use(tarn::maintenance_thread& thread, tarn::pool<tarn::static_size<64>, loc
 
 // expect: tarn: [U2] maintenance_thread was given something without maintain()
 namespace u2_nothing_to_maintain {
-#ifdef TARN_TWIN
-using growth = tarn::grow_ahead<100>;
-#else
-using growth = tarn::fixed_growth<100>;
-#endif
+RIGHT(using growth = tarn::grow_ahead<100>;)
+WRONG(using growth = tarn::fixed_growth<100>;)
 void use(tarn::maintenance_thread& thread, tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, growth>& pool) {
   const auto place = thread.add(pool);
 }

@@ -5,19 +5,13 @@
 
 // expect: tarn: [X2] retry_with was given a handler that can't be copied, or not be called with a number of bytes
 namespace x2_handler_without_bytes {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::retry_with<bool (*)(std::size_t)>> right{
-    tarn::retry_with<bool (*)(std::size_t)>(nullptr)};
-#else
-tarn::pool<tarn::static_size<64>, tarn::retry_with<bool (*)()>> wrong{tarn::retry_with<bool (*)()>(nullptr)};
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::retry_with<bool (*)(std::size_t)>> right{
+          tarn::retry_with<bool (*)(std::size_t)>(nullptr)};)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::retry_with<bool (*)()>> wrong{tarn::retry_with<bool (*)()>(nullptr)};)
 }  // namespace x2_handler_without_bytes
 
 // expect: tarn: [X3] fall_back_to was given something that is no store, or no growth policy
 namespace x3_fall_back_to_a_mutex {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::heap_store>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::no_locking>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::heap_store>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<tarn::no_locking>> wrong;)
 }  // namespace x3_fall_back_to_a_mutex

@@ -7,11 +7,8 @@
 
 // expect: tarn: [Y2] thread_cached was named, but this target has no threads
 namespace y2_thread_cached {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::no_locking> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::thread_cached<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_locking> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>> wrong;)
 }  // namespace y2_thread_cached
 
 // expect: tarn: [Y3] one of tarn's mutexes was named, but this target has no threads
@@ -20,64 +17,43 @@ struct mutex_of_user {
   void lock() {}
   void unlock() {}
 };
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<mutex_of_user>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<mutex_of_user>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> wrong;)
 }  // namespace y3_mutex
 
 // expect: tarn: [Y3] one of tarn's mutexes was named, but this target has no threads
 namespace y3_mutex_of_group {
 struct audio;
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, tarn::spin_mutex>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, tarn::spin_mutex>> wrong;)
 }  // namespace y3_mutex_of_group
 
 // expect: tarn: [Y5] page_store was named, but this target has no pages of memory
 namespace y5_page_store {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::heap_store> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::page_store<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::heap_store> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::page_store<>> wrong;)
 }  // namespace y5_page_store
 
 // expect: tarn: [Y6] wait_for_block was named, but this target has no threads
 namespace y6_wait_for_block {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::report_exhaustion> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::wait_for_block<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::report_exhaustion> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::no_growth<4>, tarn::wait_for_block<>> wrong;)
 }  // namespace y6_wait_for_block
 
 // expect: tarn: [Y7] sampled_guard_pages was named, but this target has no pages of memory
 namespace y7_sampled_guard_pages {
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::hardened> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::hardened> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<>> wrong;)
 }  // namespace y7_sampled_guard_pages
 
 // expect: tarn: [Y11] observe was called, but this target has no sockets with a path
 namespace y11_observe {
-#ifdef TARN_TWIN
-std::string right() { return tarn::to_json(tarn::snapshot()); }
-#else
-auto wrong = tarn::observe("/run/service.sock");
-#endif
+RIGHT(std::string right() { return tarn::to_json(tarn::snapshot()); })
+WRONG(auto wrong = tarn::observe("/run/service.sock");)
 }  // namespace y11_observe
 
 // expect: tarn: [Y12] observing_thread was named, but this target has no std::thread to run it, or no sockets
 namespace y12_observing_thread {
-#ifdef TARN_TWIN
-std::string right() { return tarn::to_json(tarn::snapshot()); }
-#else
-tarn::observing_thread wrong("/run/service.sock");
-#endif
+RIGHT(std::string right() { return tarn::to_json(tarn::snapshot()); })
+WRONG(tarn::observing_thread wrong("/run/service.sock");)
 }  // namespace y12_observing_thread

@@ -3,8 +3,5 @@
 // expect: tarn: [Y10] lock_free was named, but this target has threads
 #include "tarn/allocator/pool.h"
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::no_growth<100>> right;
-#else
-tarn::pool<tarn::static_size<64>, tarn::detail::stack_locking<std::uint32_t>, tarn::no_growth<100>> wrong;
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>, tarn::no_growth<100>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, tarn::detail::stack_locking<std::uint32_t>, tarn::no_growth<100>> wrong;)

@@ -1,16 +1,14 @@
 """The portable core of the tests (test/platforms/core), on the targets of targets.txt.
 
-usage: test/platforms/run [--all] [--only TARGET]... [--raise-floor] [--write-docs]
+usage: test/platforms/run [--all] [--only TARGET]... [--write-docs]
 
 Installs what is missing, by name; builds the core for each target, and runs it there or in an emulator. The last line is
 'N passed, N failed': the cases of all targets, and one for each that can only be compiled. It fails when a case failed, when a
-target can't be built or run, when fewer cases passed than test/platforms/floor asks for, and when the table in
-docs/platforms.md isn't what follows from targets.txt and floor; selftest.py shows that. Two minutes on two idle cores; with
---all, some ten.
+target can't be built or run, when fewer cases passed than targets.txt asks for, and when the table in docs/platforms.md isn't
+what follows from targets.txt; selftest.py shows that. Two minutes on two idle cores; with --all, some ten.
 
   --all            all targets, not only those of the short tier
   --only TARGET    only this target, of whatever tier; may be repeated
-  --raise-floor    writes how many cases passed, where they are more, or a target has no line
   --write-docs     writes the table into docs/platforms.md
 """
 
@@ -33,7 +31,7 @@ PYTHON = os.path.join(OUT, "python")  # PyPI's packages
 CORE = os.path.join(HERE, "core")
 DOCS = os.path.join(CHECKOUT, "docs", "platforms.md")
 SERVICES = ("cas", "pages", "fork", "threads", "std_threads", "library")
-COLUMNS = ("name", "tier", "compile", "run", "services", "needs", "target", "compiler", "library")
+COLUMNS = ("name", "tier", "cases", "compile", "run", "services", "needs", "target", "compiler", "library")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 BUILD_SECONDS, RUN_SECONDS = 1200, 300
 TOTAL = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
@@ -46,6 +44,7 @@ class Target:
 
     name: str
     tier: str
+    cases: str
     compile: str
     run: str
     services: str
@@ -70,16 +69,10 @@ def read_targets(path=os.path.join(HERE, "targets.txt")):
     with open(path, encoding="utf-8") as file:
         rows = [[cell.strip() for cell in line.split("|")] for line in file if line.strip() and not line.startswith("#")]
     for row in rows:
-        if len(row) != len(COLUMNS) or row[1] not in ("short", "all") or set(row[4].split()) - set(SERVICES):
+        if (len(row) != len(COLUMNS) or row[1] not in ("short", "all") or not row[2].isdecimal()
+                or set(row[5].split()) - set(SERVICES)):
             raise SystemExit(f"targets.txt: not a row: {' | '.join(row)}")
     return [Target(*row) for row in rows]
-
-
-def read_floor(path=os.path.join(HERE, "floor")):
-    """{target: the least number of cases that must pass}"""
-    with open(path, encoding="utf-8") as file:
-        lines = [line.split("#")[0].split() for line in file]
-    return {words[0]: int(words[1]) for words in lines if words}
 
 
 # ---- packages
@@ -219,38 +212,20 @@ def try_target(target):
     return result
 
 
-# ---- the floor, and the table in the documents
+# ---- the least number of cases, and the table in the documents
 
-def check_floor(target, result, floor):
+def check_floor(target, result):
     """The result, with one more failed case if too few passed."""
-    if target.name not in floor:
-        note = f"test/platforms/floor has no line for it: --raise-floor. {result.note}"
-        return Result(result.passed, result.failed + 1, note, result.version, result.seconds)
-    if result.passed < floor[target.name] and result.failed == 0:
-        return Result(result.passed, 1, f"{result.passed} cases passed, test/platforms/floor asks for {floor[target.name]}",
-                      result.version, result.seconds)
+    if result.passed < int(target.cases) and result.failed == 0:
+        note = f"{result.passed} cases passed, targets.txt asks for {target.cases}"
+        return Result(result.passed, 1, note, result.version, result.seconds)
     return result
 
 
-def raise_floor(results, path=os.path.join(HERE, "floor")):
-    floor = read_floor(path)
-    with open(path, encoding="utf-8") as file:
-        head = [line for line in file if line.startswith("#")]
-    for name, result in results.items():
-        if result.failed == 0:
-            floor[name] = max(floor.get(name, 0), result.passed)
-    names = [target.name for target in read_targets() if target.name in floor]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("".join(head) + "".join(f"{name:<16} {floor[name]:>4}\n" for name in names))
-
-
-def table(targets, floor):
+def table(targets):
     lines = ["| target | compiler | library | tests | cases |", "|---|---|---|---|--:|"]
     for target in targets:
-        how = "compiled and linked" if target.run == "no" else "run"
-        if target.name not in floor:
-            how = "not yet"
-        cases = "" if target.run == "no" else floor.get(target.name, "")
+        how, cases = ("compiled and linked", "") if target.run == "no" else ("run", target.cases)
         lines.append(f"| {target.target} | {target.compiler} | {target.library} | {how} | {cases} |")
     return "\n".join(lines)
 
@@ -271,7 +246,7 @@ def check_docs(wanted, write, path=DOCS):
         text = right
     if right == text:
         return Result(1, 0)
-    return Result(0, 1, "its table isn't what follows from targets.txt and floor: test/platforms/run --write-docs")
+    return Result(0, 1, "its table isn't what follows from targets.txt: test/platforms/run --write-docs")
 
 
 def selftest():
@@ -292,7 +267,6 @@ def parse(arguments, targets):
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--only", action="append", choices=[target.name for target in targets])
-    parser.add_argument("--raise-floor", action="store_true")
     parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(arguments)
     if options.help:
@@ -311,18 +285,14 @@ def main():
     options = parse(sys.argv[1:], targets)
     chosen = [one for one in targets if (one.name in options.only if options.only else options.all or one.tier == "short")]
     install(chosen)
-    floor, results = read_floor(), {}
+    results = {}
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
         running = {workers.submit(try_target, target): target for target in chosen}
         for done in concurrent.futures.as_completed(running):
             target, result = running[done], done.result()
-            if not options.raise_floor:
-                result = check_floor(target, result, floor)
-            results[target.name] = result
+            results[target.name] = result = check_floor(target, result)
             show(target.name, result, f"; {result.seconds:.0f} s; {result.version}")
-    if options.raise_floor:
-        raise_floor(results)
-    others = {"docs/platforms.md": check_docs(table(targets, read_floor()), options.write_docs), "the runner": selftest()}
+    others = {"docs/platforms.md": check_docs(table(targets), options.write_docs), "the runner": selftest()}
     for name, result in others.items():
         show(name, result)
     every = [*results.values(), *others.values()]

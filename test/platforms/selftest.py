@@ -9,7 +9,7 @@ import tempfile
 import run_platforms
 from run_platforms import Result
 
-TARGET = run_platforms.Target("x", "all", "g++", "native:none", "cas", "", "A", "g++", "libstdc++")
+TARGET = run_platforms.Target("x", "all", "5", "g++", "native:none", "cas", "", "A", "g++", "libstdc++")
 MAIN = """
 #include "tarn/test/platforms/core/check.h"
 using namespace tarn::test;
@@ -68,7 +68,6 @@ def docs(text, wanted):
 
 def cases(program):
     start, end = run_platforms.MARKS
-    floor = {"x": 5}
     judge, check = run_platforms.judge, run_platforms.check_floor
     missing = dataclasses.replace(TARGET, run="no-such-emulator")
 
@@ -86,18 +85,17 @@ def cases(program):
         ("an emulator that isn't there fails", lambda: expect((0, 1), emulated())),
         ("a compiler that isn't there fails",
          lambda: expect((0, 1), counts(run_platforms.try_target(dataclasses.replace(TARGET, compile="no-such-compiler"))))),
-        ("as many cases as the floor pass", lambda: expect((5, 0), counts(check(TARGET, Result(5), floor)))),
-        ("fewer cases than the floor fail", lambda: expect((4, 1), counts(check(TARGET, Result(4), floor)))),
-        ("a target without a floor fails", lambda: expect((5, 1), counts(check(TARGET, Result(5), {})))),
-        ("a failed case stays failed", lambda: expect((4, 2), counts(check(TARGET, Result(4, 2), floor)))),
-        ("a row with a column too few is refused", lambda: expect("refused", row("x | all | g++ | no | cas | | A | g++\n"))),
+        ("as many cases as targets.txt asks for pass", lambda: expect((5, 0), counts(check(TARGET, Result(5))))),
+        ("fewer cases fail", lambda: expect((4, 1), counts(check(TARGET, Result(4))))),
+        ("a failed case stays failed", lambda: expect((4, 2), counts(check(TARGET, Result(4, 2))))),
+        ("a row with a column too few is refused", lambda: expect("refused", row("x | all | 5 | g++ | no | cas | | A\n"))),
         ("a row with an unknown service is refused",
-         lambda: expect("refused", row("x | all | g++ | no | cash | | A | g++ | libc\n"))),
-        ("a right row is read", lambda: expect(1, row("# x\nx | all | g++ | no | cas | | A | g++ | libc\n"))),
+         lambda: expect("refused", row("x | all | 5 | g++ | no | cash | | A | g++ | libc\n"))),
+        ("a right row is read", lambda: expect(1, row("# x\nx | all | 5 | g++ | no | cas | | A | g++ | libc\n"))),
         ("the table in the documents passes", lambda: expect((1, 0), docs(f"a\n{start}\nt\n{end}\nb\n", "t"))),
         ("another table fails", lambda: expect((0, 1), docs(f"a\n{start}\nother\n{end}\nb\n", "t"))),
         ("a document without one fails", lambda: expect((0, 1), docs("a\nb\n", "t"))),
-        ("the table follows from the floor", lambda: expect(True, "| run | 5 |" in run_platforms.table([TARGET], floor))),
+        ("the table has the cases", lambda: expect(True, "| run | 5 |" in run_platforms.table([TARGET]))),
     ]
 
 

@@ -18,6 +18,10 @@ CASE = re.compile(r"^(?://.*\n)*namespace (\w+) \{\n(?:.*\n)*?\}  // namespace \
 # Of what a compiler says of a mistake: the sentence, and how it came there, for which clang takes three lines a step.
 MOST_LINES = 50
 
+# What stands in RIGHT(...) belongs to the twin, what stands in WRONG(...) to the mistake.
+RIGHT = ["-DTARN_TWIN", "-DRIGHT(...)=__VA_ARGS__", "-DWRONG(...)="]
+WRONG = ["-DRIGHT(...)=", "-DWRONG(...)=__VA_ARGS__"]
+
 # What such a file includes is for another target than what was precompiled.
 OTHER_TARGET = "#define TARN_PLATFORM_HEADER"
 
@@ -37,12 +41,12 @@ def wrong_code(compiler, root, path, text, name, said_in, first):
     expected = re.findall(r"^\s*// expect: (.*\S)", said_in, re.MULTILINE)
     if not expected:
         return "says nothing to expect: needs a line '// expect: tarn: ...'"
-    if "TARN_TWIN" not in said_in:
-        return "has no twin: needs the right code under '#ifdef TARN_TWIN'"
+    if "RIGHT(" not in said_in and "TARN_TWIN" not in said_in:
+        return "has no twin: needs the right code in RIGHT(...), or under '#ifdef TARN_TWIN'"
     source = f"{name}-{compiler}.cc"
     with open(os.path.join(root, source), "w", encoding="utf-8") as file:
         file.write(f'#line 1 "{path}"\n' + alone(text, name))
-    compiled, said = compilers.compile_only(compiler, root, source, *first)
+    compiled, said = compilers.compile_only(compiler, root, source, *first, *WRONG)
     if compiled:
         return "compiles, but must not"
     errors = re.findall(r"^.*\berror: .*$", said, re.MULTILINE)
@@ -65,7 +69,7 @@ def right_code(compiler, root, path, text, first):
     outside = CASE.sub("", text)
     if outside != text and "// expect:" in outside:
         return "has an expectation outside of a case: needs 'namespace name {' below it, and '}  // namespace name'"
-    compiled, said = compilers.compile_only(compiler, root, "tarn/" + path, *first, "-DTARN_TWIN", *compilers.WARNINGS)
+    compiled, said = compilers.compile_only(compiler, root, "tarn/" + path, *first, *RIGHT, *compilers.WARNINGS)
     return None if compiled else "a twin does not compile:\n" + said
 
 

@@ -2,10 +2,16 @@
 
 Every test program prints 'N passed, N failed' last. One that says nothing, or zero, or contradicts its exit status
 was not a test: it counts as one failed case.
+
+count_cases.py PROGRAM...   runs a test program for ctest, which judges its exit status or its output, never both
 """
 
 import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
 import urllib.parse
 from dataclasses import dataclass
 
@@ -29,6 +35,17 @@ def judge(name, log, good, status):
     if not good and failed == 0:
         return Count(name, passed, 1, f"{status} after its cases passed")
     return Count(name, passed, failed, "" if good else status)
+
+
+def run(name, command, **how):
+    """What a program counts for that ends with a count of its own. Shows what it says."""
+    said = []
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", **how) as running:
+        for line in running.stdout:
+            print(line, end="", flush=True)
+            said.append(line)
+    return judge(name, "".join(said), running.returncode == 0, f"exit status {running.returncode}")
 
 
 def _events(path):
@@ -67,3 +84,15 @@ def count(event_file, exit_status):
     if exit_status and not any(one.failed for one in counts):
         counts.append(Count("bazel", 0, 1, f"exit status {exit_status}"))
     return counts
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="tarn-test-") as folder:
+        one = run("", sys.argv[1:], env={**os.environ, "TEST_TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"})
+    if one.failed:
+        print(f"FAILED: {one.failed} failed{one.note and ', ' + one.note}")
+    return 1 if one.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

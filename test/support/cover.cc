@@ -1,5 +1,6 @@
 // Chooses the tested compositions: few that hold every legal pair of the kinds in kinds.h, and every pair of axes other than
-// checking in a composition that refuses no call. Prints each as a line, "path: policies". The same kinds give the same lines.
+// checking in a composition that refuses no call. Prints each as a line, "path: policies". It reads such lines, too: those that
+// are still legal come first, in their order, and only what they lack is added. The same kinds and lines give the same lines.
 //
 // With an argument, for the products in products.h: few compositions of each product that hold every kind that it takes, and so
 // many pairs of kinds as they can. Each is a line, "product: policies".
@@ -10,8 +11,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <iostream>
+#include <iterator>
 #include <queue>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -136,6 +140,43 @@ candidate of_pool(std::type_identity<basic_pool<Ps...>>) {
   detail::composition c;
   (put_traits<Ps>(c), ...);
   return {{place_of(id_of<Ps>)...}, c.checking.refuses, c.checking.samples};
+}
+
+// ---- the rows that there are ----------------------------------------------------------------------------------------------
+
+/// The kinds that a row names, in the order of the axes. Where it names anything else, it has no kind, and isn't legal.
+candidate parsed(std::string_view policies) {
+  candidate one;
+  one.kinds.fill(no_kind);
+  for (std::size_t i = 0, axis = 0; axis != axes; i = 0, ++axis) {
+    for (; i != all_kinds.size() && one.kinds[axis] == no_kind; ++i) {
+      const std::string_view name = all_kinds[i].name;
+      if (all_kinds[i].axis != axis || !(std::string{policies} + ", ").starts_with(std::string{name} + ", ")) continue;
+      one.kinds[axis] = static_cast<std::uint8_t>(i);
+      policies.remove_prefix(std::min(name.size() + 2, policies.size()));
+    }
+  }
+  if (!policies.empty()) one.kinds.fill(no_kind);
+  return one;
+}
+
+/// The lines of standard input.
+const std::vector<std::string> old_rows = [] {
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(std::cin, line);) rows.push_back(line);
+  return rows;
+}();
+
+/// Those of them that are legal, of a product if one is named.
+std::vector<candidate> kept(const std::vector<candidate>& legal, std::string_view product = {}) {
+  std::vector<candidate> rows;
+  for (const std::string_view line : old_rows) {
+    const std::size_t colon = line.find(": ");
+    if (colon == line.npos || (!product.empty() && line.substr(0, colon) != product)) continue;
+    const auto at = std::ranges::find(legal, parsed(line.substr(colon + 2)).kinds, &candidate::kinds);
+    if (at != legal.end()) rows.push_back(*at);
+  }
+  return rows;
 }
 
 // ---- the choice -----------------------------------------------------------------------------------------------------------
@@ -264,8 +305,10 @@ int cover() {
     print(given.back(), one.policies);
   };
   std::apply([&](const auto&... one) { (give(one), ...); }, also_tested);
-  for (const candidate& one : fewest(legal, given, 60, [](const candidate& c, auto f) { each_pair(c, f); }))
-    print(one, policies_of(one));
+  const std::size_t by_hand = given.size();
+  std::ranges::copy(kept(legal), std::back_inserter(given));
+  std::ranges::copy(fewest(legal, given, 60, [](const candidate& c, auto f) { each_pair(c, f); }), std::back_inserter(given));
+  for (std::size_t i = by_hand; i != given.size(); ++i) print(given[i], policies_of(given[i]));
   return 0;
 }
 
@@ -274,7 +317,9 @@ int cover_products() {
     std::vector<candidate> legal;
     complete(0, {}, {}, {id_of<typename detail::canonical<Own>::type>...},
              product.takes, legal);
-    for (const candidate& one : fewest(legal, {}, 1, [](const candidate& c, auto f) { each_kind(c, f); }))
+    std::vector<candidate> rows = kept(legal, product.name);
+    std::ranges::copy(fewest(legal, rows, 1, [](const candidate& c, auto f) { each_kind(c, f); }), std::back_inserter(rows));
+    for (const candidate& one : rows)
       std::printf("%s: %s\n", product.name, policies_of(one).c_str());
   };
   std::apply([&](const auto&... one) { (cover_one(one), ...); }, products);

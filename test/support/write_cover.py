@@ -2,7 +2,8 @@
 """Writes the tested compositions, which follow from the kinds in test/support/kinds.h: test/support/cover.inc, and those of the
 products in test/support/products.h, test/support/product_cover.inc.
 
-    test/support/write_cover.py            writes them
+    test/support/write_cover.py            writes them: rows stay that are still legal, and what they lack is added behind them
+    test/support/write_cover.py --anew     writes them without a look at what there is, which gives fewer rows
     test/support/write_cover.py --check    writes nothing; fails where a file isn't what would be written
 """
 
@@ -65,11 +66,19 @@ def row(line):
     return "\n".join(lines) + "\n"
 
 
-def covers():
+def lines_of(name):
+    """The rows of a file as `row` takes them."""
+    with open(name, encoding="utf-8") as file:
+        rows = re.findall(r"^ROW\((\w+), (.*?)\)$", file.read(), re.MULTILINE | re.DOTALL)
+    return "".join(f"{path}: {' '.join(text.split())}\n" for path, text in rows)
+
+
+def covers(anew=False):
     """Yields each file's name, and what is to stand in it."""
     chooses = program()
     for arguments, (name, head) in zip(([], ["products"]), HEADS.items()):
-        chosen = subprocess.run([chooses, *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
+        old = "" if anew or not os.path.exists(name) else lines_of(name)
+        chosen = subprocess.run([chooses, *arguments], input=old, stdout=subprocess.PIPE, text=True, check=True).stdout
         yield name, head + "".join(map(row, chosen.splitlines()))
 
 
@@ -147,7 +156,7 @@ def main():
                 ("every refusal", unknown_cases),
             ]
         )
-    for name, text in covers():
+    for name, text in covers("--anew" in sys.argv[1:]):
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
         print(f"{text.count('ROW(')} rows in {name}")
