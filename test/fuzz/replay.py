@@ -32,7 +32,7 @@ def program(builder, mistake=None):
     if mistake is None:
         return builder.job("replay", COMMAND)
     folder = tempfile.mkdtemp(prefix="mistake-", dir=builder.root)
-    compilers.changed_headers(builder.root, folder, {mistake.old: mistake.new})
+    mistakes.make(mistake, builder.root, folder)
     return builder.job(os.path.basename(folder) + ".out", [COMPILER, "-I" + folder, *COMMAND[1:], "-g0"])
 
 
@@ -83,7 +83,7 @@ def control_case(builder, mistake, paths):
         found = status != 0 and re.search(r"^tarn: |AddressSanitizer", said, re.MULTILINE)
         return None if found else f"exit status {status}, {ran} inputs, nothing found\n{said[-1000:]}"
 
-    return f"mistake: {mistake.name}: {mistake.target}", wrong
+    return f"control: {mistake.target} finds {mistake.name}", wrong
 
 
 def main():

@@ -120,10 +120,10 @@ def run_target(root, name):
 
 def run_mistake(root, mistake):
     """As run_target()."""
-    line = f"mistake: {mistake.name}: {mistake.target}"
+    line = f"control: {mistake.target} finds {mistake.name}"
     try:
         folder = tempfile.mkdtemp(prefix="mistake-", dir=root)
-        compilers.changed_headers(root, folder, {mistake.old: mistake.new})
+        mistakes.make(mistake, root, folder)
         target = Target(root, mistake.target, folder)
         status, said, seconds, _ = target.run(f"-runs={RUNS_FOR_MISTAKES}", "-seed=1")
     except (RuntimeError, Found, subprocess.TimeoutExpired) as error:

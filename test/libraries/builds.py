@@ -10,6 +10,20 @@ WAYS = ["local", "global", "linked"]
 FLAGS = ["-std=c++20", "-I.", *compilers.WARNINGS]
 
 
+def changed_header(builder, folder, header, changes):
+    """Writes a header with other text into a folder to be searched first. Throws RuntimeError where there is none such."""
+    with open(os.path.join(builder.root, "tarn", header), encoding="utf-8") as file:
+        text = file.read()
+    for old, new in changes.items():
+        if text.count(old) != 1:
+            raise RuntimeError(f"{header} has no one '{old}' any more")
+        text = text.replace(old, new)
+    path = os.path.join(builder.root, folder, "tarn", header)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def source_object(builder, source, compiler, visibility, macros, code="-fPIC", first=None):
     """The job of an object file. Headers are looked for in the folder `first`, then in the tree."""
     name = "-".join([source, compiler, visibility, macros, code.lstrip("-"), *([first] if first else [])]) + ".o"

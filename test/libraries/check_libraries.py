@@ -20,7 +20,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "support")]
 
 import compilers
-from builds import COMPILERS, VISIBILITIES, WAYS, Combination, source_object
+from builds import COMPILERS, VISIBILITIES, WAYS, Combination, changed_header, source_object
 
 SECONDS = 600  # A run takes one or two; this is for one that hangs.
 POOLS = 4  # static ones, as in pools.h
@@ -119,25 +119,27 @@ def symbols_case(builder, source, compiler, visibility):
 
 # ---- what must be found out -------------------------------------------------------------------------------------------
 
-NO_DOMAINS = {"return domain.load(memory_order_relaxed) == me.domain;": "return me.offset[0] != 1;",
-              "if (owner != me.domain) return nullptr;": ""}
-NO_SHARING = {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}
-KEPT_AT_THE_END = {"std::atexit(end_of_reclaim);": ""}
+NO_DOMAINS = {"policies/locking/detail/thread_slots.h": {"return domain.load(memory_order_relaxed) == me.domain;":
+                                                     "return me.offset[0] != 1;"},
+              "policies/locking/detail/magazine_exchange.h": {"if (owner != me.domain) return nullptr;": ""}}
+NO_SHARING = {"allocator/shared_pool.h": {"extern template struct TARN_SHARED_ ": "static_assert(true); //"}}
+KEPT_AT_THE_END = {"policies/detail/reclaim_list.h": {"std::atexit(end_of_reclaim);": ""}}
 
 
-def control_case(what, c, words, changes, found_out):
-    """`changes`: what is replaced in headers. `found_out` says from the output of a run of these words, and its fault, whether
+def control_case(what, c, words, headers, found_out):
+    """`headers`: what is replaced in them. `found_out` says from the output of a run of these words, and its fault, whether
     what is missing was noticed."""
 
     def wrong():
         try:
-            compilers.changed_headers(c.builder.root, c.first, changes)
+            for header, changes in headers.items():
+                changed_header(c.builder, c.first, header, changes)
         except RuntimeError as error:
             return str(error)
         said, fault = run(c, *words)
         return None if found_out(said, fault or "") else f"not found out; {said} {fault}"
 
-    return f"mistake: {what}: {c}", wrong
+    return f"control: {what} is found out: {c}", wrong
 
 
 def control_cases(builder):

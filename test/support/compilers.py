@@ -2,9 +2,7 @@
 
 import atexit
 import concurrent.futures
-import glob
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
@@ -47,21 +45,6 @@ def compile_only(compiler, root, source, *flags):
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace")
     return done.returncode == 0, done.stdout
-
-
-def changed_headers(root, folder, changes):
-    """Writes headers with mistakes into `folder`, to be searched before `root`: {text: what to put there}. Each text must stand
-    once in all headers, whichever has it. Throws RuntimeError."""
-    paths = [path for part in ("allocator", "policies")
-             for path in glob.glob(f"tarn/{part}/**/*.h", root_dir=root, recursive=True) if "_virtual_includes" not in path]
-    texts = {path: pathlib.Path(root, path).read_text(encoding="utf-8") for path in paths}
-    for old, new in changes.items():
-        found = [path for path, text in texts.items() for _ in range(text.count(old))]
-        if len(found) != 1:
-            raise RuntimeError(f"this stands {len(found)} times in tarn's headers, not once:\n{old}")
-        texts[found[0]] = texts[found[0]].replace(old, new)
-        os.makedirs(os.path.join(root, folder, os.path.dirname(found[0])), exist_ok=True)
-        pathlib.Path(root, folder, found[0]).write_text(texts[found[0]], encoding="utf-8")
 
 
 def precompiled(compiler, root, headers, *flags):
@@ -110,11 +93,13 @@ def same(name, got, wanted):
 
 
 def report(cases):
-    """Runs the cases, each (name, function returning what is wrong or None); prints them; returns the exit status."""
-    failed = 0
+    """Runs the cases, each (name, function returning what is wrong or None); prints them; returns the exit status. The name of
+    a mistake that must be found begins with "mistake: "."""
+    failed, script = 0, os.path.basename(sys.argv[0]).removesuffix(".py")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         for name, wrong in workers.map(lambda case: (case[0], case[1]()), cases):
-            print(("FAIL  " if wrong else "ok    ") + name, flush=True)
+            found = not wrong and name.startswith("mistake: ")
+            print(f"killed  {name[9:]}  by {script}" if found else ("FAIL  " if wrong else "ok    ") + name, flush=True)
             if wrong:
                 failed += 1
                 print("      " + wrong.rstrip().replace("\n", "\n      "), flush=True)

@@ -32,7 +32,7 @@ LISTS = [
     ("//test/process:process", "test/process/check_process.py", r"control_case\(parts, wanted\[0\], (\w+ \+ \w+)", ""),
     ("//test/programs:programs", "test/programs/check_programs.py", r'^    "([^"]+)": \("', "MISTAKES ="),
     ("//test/tools:tools_*", "test/tools/check_tools.py", r'"mistake: ([^"]+)"', ""),
-    ("//test/tools:leaks", "test/tools/check_leaks.py", r'"mistake: ([^"]+)"', ""),
+    ("//test/tools:leaks", "test/tools/check_leaks.py", r'"(?:control|mistake): ([^"]+)"', ""),
     ("//test/codegen:arrays", "test/codegen/check_arrays.py", r'"mistake: ([^"(]+) \(', ""),
     ("test/platforms/parts", "test/platforms/examples/run", r'"mistake: ([^"]+)"', ""),
     ("test/observe/run", "test/observe/check_formats.py", r'"([^"]+)": lambda one:', ""),

@@ -8,9 +8,8 @@ likeliest tests has code of it, and no command kills it.
 """
 
 import argparse
-import hashlib
+import collections
 import os
-import pathlib
 import random
 import re
 import shutil
@@ -18,13 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import check_lengths
 import compilers
 
 CHECKOUT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 FLAGS = ["g++", "-std=c++20", "-w", "-pthread", "-I.."]
-FEW = 3  # the tests that see a mutant are among the first, or there is none
+FEW = 4  # the tests that see a mutant are among the first, or there is none
 BOOST = "-l:libboost_unit_test_framework.a"
 SWAPS = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ", " + ": " - ", " - ": " + ",
          " += ": " -= ", " -= ": " += ", " && ": " || ", " || ": " && ", "++": "--", "--": "++", " << ": " >> ", " >> ": " << ",
@@ -47,6 +47,12 @@ def code_of(text):
     return NO_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
 
 
+def names_in(headers):
+    """The names of headers and of their classes."""
+    texts = [f"class {os.path.basename(path)[:-2]} {code_of(Path(path).read_text())}" for path in headers]
+    return set(re.findall(r"(?:struct|class|using) (\w+)", " ".join(texts)))
+
+
 def mutants_of(text):
     """{line: [(begin, end, what to put there)]}"""
     code, found = code_of(text), {}
@@ -60,22 +66,11 @@ def mutants_of(text):
     return found
 
 
-def write(path, text):
-    pathlib.Path(path).write_text(text, encoding="utf-8")
-
-
-def read(path):
-    return pathlib.Path(path).read_text(encoding="utf-8")
-
-
-def call(command, seconds=600):
+def call(*command):
     """(whether it succeeded, what it said)"""
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", check=False, timeout=seconds)
-        return done.returncode == 0, done.stdout
-    except subprocess.TimeoutExpired:
-        return False, ""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", check=False)
+    return done.returncode == 0, done.stdout
 
 
 class Tests:
@@ -86,8 +81,10 @@ class Tests:
         self.files = [path for path in files if re.match(r"test/(?!schedule/).*_test\.cc$", path)]
         shutil.copy("test/support/precompiled.h", build)
         self.first = os.path.join(build, "precompiled.h")
-        call([*FLAGS, "-x", "c++-header", self.first, "-o", self.first + ".gch"])
-        call([*FLAGS, "-c", "test/support/boost_main.cc", "-o", os.path.join(build, "main.o")])
+        self.words = {path: set(re.findall(r"\w+", Path(path).read_text())) for path in self.files if self.reached(path)}
+        self.saying = collections.Counter(word for words in self.words.values() for word in words)
+        call(*FLAGS, "-x", "c++-header", self.first, "-o", self.first + ".gch")
+        call(*FLAGS, "-c", "test/support/boost_main.cc", "-o", os.path.join(build, "main.o"))
 
     def reached(self, path):
         """The headers of the tree that a file includes, at any depth."""
@@ -97,33 +94,34 @@ class Tests:
             if path not in found and os.path.exists(path):
                 found.add(path)
                 if path not in self.includes:
-                    self.includes[path] = re.findall(r'^ *# *include "tarn/(.*)"', read(path), re.MULTILINE)
+                    self.includes[path] = re.findall(r'^ *# *include "tarn/(.*)"', Path(path).read_text(), re.MULTILINE)
                 todo += self.includes[path]
         return found
 
     def of(self, header):
-        """Those that include a header: first the ones named after it, then the ones that say most of its names."""
-        stem, names = os.path.basename(header)[:-2], re.findall(r"\b(?:struct|class|using) (\w+)", code_of(read(header)))
-        said = re.compile(rf"\b(?:{'|'.join([stem, *names])})\b")
+        """Those that include a header, the likeliest to notice first: those named after it, then those that say names which few
+        say, of it or of the headers that include it."""
+        stem, own = os.path.basename(header)[:-2], names_in([header])
+        others = names_in(path for path, its in self.includes.items() if header in its and path.endswith(".h"))
 
         def order(path):
             name = os.path.basename(path)[:-8]
-            akin = [name != stem, stem not in name and name not in stem]
-            return "/stress/" in path, akin, -len(said.findall(read(path))), len(self.reached(path))
+            said = sum((1 if word in own else .25) / self.saying[word] for word in (own | others) & self.words[path])
+            return "/stress/" in path, name != stem, stem not in name and name not in stem, -said, len(self.reached(path))
         usable = [path for path in self.files if self.right.get(path, "") is not None]
         return sorted((path for path in usable if header in self.reached(path)), key=order)
 
     def compiled(self, test, level="-O0"):
         """(a hash of the code or None, what the compiler said)"""
         name = os.path.join(self.build, "test.o")
-        good, said = call([*FLAGS, level, *(["-include", self.first] if level == "-O0" else []), "-c", test, "-o", name])
-        return hashlib.sha256(pathlib.Path(name).read_bytes()).hexdigest() if good else None, said
+        good, said = call(*FLAGS, level, *(["-include", self.first] if level == "-O0" else []), "-c", test, "-o", name)
+        return hash(Path(name).read_bytes()) if good else None, said
 
     def passes(self):
         """Whether what was compiled last does, with 4 GiB of data and two minutes at most."""
         program, *objects = (os.path.join(self.build, name) for name in ("program", "test.o", "main.o"))
         limited = f"ulimit -c 0 -d {4 << 20}; exec timeout -s KILL 120 {program}"
-        return call([*FLAGS, *objects, BOOST, "-o", program])[0] and call(["bash", "-c", limited])[0]
+        return call(*FLAGS, *objects, BOOST, "-o", program)[0] and call("bash", "-c", limited)[0]
 
     def right_code(self, test):
         """The hash of its code in the tree as it is; None where it doesn't pass."""
@@ -135,55 +133,35 @@ class Tests:
 
 def trial(tests, path, change, options):
     """What kills a mutant; None: nothing; otherwise why it isn't counted, in parentheses."""
-    text = read(path)
+    text = Path(path).read_text()
     mutant, tried = text[:change[0]] + change[2] + text[change[1]:], []
     preprocess = [*FLAGS, "-E", "-P", "-x", "c++", path]
-    before = call(preprocess)
+    before = call(*preprocess)
     try:
-        write(path, mutant)
-        if call(preprocess) == before:
+        Path(path).write_text(mutant)
+        if call(*preprocess) == before:
             return "(same code)"
         for test in tests.of(path):
             code, said = tests.compiled(test)
-            if not code and "static assertion failed" not in said:
-                return "(compiles not)"
             passes = code and tests.passes()
-            write(path, text)
+            Path(path).write_text(text)
             right = tests.right_code(test)
+            Path(path).write_text(mutant)
             if right and not passes:
-                return test
-            write(path, mutant)
+                return test if code or "static assertion failed" in said else "(compiles not)"
             tried += [(test, code != right)] if right else []
             if len(tried) == (options.tests if any(seen for _, seen in tried) else FEW):
                 break
         seen = [test for test, seen in tried if seen][:FEW]
         optimised = [tests.compiled(test, "-O2")[0] for test in seen]
-        write(path, text)
+        Path(path).write_text(text)
         if seen and optimised == [tests.compiled(test, "-O2")[0] for test in seen]:
             return "(same code)"
-        write(path, mutant)
-        killer = next((command for command in options.then if not call(["bash", "-c", command], 4 * 3600)[0]), None)
+        Path(path).write_text(mutant)
+        killer = next((command for command in options.then if not call("bash", "-c", command)[0]), None)
         return killer or (None if seen else "(not seen)")
     finally:
-        write(path, text)
-
-
-def tried_of(tests, lines, options, drawn):
-    """Draws and tries so many. Returns (killed, tried)."""
-    killed = tried = 0
-    for path, line, changes in lines:
-        if tried == options.count:
-            break
-        begin, end, new = change = drawn.choice(changes)
-        result, text = trial(tests, path, change, options), read(path)
-        what = f"{path}:{line}  {text[begin:end].strip()} -> {new.strip() or 'nothing'}"
-        if result and result[0] == "(":
-            print(f"{result}  {what}", flush=True)
-            continue
-        tried, killed = tried + 1, killed + bool(result)
-        said = f"killed  {what}  by {result}" if result else f"SURVIVED  {what}\n    {text.splitlines()[line - 1].strip()}"
-        print(said, flush=True)
-    return killed, tried
+        Path(path).write_text(text)
 
 
 SPECIMEN = """// a < b
@@ -213,7 +191,6 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the same seed draws the same mutants of a tree")
     parser.add_argument("--count", type=int, default=40, help="so many mutants (40)")
     parser.add_argument("--tests", type=int, default=20, help="at most so many tests of a mutant (20)")
-    parser.add_argument("--only", default="", help="only headers whose path contains this")
     parser.add_argument("--then", action="append", default=[], metavar="COMMAND", help="run in the copy if no test kills it, "
                         "such as 'test/run --full'; may be repeated, the cheapest first")
     options = parser.parse_args()
@@ -226,10 +203,21 @@ def main():
                 shutil.copy(os.path.join(CHECKOUT, path), os.path.join(folder, "tarn", path))
         os.chdir(os.path.join(folder, "tarn"))
         os.mkdir("../build")
-        headers = [path for path in files if re.match(r"(allocator|policies)/.*\.h$", path) and options.only in path]
-        lines = [(path, line, changes) for path in headers for line, changes in mutants_of(read(path)).items()]
+        tests, killed, tried = Tests(files, "../build"), 0, 0
+        headers = [path for path in files if re.match(r"(allocator|policies)/.*\.h$", path)]
+        lines = [(path, *row) for path in headers for row in mutants_of(Path(path).read_text()).items()]
         drawn.shuffle(lines)
-        killed, tried = tried_of(Tests(files, "../build"), lines, options, drawn)
+        while tried != options.count and lines:
+            path, line, changes = lines.pop()
+            begin, end, new = change = drawn.choice(changes)
+            result, text = trial(tests, path, change, options), Path(path).read_text()
+            what = f"{path}:{line}  {text[begin:end].strip()} -> {new.strip() or 'nothing'}"
+            if result and result[0] == "(":
+                print(f"{result}  {what}", flush=True)
+                continue
+            tried, killed = tried + 1, killed + bool(result)
+            here = text.splitlines()[line - 1].strip()
+            print(f"killed  {what}  by {result}" if result else f"SURVIVED  {what}\n    {here}", flush=True)
     print(f"seed {options.seed}: {killed} of {tried} killed")
     return 0 if killed == tried else 1
 
