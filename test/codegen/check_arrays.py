@@ -53,7 +53,7 @@ def cases(compiler, root, good, bad):
         return None if len(found) == 2 else "found " + (", ".join(found) or "none")
 
     yield f"no array with a value ({compiler})", of_all
-    yield f"control: both are found ({compiler})", controls
+    yield f"mistake: two arrays with a value ({compiler})", controls
 
 
 def main():

@@ -103,7 +103,7 @@ def static_cases(compiler, good, bad):
     for name, find in [("guard variable", guards), ("initialiser", initialisers), ("pool outside .bss", outside_bss)]:
         yield (f"static pools: no {name} ({compiler})",
                lambda find=find: "found " + ", ".join(find(good)) if find(good) else None)
-        yield f"control: a {name} is found ({compiler})", lambda find=find: None if find(bad) else "found none"
+        yield f"mistake: {name} ({compiler})", lambda find=find: None if find(bad) else "found none"
 
 
 def print_table(rows, costs):

@@ -166,6 +166,6 @@ def cases():
         return None if any(words in one for one in said) else f"no check says '{words}':\n" + "\n".join(said)
 
     def one(name, path, old, new, words):
-        return f"self-test: {name}", lambda: broken(path, old, new, words)
+        return f"mistake: {name}", lambda: broken(path, old, new, words)
 
     return [("self-test: a right tree", right)] + [one(*row) for row in BROKEN]

@@ -158,7 +158,7 @@ def wrong_in(cases):
 
 
 def caught(what, good):
-    return case(f"self-test: {what}", None if good else "it isn't detected")
+    return case(f"mistake: {what}", None if good else "it isn't detected")
 
 
 def headers_self_test():

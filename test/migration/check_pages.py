@@ -188,9 +188,9 @@ def self_tests(root, compiler):
         return None if any(words in one for one in said) else f"nobody says '{words}':\n" + "\n".join(said)
 
     def one(name, old, new, words):
-        return f"self-test: {name}", lambda: broken(old, new, words)
+        return f"mistake: {name}", lambda: broken(old, new, words)
 
-    unnamed = ("self-test: a page that the index doesn't name",
+    unnamed = ("mistake: a page that the index doesn't name",
                lambda: None if index_case(["a.md"], "see b.md")[1]() else "nobody says so")
     return [("self-test: a right page", right), unnamed] + [one(*row) for row in BROKEN]
 

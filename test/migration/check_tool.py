@@ -270,7 +270,7 @@ def self_tests(root):
         said = check()
         return None if said and words in said else f"it said {said!r}, without '{words}'"
 
-    return [(f"self-test: {name}", functools.partial(fires, check, words)) for name, check, words in (
+    return [(f"mistake: {name}", functools.partial(fires, check, words)) for name, check, words in (
         ("a line that should stay", functools.partial(rewritten, before, after.replace("tarn::list", "xlist")), "xlist"),
         ("something left", functools.partial(rewritten, objects, objects), "something is left"),
         ("a second run that changes", functools.partial(again, before), "tarn::list"),

@@ -103,7 +103,7 @@ def control_case(parts, compiler, flags, order, expected):
         said = f"exit status {status}\n{said}"
         return None if status != 0 and re.search(expected, said) else f"no '{expected}' in\n{said}"
 
-    return f"control: {order} ({compiler} {' '.join(flags)}) is found out", wrong
+    return f"mistake: {order} ({compiler} {' '.join(flags)})", wrong
 
 
 def main():

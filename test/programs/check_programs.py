@@ -163,7 +163,7 @@ def main():
         include = compilers.include_root()
         shim = programs.build_malloc(folder, include)
         cases = [("calls", functools.partial(compared, folder, calls, shim, "well True\n"))]
-        cases += [(f"self-test: {wrong}", functools.partial(found, folder, include, number, *places))
+        cases += [(f"mistake: {wrong}", functools.partial(found, folder, include, number, *places))
                   for number, (wrong, places) in enumerate(MISTAKES.items())]
         real = programs.programs(folder, include, history(folder, include), True)
         cases += [(name, functools.partial(compared, folder, program, shim)) for name, program in real.items()]

@@ -93,11 +93,13 @@ def same(name, got, wanted):
 
 
 def report(cases):
-    """Runs the cases, each (name, function returning what is wrong or None); prints them; returns the exit status."""
-    failed = 0
+    """Runs the cases, each (name, function returning what is wrong or None); prints them; returns the exit status. The name of
+    a mistake that must be found begins with "mistake: "."""
+    failed, script = 0, os.path.basename(sys.argv[0]).removesuffix(".py")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         for name, wrong in workers.map(lambda case: (case[0], case[1]()), cases):
-            print(("FAIL  " if wrong else "ok    ") + name, flush=True)
+            found = not wrong and name.startswith("mistake: ")
+            print(f"killed  {name[9:]}  by {script}" if found else ("FAIL  " if wrong else "ok    ") + name, flush=True)
             if wrong:
                 failed += 1
                 print("      " + wrong.rstrip().replace("\n", "\n      "), flush=True)

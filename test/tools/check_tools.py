@@ -189,7 +189,7 @@ def control_case(tool, link, family):
             return "reported: " + ", ".join(seen)
         return None if len(done) >= least else f"{len(done)} kinds, at least {least} expected"
 
-    return f"control: {tool.name} sees nothing where it isn't told: {family}", wrong
+    return f"mistake: {tool.name} sees nothing where it isn't told: {family}", wrong
 
 
 def every_case(builder, first=None):
@@ -215,7 +215,7 @@ def every_case(builder, first=None):
         print(said[0])
         return None
 
-    return ("control: nothing closed is found out" if first else "every composition is told of") + f" ({tool.name})", wrong
+    return ("mistake: nothing is closed" if first else "every composition is told of") + f" ({tool.name})", wrong
 
 
 def main():
