@@ -82,7 +82,7 @@ def lines_of(room):
             folder, name = os.path.split(header[:-2])
             axis = (os.path.basename(folder) if folder != "policies" else name) if room == "policies" else ""
             groups.setdefault(axis, []).extend([] if name == axis else [name])
-    texts = [", ".join(names) if not axis else f"{axis}: {', '.join(names)}" if names else axis for axis, names in groups.items()]
+    texts = [": ".join(part for part in (axis, ", ".join(names)) if part) for axis, names in groups.items()]
     return [what, *(line for one in texts for line in textwrap.wrap(one, int((right - left - 20) / LETTER)))]
 
 

@@ -444,7 +444,8 @@ def check_requirements(tree):
         listed = set()
         for names in re.findall(r"^///   (\S.*?)(?:  |$)", tree.get(f"policies/{axis}.h", ""), re.MULTILINE):
             listed.update(re.findall(r"(\w+)(?=[(<,\s]|$)", re.sub(r"\([^)]*\)|<[^>]*>", "", names)))
-        traits = re.search(rf"^struct {axis}_traits \{{$.*?^\}};$", tree.get(f"policies/{axis}.h", ""), re.MULTILINE | re.DOTALL)
+        text = tree.get(f"policies/{axis}.h", "")
+        traits = re.search(rf"^struct {axis}_traits \{{$.*?^\}};$", text, re.MULTILINE | re.DOTALL)
         listed.update(re.findall(r"^  (?:bool|std::size_t) (\w+) = ", traits[0] if traits else "", re.MULTILINE))
         page = section(tree.get(f"docs/axes/{axis}.md", ""), "Requirements")
         missing = sorted(name for name in listed if not re.search(rf"`[^`]*\b{name}\b[^`]*`", page))

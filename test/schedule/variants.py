@@ -104,7 +104,8 @@ def main():
     except LookupError as error:
         sys.exit(f"mistakes.txt: [{which}]: {what}\n{error}")
     headers += ["test/schedule/process.h", "test/schedule/scheduled.h"]
-    lines = ["// Written by variants.py.", f"#ifndef {guard}", f"#define {guard}", *(f'#include "tarn/{one}"' for one in headers),
+    lines = ["// Written by variants.py.", f"#ifndef {guard}", f"#define {guard}",
+             *(f'#include "tarn/{one}"' for one in headers),
              "namespace tarn::detail::variants {", *lines, "}  // namespace tarn::detail::variants", f"#endif  // {guard}", ""]
     with open(output, "w", encoding="utf-8") as out:
         out.write("\n".join(lines))

@@ -22,7 +22,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"tarn/(.*?)"', re.MULTILINE)
 
 # Each is one operation between `reset` and `dump`, of a pool that is warm.
 TRIPS = {
-    "hit": ("", "tarn::pool<tarn::static_size<64>> p;", "p.deallocate(p.allocate());", "void* b = p.allocate(); p.deallocate(b);"),
+    "hit": ("", "tarn::pool<tarn::static_size<64>> p;", "p.deallocate(p.allocate());",
+            "void* b = p.allocate(); p.deallocate(b);"),
     "miss with a chunk": ("", "tarn::pool<tarn::static_size<64>, tarn::fixed_growth<64>> p;",
                           "for (int i = 0; i != 128; ++i) p.allocate();", "p.allocate();"),
     "surplus": ("", "tarn::pool<tarn::static_size<64>, tarn::fixed_growth<64>, tarn::return_empty_chunks<>> p; void* b[1024];",
@@ -30,8 +31,9 @@ TRIPS = {
                 "while (p.capacity() == all && i != 1000) { RESET p.deallocate(b[i++]); }", ""),
     "exchange": ('#include "tarn/policies/locking/thread_cached.h"\n',
                  "tarn::pool<tarn::static_size<64>, tarn::thread_cached<>> p; static void* b[4096];",
-                 "for (void*& x : b) x = p.allocate(); for (void* x : b) p.deallocate(x); for (int i = 0; i != 600; ++i) b[i] = "
-                 "p.allocate();", "for (int i = 600; i != 1200; ++i) b[i] = p.allocate();"),
+                 "for (void*& x : b) x = p.allocate(); for (void* x : b) p.deallocate(x); "
+                 "for (int i = 0; i != 600; ++i) b[i] = p.allocate();",
+                 "for (int i = 600; i != 1200; ++i) b[i] = p.allocate();"),
 }
 
 
@@ -104,13 +106,15 @@ def files_that_run(parent, folder, trip):
     extra, pool, warm, operation = TRIPS[trip]
     program = os.path.join(folder, "trip.cc")
     with open(program, "w", encoding="utf-8") as file:
-        file.write(extra + '#include "tarn/allocator/pool.h"\nextern "C" void __gcov_reset(); extern "C" void __gcov_dump();\n'
+        file.write(extra + '#include "tarn/allocator/pool.h"\n'
+                   'extern "C" void __gcov_reset();\nextern "C" void __gcov_dump();\n'
                    f"int main() {{ {pool} {warm.replace('RESET', '__gcov_reset();')} " +
                    ("" if "RESET" in warm else "__gcov_reset(); ") + f"{operation} __gcov_dump(); _exit(0); }}\n")
-    subprocess.run(["g++", "-std=c++20", "-w", "-O0", "--coverage", "-pthread", "-include", "unistd.h", f"-I{parent}", program, "-o",
-                    "trip"], cwd=folder, check=True)
+    subprocess.run(["g++", "-std=c++20", "-w", "-O0", "--coverage", "-pthread", "-include", "unistd.h", f"-I{parent}", program,
+                    "-o", "trip"], cwd=folder, check=True)
     subprocess.run(["./trip"], cwd=folder, check=True)
-    text = subprocess.run(["gcov", "-t", *glob.glob(f"{folder}/*.gcda")], cwd=folder, capture_output=True, text=True, check=True)
+    text = subprocess.run(["gcov", "-t", *glob.glob(f"{folder}/*.gcda")], cwd=folder, capture_output=True, text=True,
+                          check=True)
     ran, source = set(), ""
     for line in text.stdout.splitlines():
         if ":    0:Source:" in line:

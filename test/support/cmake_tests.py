@@ -182,7 +182,8 @@ class Folder:
 
     def _variants_header(self, name, which, tests, deps):  # pylint: disable=unused-argument
         out = which + "_variants.h"
-        headers = sorted(str(one.relative_to(self.tree.source)) for one in pathlib.Path(self.tree.source, "policies").rglob("*.h"))
+        root = pathlib.Path(self.tree.source)
+        headers = sorted(str(one.relative_to(root)) for one in (root / "policies").rglob("*.h"))
         self.generated(name, [out], ["python3", "-B", self.file("variants.py"), which, self.file(out), *headers,
                                      *map(self.file, tests)])
 

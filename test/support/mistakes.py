@@ -53,7 +53,6 @@ LISTS = [
     ("//test/support:selftest", "test/support/selftest.py",
      r'^ +(?:\w+)?\(f?"((?:[^"\\]|\\.)+)",|\["?specimen\(program, "([^"]+)"', "def specimens"),
     ("test/platforms/run", "test/platforms/selftest.py", FIRST, "def cases"),
-    ("//test/support:cmake_tests", "test/support/check_cmake_tests.py", r'wrong\("([^"]+)", ', ""),
     ("//test/stress:fork_test", "test/stress/fork_test.cc", r"CASE\((children_of_a_careless\w+)", ""),
     ("//test/policies/locking:locking_test", "test/policies/locking/locking_test.cc",
      r"CASE\((calls_of_a_store_that_overlap\w+)", ""),
