@@ -8,22 +8,11 @@
 #include <type_traits>
 
 #include "tarn/policies/axis.h"
-#include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/process_list.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/growth.h"
 #include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/store.h"
-
-// The second store of an exhaustion policy that has none: it refuses.
-
-namespace tarn::detail {
-
-struct no_second_store {
-  constexpr chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {}; }
-  constexpr memory acquire(std::size_t, std::size_t) noexcept { return {}; }
-  constexpr void release(memory, std::size_t) noexcept {}
-};
-
-}  // namespace tarn::detail
 
 namespace tarn {
 
@@ -48,6 +37,15 @@ struct exhaustion_traits {
   /// Whether there is a second store.
   constexpr bool has_second() const noexcept { return extra_chunks != 0; }
 };
+
+namespace detail {
+/// The second store of an exhaustion policy that has none: it refuses.
+struct no_second_store {
+  constexpr chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {}; }
+  constexpr memory acquire(std::size_t, std::size_t) noexcept { return {}; }
+  constexpr void release(memory, std::size_t) noexcept {}
+};
+}  // namespace detail
 
 // decides    a pool that can't get another chunk reports it: allocate() throws std::bad_alloc, try_allocate() returns null
 // costs      nothing
@@ -111,6 +109,143 @@ class retry_with {
 
  private:
   Handler handler_{};
+};
+
+// decides    a pool whose store refuses asks all pools with this policy to trim, and tries again; the others ask it, too
+// costs      nothing until then; 72 bytes in the pool, and a mutex at its first chunk
+// conflicts  bounded stores, to which no other pool's memory can go; recycling_pool; a pool without a lock is asked only by
+//            the thread that last called its store, so it must not be handed to another thread while that one continues to use
+//            other pools
+// use when   several pools share scarce memory, and each peaks at a different time
+/// The pools are asked with nothing held, without waiting for them, one priority after the other, until the store no longer
+/// refuses.
+/// \tparam Priority  pools with a lower one are asked sooner
+template <int Priority = 0>
+struct reclaim_and_retry {
+  using axis = tarn::axis::exhaustion;
+  static constexpr exhaustion_traits traits{.keeps_attempt = true, .reclaims = true};
+
+  template <class Traits>
+  class state : public detail::no_second_store {
+   public:
+    constexpr explicit state(const reclaim_and_retry&) noexcept : member_(Priority) {}
+
+    using attempt = detail::reclaim_round;
+    bool retry(std::size_t, attempt& round) noexcept {
+      while (!round.ended)
+        if (detail::pools_of_process().trim_next(round) != 0) {
+          round.met_busy = false;
+          return true;
+        }
+      // A pool that was busy may have given something back by now.
+      const bool again = round.met_busy;
+      round.met_busy = false;
+      return again;
+    }
+
+    /// Through which other pools ask this one.
+    detail::reclaim_member& member() noexcept { return member_; }
+
+   private:
+    detail::reclaim_member member_;
+  };
+};
+
+namespace detail {
+template <class Store>
+concept has_one_chunk = policy_on<Store, axis::store> && Store::traits.bounded;
+template <class Store>
+using growth_for = std::conditional_t<has_one_chunk<Store>, no_growth<>, geometric_growth<>>;
+
+/// A second store, and its tell() if it has one. Not a requirement of tell(): after another error, g++ 12 takes that for met.
+template <class Source, bool Tells>
+class told_source {
+ protected:
+  template <class Store>
+  constexpr explicit told_source(const Store& store) noexcept : source_(store) {}
+  TARN_NO_UNIQUE_ADDRESS Source source_;
+};
+template <class Source>
+class told_source<Source, true> {
+ public:
+  void tell() noexcept { source_.tell(); }
+
+ protected:
+  template <class Store>
+  constexpr explicit told_source(const Store& store) noexcept : source_(store) {}
+  Source source_;
+};
+}  // namespace detail
+
+// decides    a pool whose store gives no further chunk, or whose growth policy wants none, continues with chunks from another
+//            store
+// costs      nothing until then; a chunk's record says where it goes back to
+// conflicts  none
+// use when   the preferred memory is small (an array inside the pool, huge pages, fast memory), and nothing may fail
+/// \tparam Store   where further chunks come from and go back to
+/// \tparam Growth  how large they are, and how many blocks they may hold; the pool's own growth policy doesn't apply to them
+template <class Store, class Growth = detail::growth_for<Store>>
+class fall_back_to {
+  struct unknown_store {};
+  using known_store = std::conditional_t<detail::defined<Store>, Store, unknown_store>;
+
+ public:
+  using axis = tarn::axis::exhaustion;
+  using second_store = known_store;
+  using second_growth = Growth;
+  static constexpr bool arguments_hold =
+      detail::defined<Store> && policy_on<Store, tarn::axis::store> && policy_on<Growth, tarn::axis::growth>;
+  struct complaint : detail::home<Store> {
+    static_assert(
+        arguments_hold || !detail::defined<Store>,
+        "tarn: [X3] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
+        "or fall_back_to<heap_store, fixed_growth<Blocks>>");
+  };
+  static constexpr exhaustion_traits traits = [] {
+    exhaustion_traits t{.extra_chunks = 1, .has_end = true};
+    if constexpr (arguments_hold && detail::says<Store, store_traits>) {
+      t.store_is_bounded = Store::traits.bounded;
+      t.store_is_sized_by_geometry = Store::traits.sized_by_geometry;
+      t.extra_chunks = Growth::traits.max_chunks;
+      t.tells_later = Store::traits.tells_later;
+    }
+    return t;
+  }();
+
+  constexpr fall_back_to() noexcept
+    requires std::default_initializable<known_store>
+  = default;
+  constexpr explicit fall_back_to(const Store& store, const Growth& growth = {}) noexcept : store_(store), growth_(growth) {}
+
+  template <class Traits>
+  class state : public detail::told_source<typename Store::template source<Traits>, traits.tells_later> {
+    using told = detail::told_source<typename Store::template source<Traits>, traits.tells_later>;
+    using told::source_;
+
+   public:
+    constexpr explicit state(const fall_back_to& policy) noexcept : told(policy.store_), growth_(policy.growth_) {}
+    constexpr bool retry(std::size_t) noexcept { return false; }
+    constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
+      return growth_.next_chunk(last, total, stride);
+    }
+    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept { return source_.acquire(bytes, alignment); }
+    void release(detail::memory region, std::size_t alignment) noexcept { source_.release(region, alignment); }
+    /// See static_array_store.
+    template <class Values>
+    constexpr void lie_beside(const Values& values) noexcept {
+      if constexpr (requires { source_.template lie_beside<2>(values); }) source_.template lie_beside<2>(values);
+    }
+    void end() noexcept {
+      if constexpr (Store::traits.has_end) source_.end();
+    }
+
+   private:
+    TARN_NO_UNIQUE_ADDRESS Growth growth_;
+  };
+
+ private:
+  TARN_NO_UNIQUE_ADDRESS known_store store_{};
+  TARN_NO_UNIQUE_ADDRESS Growth growth_{};
 };
 
 namespace detail {

@@ -1,25 +1,16 @@
-// Axis growth: how many blocks the next chunk holds. Growth counts in blocks; stores count in bytes.
+// Axis growth: how many blocks the next chunk holds, and how many maintain() keeps ready. Growth counts in blocks; stores count
+// in bytes.
 #ifndef TARN_POLICIES_GROWTH_H_
 #define TARN_POLICIES_GROWTH_H_
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
-
-// The hard limit of a growth policy.
-
-namespace tarn::detail {
-
-/// How many blocks may be added to `total`: at most `cap` in all, whose strides take at most `bytes`.
-constexpr std::size_t room_under_cap(std::size_t total, std::size_t cap, std::size_t bytes, std::size_t stride) noexcept {
-  const std::size_t most = bytes == static_cast<std::size_t>(-1) ? cap : smaller(cap, bytes / stride);
-  return most - smaller(most, total);
-}
-
-}  // namespace tarn::detail
+#include "tarn/policies/platform/pages.h"
 
 namespace tarn {
 
@@ -29,6 +20,21 @@ struct growth_traits {
   bool needs_bounded_store = false;    // the policy names no number of blocks: a bounded store determines it
   bool grows_ahead = false;            // watermark() and fill(): how many blocks maintain() keeps ready, and how
 };
+
+/// What came of a pool's maintain().
+enum class maintained : unsigned char {
+  done,        // as many blocks are ready as are wanted, and no surplus is left
+  unfinished,  // the deadline passed, or another thread fills the last pages; there may be more to do
+  refused,     // the store, a cap of the growth policy, or the system's memory: fewer blocks are ready than are wanted
+};
+
+namespace detail {
+/// How many blocks may be added to `total`: at most `cap` in all, whose strides take at most `bytes`.
+constexpr std::size_t room_under_cap(std::size_t total, std::size_t cap, std::size_t bytes, std::size_t stride) noexcept {
+  const std::size_t most = bytes == static_cast<std::size_t>(-1) ? cap : smaller(cap, bytes / stride);
+  return most - smaller(most, total);
+}
+}  // namespace detail
 
 // decides    every chunk holds the same number of blocks, up to an optional cap on the total, in blocks or bytes
 // costs      a call to the store for every Blocks blocks
@@ -97,15 +103,6 @@ struct geometric_growth {
   static constexpr std::size_t max_bytes = 4 * 1024 * 1024;
 };
 
-// What a pool says when its maintain() returns.
-
-/// What came of a pool's maintain().
-enum class maintained : unsigned char {
-  done,        // as many blocks are ready as are wanted, and no surplus is left
-  unfinished,  // the deadline passed, or another thread fills the last pages; there may be more to do
-  refused,     // the store, a cap of the growth policy, or the system's memory: fewer blocks are ready than are wanted
-};
-
 // decides    one chunk of Blocks blocks, and never another
 // costs      nothing: the chunk's record lies in the pool itself, so the store's bytes are all blocks
 // conflicts  no_growth<> (no number) with a store that has no end
@@ -122,6 +119,86 @@ struct no_growth {
     if (Blocks == natural) return {1, unlimited};
     return {Blocks, Blocks};
   }
+};
+
+namespace detail {
+enum class share : std::size_t {};
+}  // namespace detail
+
+/// grow_ahead<percent<10>>: a tenth of the pool's blocks.
+template <std::size_t Percent>
+inline constexpr detail::share percent{Percent};
+
+// decides    maintain() keeps so many blocks ready that were never handed out, with their pages in memory; how large chunks
+//            are, another growth policy decides
+// costs      nothing for an allocation or a free; the memory of that many blocks, and at most a chunk more; a thread, or calls,
+//            that keep up
+// conflicts  no_growth, which has one chunk; bounded stores (static_array_store, buffer_store), too
+// use when   an allocation may neither wait for the store nor fault on a fresh page
+/// \tparam Blocks  that maintain() keeps ready, at least 1; or percent<1> to percent<99> of all blocks of the pool, at least 1
+/// \tparam Growth  how large each chunk is
+/// Where nobody calls maintain(), the pool grows as Growth says, and allocations get memory for threads' magazines, too.
+template <auto Blocks, class Growth = geometric_growth<>>
+class grow_ahead {
+  using given = std::remove_const_t<decltype(Blocks)>;
+  static constexpr bool is_share = std::same_as<given, detail::share>;
+  static constexpr std::size_t number() noexcept {
+    if constexpr (is_share || std::integral<given>) return Blocks < given{} ? 0 : static_cast<std::size_t>(Blocks);
+    else return 0;
+  }
+  static constexpr bool is_number = number() != 0 && (!is_share || number() < 100);
+  static constexpr auto spelled() noexcept {
+    if constexpr (is_share) return Blocks;
+    else return number();
+  }
+
+  static constexpr bool may_grow() noexcept {
+    if constexpr (policy_on<Growth, tarn::axis::growth>) return Growth::traits.max_chunks != 1 && !Growth::traits.grows_ahead;
+    else return false;
+  }
+  static constexpr bool inner_holds() noexcept {
+    if constexpr (may_grow() && requires { Growth::arguments_hold; }) return Growth::arguments_hold;
+    else return true;
+  }
+  struct no_complaint {};
+  static constexpr auto inner_complaint() noexcept {
+    if constexpr (inner_holds()) return std::type_identity<no_complaint>{};
+    else return std::type_identity<typename Growth::complaint>{};
+  }
+
+ public:
+  using axis = tarn::axis::growth;
+  using canonical = grow_ahead<spelled(), Growth>;
+  static constexpr bool arguments_hold = is_number && may_grow() && inner_holds();
+  struct complaint : decltype(inner_complaint())::type {
+    static_assert(is_number,
+                  "tarn: [G5] grow_ahead was given no number of blocks, or a percentage that is none from 1 to 99, so there is "
+                  "nothing to keep ready, or all that there ever is; give at least 1 block, or percent<10>");
+    static_assert(!is_number || may_grow(),
+                  "tarn: [G6] grow_ahead was combined with no_growth, whose one chunk is all that there is, or with no growth "
+                  "policy; get that chunk with reserve(), or give geometric_growth<> or fixed_growth<Blocks>");
+  };
+  static constexpr growth_traits traits = [] {
+    growth_traits t;
+    if constexpr (may_grow()) t = Growth::traits;
+    t.grows_ahead = true;
+    return t;
+  }();
+
+  constexpr grow_ahead() noexcept = default;
+  constexpr explicit grow_ahead(const Growth& growth) noexcept : growth_(growth) {}
+
+  constexpr detail::chunk_request next_chunk(std::size_t last, std::size_t total, std::size_t stride) const noexcept {
+    return growth_.next_chunk(last, total, stride);
+  }
+  constexpr std::size_t watermark(std::size_t total) const noexcept {
+    if constexpr (is_share) return detail::larger(1, total / 100 * number() + total % 100 * number() / 100);
+    else return number();
+  }
+  static bool fill(std::byte* start, std::size_t bytes) noexcept { return detail::page_memory::fill(start, bytes); }
+
+ private:
+  TARN_NO_UNIQUE_ADDRESS Growth growth_{};
 };
 
 /// Everything that the pool uses of a growth policy besides its traits.

@@ -1,5 +1,6 @@
 // Which pools have a call of the calling thread in progress. A reentrant call, by a signal handler that interrupted the pool,
-// would deadlock or see inconsistent state; one by its own store finds the pool as other threads do then.
+// would deadlock or see inconsistent state; one by its own store finds the pool as other threads do then. And the number that
+// every thread of the process has.
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 
@@ -101,7 +102,7 @@ class framed {
   Guard guard_;
 };
 
-// A number for each thread of the process.
+// ---- a number for each thread of the process ------------------------------------------------------------------------------
 
 /// 64 bits where the processor can count in them at once.
 using thread_number = std::conditional_t<platform::has_wide_atomics, std::uint64_t, std::uintptr_t>;

@@ -1,4 +1,5 @@
-// Where the blocks of a chunk lie: stride, alignment and colouring, derived in this one place.
+// Where the blocks of a chunk lie: stride, alignment and colouring, derived in this one place; and how reuse policies read and
+// write the links that lie in free blocks (free_words).
 //
 //   |<-- offset -->|<------- payload ------->|<- suffix ->|<- pad ->|     offset: the prefix, rounded up to the alignment
 //   ^ slot         ^ block                                          ^ next slot = slot + stride
@@ -244,7 +245,7 @@ class geometry : public layout_of<Size, Shape> {
   }
 };
 
-// How a reuse policy reads and writes the pointers that it keeps in free blocks.
+// ---- links in free blocks --------------------------------------------------------------------------------------------------
 //
 // If a checking policy says so, they are encoded, and no address is followed before it is checked: a program that wrote into a
 // free block can neither lead the list astray nor make it hand out what is no block.

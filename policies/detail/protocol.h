@@ -1,4 +1,4 @@
-// The small types that the pool and the policies exchange.
+// The small types that the pool and the policies exchange; arithmetic of sizes and alignments; tarn::span.
 #ifndef TARN_POLICIES_DETAIL_PROTOCOL_H_
 #define TARN_POLICIES_DETAIL_PROTOCOL_H_
 
@@ -122,7 +122,7 @@ concept column = std::default_initializable<C> && requires(C& c, std::byte* star
   { c.open(start, n, geometry) } noexcept -> std::same_as<void>;
 };
 
-// Alignment arithmetic that can't overflow unnoticed.
+// ---- arithmetic that can't overflow unnoticed ------------------------------------------------------------------------------
 
 inline constexpr std::size_t size_max = static_cast<std::size_t>(-1);
 
@@ -209,8 +209,10 @@ TARN_STEP constexpr void swap_both(T& one, T& other) noexcept {
 
 }  // namespace tarn::detail
 
-// tarn::span: the objects that a call reads or fills. It is what std::span is, without <span>, which would be half of what
-// pool.h brings. Whatever lends its objects to a std::span lends them to this one, and each converts to the other.
+// ---- tarn::span: the objects that a call reads or fills -------------------------------------------------------------------
+//
+// It is what std::span is, without <span>, which would be half of what pool.h brings. Whatever lends its objects to a std::span
+// lends them to this one, and each converts to the other.
 
 namespace tarn {
 namespace detail {

@@ -1,4 +1,5 @@
-// Puts blocks that were never handed out into an order that can't be predicted from their addresses.
+// Orders of free blocks: shuffler puts those that were never handed out into one that can't be predicted from their addresses,
+// sort_links a list into that of addresses.
 #ifndef TARN_POLICIES_DETAIL_SORTING_H_
 #define TARN_POLICIES_DETAIL_SORTING_H_
 
@@ -30,7 +31,7 @@ class shuffler {
   std::uint64_t state_ = 0;
 };
 
-// Sorts a list of free blocks by address, in the blocks themselves: no memory, no recursion.
+// ---- a list by address, sorted in the blocks themselves: no memory, no recursion ------------------------------------------
 
 inline bool lies_before(const free_link* a, const free_link* b) noexcept { return address_of(a) < address_of(b); }
 

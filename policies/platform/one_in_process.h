@@ -1,3 +1,6 @@
+// What the process has once, and what a library can find of others in it: objects of tarn's (one_in_process), functions that a
+// tool brings (looked_up), and LeakSanitizer.
+//
 // Objects of which the process has one, whatever its libraries are: linked or loaded, with symbols that others see or not. Each
 // library has one of its own, and an ELF note, loaded with it, that says where it is. All use that of the first library with
 // such a note, in the loader's order. That is the program, if it has one; any other library then stays loaded. On Windows a
@@ -173,10 +176,11 @@ class TARN_ONE_IN_LIBRARY one_in_process {
 #undef TARN_IS_FOUND
 #undef TARN_SYMBOL
 
-// Functions that a tool brings into the process, looked up by name when they are called first. A weak reference of a program,
-// as opposed to a library's, may be bound to nothing when it is linked.
-
 namespace tarn::platform {
+
+// ---- functions that a tool brings into the process, looked up by name when they are called first ---------------------------
+//
+// A weak reference of a program, as opposed to a library's, may be bound to nothing when it is linked.
 
 #if defined(__linux__) && defined(__ELF__)
 template <class = void>
@@ -220,10 +224,12 @@ class looked_up {
 
 }  // namespace tarn::platform
 
-// LeakSanitizer looks for pointers in what malloc and the program's variables hold, not in pages that came from mmap. So it is
-// told of those: what only a block points to is no leak.
-
 namespace tarn::detail {
+
+// ---- LeakSanitizer ---------------------------------------------------------------------------------------------------------
+//
+// It looks for pointers in what malloc and the program's variables hold, not in pages that came from mmap. So it is told of
+// those: what only a block points to is no leak.
 
 #if defined(__linux__) && defined(__ELF__)
 // Of <sanitizer/lsan_interface.h>. Null where the program has no LeakSanitizer, which no compiler's macro says for certain.

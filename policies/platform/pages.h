@@ -12,8 +12,6 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"
 
-// What a pool tells the system of pages that it doesn't need.
-
 namespace tarn {
 
 /// How pages go back whose addresses stay. After both their content is lost, and touching them brings other ones, all zero.
@@ -27,11 +25,9 @@ enum class page_advice : unsigned char {
 
 }  // namespace tarn
 
-// Pages of the operating system.
-
 namespace tarn::detail {
 
-/// Where the system has none, they are refused.
+/// Pages of the operating system. Where it has none, they are refused.
 struct system_pages {
   using system = platform::system;
   static constexpr std::size_t least_bytes = 4096;
@@ -157,8 +153,7 @@ class page_memory_over {
 
 using page_memory = page_memory_over<>;
 
-// Huge pages of the operating system, on request.
-
+/// Huge pages of the operating system, on request.
 struct huge_pages_of_system {
   /// As most systems with huge pages have them: x86-64, and ARM with small pages of 4 KiB.
   static constexpr std::size_t bytes = platform::system::huge_page_bytes;

@@ -134,10 +134,6 @@ class memory_budget {
   void* const context_ = nullptr;
 };
 
-// decides    another store's chunks count against a limit in bytes, a memory_budget, which several pools may share
-// costs      four atomic operations for each chunk; a pointer in the pool, or nothing if the budget is named
-// conflicts  none; a static pool's budget is named: budgeted<Store, &budget>
-// use when   several pools must together stay within so many bytes, or someone must hear of it when they need more
 namespace detail {
 
 /// What a budgeted store derives from where its argument is no store: it is refused.
@@ -165,6 +161,10 @@ struct which_budget<nullptr> {
 
 }  // namespace detail
 
+// decides    another store's chunks count against a limit in bytes, a memory_budget, which several pools may share
+// costs      four atomic operations for each chunk; a pointer in the pool, or nothing if the budget is named
+// conflicts  none; a static pool's budget is named: budgeted<Store, &budget>
+// use when   several pools must together stay within so many bytes, or someone must hear of it when they need more
 /// \tparam Inner   a store, of any kind: also a budgeted one, whose budget is charged, too
 /// \tparam Budget  with static storage duration; null: the constructor is given one
 template <class Inner, memory_budget* Budget = nullptr>

@@ -24,8 +24,6 @@
 #include "tarn/policies/platform/system.h"
 #include "tarn/policies/store.h"
 
-// Which chunks a store requested huge pages for, and what became of that.
-
 namespace tarn {
 
 /// What became of the huge pages that a store requested. All in bytes of the memory that it holds for its pool now; guard pages

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "tarn/allocator/size_class_pool.h"
-#include "tarn/policies/exhaustion/fall_back_to.h"
 #include "tarn/policies/exhaustion/wait_for_block.h"
 #include "tarn/policies/store/memory_budget.h"
 #include "tarn/policies/store/resource_store.h"
