@@ -78,95 +78,6 @@ struct misuse {
 /// calls after a reentry; several threads may call it at once.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
-/// Writes the line, without a newline, and a null character. Returns its length, truncated to bytes - 1.
-inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) noexcept;
-
-/// Writes the line to the standard error output, at once. Allocates nothing, takes no lock.
-inline void print_misuse(const misuse& what) noexcept;
-
-/// The default handler.
-inline void print_and_abort(const misuse& what) noexcept {
-  print_misuse(what);
-  if (what.kind != misuse_kind::leak) std::abort();
-}
-
-namespace detail {
-TARN_FOUND_IN_PROCESS inline constinit atomic_word<misuse_handler> library_handler = print_and_abort;
-inline atomic_word<misuse_handler>& misuse_handler_now() noexcept { return one_in_process<library_handler, 0x105>::get(); }
-
-/// The last misuse that an operation found, kept until nothing is held and it can be reported. Costs a byte until then.
-class pending_report {
- public:
-  pending_report() noexcept {}  // what_ is constructed when there is a misuse
-  pending_report(const pending_report&) = delete;
-  pending_report& operator=(const pending_report&) = delete;
-
-  bool seen() const noexcept { return seen_; }
-  /// Precondition: seen().
-  misuse& what() noexcept { return what_; }
-
-  /// Notes a misuse, replacing an earlier one. Returns where its details go.
-  misuse& note(misuse_kind kind, const void* address) noexcept {
-    seen_ = true;
-    ::new (&what_) misuse{};
-    what_.kind = kind;
-    what_.address = address;
-    return what_;
-  }
-  /// The same, for a call that is refused.
-  status refuse(misuse_kind kind, const void* address) noexcept {
-    note(kind, address);
-    return status::refused;
-  }
-
- private:
-  bool seen_ = false;
-  union {
-    misuse what_;
-  };
-};
-
-TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now().load(memory_order_acquire)(what); }
-}  // namespace detail
-
-/// For hardened_with and checked_with: misuse of the pool is reported to this function, and not to the handler of the process.
-/// The program then links no text of the default handler, which is most of the code of a small one.
-template <misuse_handler Handler>
-struct reported_to {};
-
-namespace detail {
-template <class Option>
-inline constexpr std::size_t handlers_in = 0;
-template <misuse_handler Handler>
-inline constexpr std::size_t handlers_in<reported_to<Handler>> = 1;
-template <class... Options>
-inline constexpr std::size_t handlers_among = (std::size_t{0} + ... + handlers_in<Options>);
-
-/// To whom a policy with such options reports.
-template <class... Options>
-struct reporter_among {
-  static void report(const misuse& what) noexcept { report_misuse(what); }
-};
-template <class First, class... Others>
-struct reporter_among<First, Others...> : reporter_among<Others...> {};
-template <misuse_handler Handler, class... Others>
-struct reporter_among<reported_to<Handler>, Others...> {
-  TARN_STEP static void report(const misuse& what) noexcept { Handler(what); }
-};
-
-/// To whom a checking policy reports: that of the process if it doesn't say.
-template <class Checking>
-struct reporter_of : reporter_among<> {};
-template <class Checking>
-  requires requires { typename Checking::reporter; }
-struct reporter_of<Checking> : Checking::reporter {};
-}  // namespace detail
-
-/// Sets the handler of the process; null: the default. Returns the previous one.
-inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
-  return detail::misuse_handler_now().exchange(handler != nullptr ? handler : print_and_abort, detail::memory_order_acq_rel);
-}
-
 // ---- the line that reports a misuse -----------------------------------------------------------------------------------
 //
 // It is written into the caller's array: nothing is allocated, and no lock taken.
@@ -319,6 +230,7 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
 
 }  // namespace detail
 
+/// Writes the line, without a newline, and a null character. Returns its length, truncated to bytes - 1.
 inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) noexcept {
   if (bytes == 0) return 0;
   detail::line_writer line(text, bytes);
@@ -337,12 +249,98 @@ inline std::size_t to_text(const misuse& what, char* text, std::size_t bytes) no
   return static_cast<std::size_t>(line.end() - text);
 }
 
+/// Writes the line to the standard error output, at once. Allocates nothing, takes no lock.
 inline void print_misuse(const misuse& what) noexcept {
   const detail::uncancelled whole;
   char text[1024];
   const std::size_t length = to_text(what, text, sizeof text - 1);
   text[length] = '\n';
   platform::system::write_error(text, length + 1);
+}
+
+// ---- handlers ----------------------------------------------------------------------------------------------------------
+
+/// The default handler.
+inline void print_and_abort(const misuse& what) noexcept {
+  print_misuse(what);
+  if (what.kind != misuse_kind::leak) std::abort();
+}
+
+namespace detail {
+TARN_FOUND_IN_PROCESS inline constinit atomic_word<misuse_handler> library_handler = print_and_abort;
+inline atomic_word<misuse_handler>& misuse_handler_now() noexcept { return one_in_process<library_handler, 0x105>::get(); }
+
+/// The last misuse that an operation found, kept until nothing is held and it can be reported. Costs a byte until then.
+class pending_report {
+ public:
+  pending_report() noexcept {}  // what_ is constructed when there is a misuse
+  pending_report(const pending_report&) = delete;
+  pending_report& operator=(const pending_report&) = delete;
+
+  bool seen() const noexcept { return seen_; }
+  /// Precondition: seen().
+  misuse& what() noexcept { return what_; }
+
+  /// Notes a misuse, replacing an earlier one. Returns where its details go.
+  misuse& note(misuse_kind kind, const void* address) noexcept {
+    seen_ = true;
+    ::new (&what_) misuse{};
+    what_.kind = kind;
+    what_.address = address;
+    return what_;
+  }
+  /// The same, for a call that is refused.
+  status refuse(misuse_kind kind, const void* address) noexcept {
+    note(kind, address);
+    return status::refused;
+  }
+
+ private:
+  bool seen_ = false;
+  union {
+    misuse what_;
+  };
+};
+
+TARN_COLD inline void report_misuse(const misuse& what) noexcept { misuse_handler_now().load(memory_order_acquire)(what); }
+}  // namespace detail
+
+/// For hardened_with and checked_with: misuse of the pool is reported to this function, and not to the handler of the process.
+/// The program then links no text of the default handler, which is most of the code of a small one.
+template <misuse_handler Handler>
+struct reported_to {};
+
+namespace detail {
+template <class Option>
+inline constexpr std::size_t handlers_in = 0;
+template <misuse_handler Handler>
+inline constexpr std::size_t handlers_in<reported_to<Handler>> = 1;
+template <class... Options>
+inline constexpr std::size_t handlers_among = (std::size_t{0} + ... + handlers_in<Options>);
+
+/// To whom a policy with such options reports.
+template <class... Options>
+struct reporter_among {
+  static void report(const misuse& what) noexcept { report_misuse(what); }
+};
+template <class First, class... Others>
+struct reporter_among<First, Others...> : reporter_among<Others...> {};
+template <misuse_handler Handler, class... Others>
+struct reporter_among<reported_to<Handler>, Others...> {
+  TARN_STEP static void report(const misuse& what) noexcept { Handler(what); }
+};
+
+/// To whom a checking policy reports: that of the process if it doesn't say.
+template <class Checking>
+struct reporter_of : reporter_among<> {};
+template <class Checking>
+  requires requires { typename Checking::reporter; }
+struct reporter_of<Checking> : Checking::reporter {};
+}  // namespace detail
+
+/// Sets the handler of the process; null: the default. Returns the previous one.
+inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
+  return detail::misuse_handler_now().exchange(handler != nullptr ? handler : print_and_abort, detail::memory_order_acq_rel);
 }
 
 // ---- where a block was allocated, and what is in use ------------------------------------------------------------------

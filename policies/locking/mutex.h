@@ -120,23 +120,8 @@ class spin_mutex {
 /// 0.84 instead of 13 ns (Xeon with AMX). glibc reports when that ends (2.32 and later, `__libc_single_threaded`);
 /// elsewhere it always locks. lock() and try_lock() themselves always lock.
 /// Precondition: no store that runs under it starts the process's second thread.
-class thread_aware_mutex {
+class thread_aware_mutex : public spin_mutex {
  public:
-  /// Says that it needs threads: where there are none, it would keep nothing apart.
-  static constexpr bool keeps_threads_apart = true;
-
-  /// Unlocked.
-  constexpr thread_aware_mutex() noexcept = default;
-  thread_aware_mutex(const thread_aware_mutex&) = delete;
-  thread_aware_mutex& operator=(const thread_aware_mutex&) = delete;
-
-  /// Waits until it is unlocked, and locks it. Precondition: this thread doesn't hold it.
-  void lock() noexcept { mutex_.lock(); }
-  /// Locks it unless it is locked. Returns whether it did. Doesn't wait.
-  bool try_lock() noexcept { return mutex_.try_lock(); }
-  /// Unlocks it. Precondition: this thread holds it.
-  void unlock() noexcept { mutex_.unlock(); }
-
   /// What a pool holds instead of std::lock_guard. It remembers whether it locked, so that the second thread may start while
   /// it is held.
   class guard {
@@ -157,9 +142,6 @@ class thread_aware_mutex {
    private:
     thread_aware_mutex* mutex_;
   };
-
- private:
-  spin_mutex mutex_;
 };
 
 }  // namespace tarn
