@@ -71,6 +71,7 @@ struct hardened_with {
   const char* name = "";  // of the pool, in reports; it must outlive the pool
 };
 
+/// hardened_with without options.
 using hardened = hardened_with<>;
 
 /// For checked_with: where each block was allocated, if object_pool's here() or note_site() says so. 16 bytes more for each
@@ -130,6 +131,7 @@ struct checked_with {
   const char* name = "";  // of the pool, in reports; it must outlive the pool
 };
 
+/// checked_with without options.
 using checked = checked_with<>;
 
 /// Reports, as leaks, the blocks in use of every pool of the process whose checking policy is checked: also of static pools, of
