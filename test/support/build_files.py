@@ -23,7 +23,6 @@ RULES = {
     "genrule": _COMMON | {"cmd", "outs", "srcs", "tools"},
     "precompiled_header": _COMMON | {"deps", "hdr"},
     "script_test": _COMMON | _TEST | {"data", "deps", "script", "srcs", "words"},
-    "_variants_header": _COMMON | {"deps", "tests", "which"},
 }
 
 # What Starlark has of its own.

@@ -7,7 +7,6 @@
   cmake_tests.py agree SOURCE         a test: that its input, `bazel query 'tests(//...)'`, has the same labels
 """
 
-import glob
 import os
 import re
 import shlex
@@ -68,8 +67,6 @@ class Writer:
     def outputs_of(target):
         if target.rule == "genrule":
             return target.get("outs")
-        if target.rule == "_variants_header":
-            return [target.get("which") + "_variants.h"]
         return []
 
     def find(self, label, target):
@@ -91,7 +88,7 @@ class Writer:
         if isinstance(found, str):
             return {found: os.path.join(self.tree.root, found)}
         one = absolute(label, target.package)
-        if found.rule in ("genrule", "_variants_header"):
+        if found.rule == "genrule":
             outputs = [f"//{found.package}:{name}" for name in self.outputs_of(found)]
             return {os.path.join(found.package, name): self.generated(found, name) for name in self.outputs_of(found)
                     if one not in outputs or one == f"//{found.package}:{name}"}
@@ -167,7 +164,7 @@ class Writer:
         self.written[target.label] = ""
         self.written[target.label] = {
             "cc_library": self.library, "cc_binary": self.program, "cc_test": self.program, "genrule": self.genrule,
-            "_variants_header": self.variants_header, "filegroup": self.filegroup, "precompiled_header": self.precompiled,
+            "filegroup": self.filegroup, "precompiled_header": self.precompiled,
             "script_test": lambda target: "",
         }[target.rule](target)
         # Again, so that it stands after what it needs.
@@ -197,7 +194,7 @@ class Writer:
             self.make(library)
         for one in [target, *libraries]:
             after += [self.cmake_name(made) for attr in ("hdrs", "srcs") for made in self.make_all(attr, one)
-                      if made.rule in ("genrule", "_variants_header")]
+                      if made.rule == "genrule"]
         needs = [self.repository(label, target) for label, library in every.items() if library is None]
         return {
             "sources": sources,
@@ -267,17 +264,6 @@ class Writer:
         return _call("tarn_generated", self.cmake_name(target), label=[target.label], output=outs,
                      command=["bash", "-c", self.spellings(command, target)],
                      depends=inputs.values(), after=self.made(self.make_all("srcs", target) + self.make_all("tools", target)))
-
-    def variants_header(self, target):
-        folder = os.path.join(self.tree.root, "test/schedule")
-        script = os.path.join(folder, "variants.py")
-        output = self.generated(target, self.outputs_of(target)[0])
-        inputs = sorted(glob.glob(os.path.join(self.tree.root, "policies/**/*.h"), recursive=True))
-        inputs += self.all_files("tests", target).values()
-        return _call("tarn_generated", self.cmake_name(target), label=[target.label], output=[output],
-                     command=["python3", "-B", script, target.get("which"), output, *inputs],
-                     depends=[script, os.path.join(folder, "mistakes.txt"),
-                              os.path.join(self.tree.root, "test/support/library_code.py"), *inputs])
 
     def runfiles(self, target):
         """{path in the test's folder: absolute path}, of all that it may read."""
