@@ -5,7 +5,7 @@
  *     give_full   push
  *     give_empty  push
  *     take_empty  pop carve pop
- *   mirrors magazine_exchange
+ *   mirrors magazine_calls
  *     unload_full depot_.take_full pool.list.push_batch depot_.give_empty
  *     empty       pool.list.push_batch pool.list.push_batch
  *

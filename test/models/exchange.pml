@@ -3,7 +3,7 @@
  *   mirrors thread_slot
  *     exchange    domain.load domain.store changing.store change domain.store
  *     change      use changing.store
- *   mirrors magazine_exchange
+ *   mirrors magazine_calls
  *     mine        Process::self Process::enrol domain_.load domain_.compare_exchange_strong slots_.find s.is_used s.is_of
  *                 core_guard flush slots_.make_group depot_.take_empty s.use s.domain.store
  *     flush       empty depot_.take_empty depot_.give_empty s.use s.domain.store

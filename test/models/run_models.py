@@ -169,7 +169,7 @@ def main():
             print("      " + wrong.rstrip().replace("\n", "\n      "), flush=True)
 
     if what == "mirrors":
-        code = library_code.Code.read(glob.glob("policies/**/*.h", recursive=True))
+        code = library_code.Code(library_code.texts(glob.glob("policies/**/*.h", recursive=True)))
         for path in paths:
             for case in mirror_cases(path, code):
                 report(*case)

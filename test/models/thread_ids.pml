@@ -11,7 +11,7 @@
  *     enrol_in_free take_number
  *     enrol_in_allocation take_number
  *     take_number process_ids.take me.enrol
- *   mirrors magazine_exchange
+ *   mirrors magazine_calls
  *     scavenge    Process::ids domain_.load slots_.each its.domain.load numbers.take empty
  *                 depot_.give_empty depot_.give_empty its.renew numbers.give_back */
 

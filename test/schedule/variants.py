@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a header with variants of tarn's own code: variants.py TABLE OUTPUT HEADERS... TESTS...
+"""Writes a header with variants of tarn's own code: variants.py TABLE OUTPUT mistakes.txt HEADERS... TESTS...
 
 Each variant is the code that mistakes.txt names, in a namespace of its own, tarn::detail::variants::<name>, with a few places
 changed. It stops the build where a change no longer fits, or where no test names a variant. `as_it_is` changes nothing but
@@ -20,10 +20,9 @@ LOCK = "[[maybe_unused]] const auto lock = core_guard();"
 ORDER = r" memory_order_(?:acquire|release|acq_rel) "
 
 
-def read_table(which):
+def read_table(mistakes, which):
     """{word that begins a line: (the variant that it changes, its lines)}"""
-    with open(os.path.join(FOLDER, "mistakes.txt"), encoding="utf-8") as file:
-        text = re.search(rf"^\[{which}\]$(.*?)(?=^\[|\Z)", re.sub(r"^#.*\n", "", file.read(), flags=re.M), re.M | re.S)[1]
+    text = re.search(rf"^\[{which}\]$(.*?)(?=^\[|\Z)", re.sub(r"(?m)^#.*\n", "", mistakes), re.MULTILINE | re.DOTALL)[1]
     table = {}
     for word, other, lines in re.findall(r"^(\w+)(?: = (\w+))?((?: .*)?(?:\n .*)*)", text, re.MULTILINE):
         table[word] = other, re.sub(r"\n {4,}", " ", lines).strip().split("\n")
@@ -62,7 +61,7 @@ def change(text, what):
         results = [changed(one, step) for one in found]
         fits = sum(count for _, count in results)
         if fits != 1 and not (fits and how.startswith(("each ", "relaxed "))):
-            raise LookupError(f"{step}: fits {fits} times")
+            raise LookupError(f"{what}: {step} fits {fits} times")
         for (new, _), old in zip(results, found):
             text = text.replace(old, new)
         found = [new for new, _ in results]
@@ -83,30 +82,36 @@ def gathered(code, lines):
     return text, sorted(headers)
 
 
+def variants(code, table, users):
+    """(lines of a namespace for each variant, headers that they need). Throws LookupError."""
+    parts, types, common = (table.pop(word, ("", [""]))[1] for word in ("parts", "types", "common"))
+    text, headers = gathered(code, parts)
+    texts, lines, bases = {"": text}, [], {other for other, _ in table.values()}
+    for name, (other, changes) in {"as_it_is": ("", common), **table}.items():
+        texts[name] = texts[other] if other else texts.get("as_it_is", text)
+        for what in filter(None, changes):
+            texts[name] = change(texts[name], what)
+        if f"variants::{name}::types" in users:
+            lines += [f"namespace {name} {{", texts[name], "struct types {", *types, "};", f"}}  // namespace {name}"]
+        elif name not in bases and name != "as_it_is":
+            raise LookupError(f"no test names {name}")
+    return lines, headers
+
+
 def main():
     which, output, *files = sys.argv[1:]
-    code = library_code.Code.read([file for file in files if file.endswith(".h")])
-    users = "".join(open(file, encoding="utf-8").read() for file in files if not file.endswith(".h"))
-    table = read_table(which)
-    parts, types, common = (table.pop(word, ("", [""]))[1] for word in ("parts", "types", "common"))
-    guard = f"TARN_TEST_SCHEDULE_{which.upper()}_VARIANTS_H_"
-    texts, lines, what = {}, [], ""
+    headers, mistakes, tests = (library_code.texts(file for file in files if file.endswith(end))
+                                for end in (".h", ".txt", ".cc"))
+    table = read_table("".join(mistakes.values()), which)
     try:
-        texts[""], headers = gathered(code, parts)
-        for place, (other, changes) in ("as_it_is", ("", common)), *table.items():
-            texts[place] = texts[other or ("as_it_is" if "as_it_is" in texts else "")]
-            for what in filter(None, changes):
-                texts[place] = change(texts[place], what)
-            if f"variants::{place}::types" in users:
-                lines += [f"namespace {place} {{", texts[place], "struct types {", *types, "};", f"}}  // namespace {place}"]
-            elif place != "as_it_is" and all(place != other for other, _ in table.values()):
-                raise LookupError(f"no test names {place}")
+        lines, needed = variants(library_code.Code(headers), table, "".join(tests.values()))
     except LookupError as error:
-        sys.exit(f"mistakes.txt: [{which}]: {what}\n{error}")
-    headers += ["test/schedule/process.h", "test/schedule/scheduled.h"]
+        sys.exit(f"mistakes.txt: [{which}] {error}")
+    guard = f"TARN_TEST_SCHEDULE_{which.upper()}_VARIANTS_H_"
+    needed += ["test/schedule/process.h", "test/schedule/scheduled.h"]
     lines = ["// Written by variants.py.", f"#ifndef {guard}", f"#define {guard}",
-             *(f'#include "tarn/{one}"' for one in headers),
-             "namespace tarn::detail::variants {", *lines, "}  // namespace tarn::detail::variants", f"#endif  // {guard}", ""]
+             *(f'#include "tarn/{header}"' for header in needed), "namespace tarn::detail::variants {", *lines,
+             "}  // namespace tarn::detail::variants", f"#endif  // {guard}", ""]
     with open(output, "w", encoding="utf-8") as out:
         out.write("\n".join(lines))
 

@@ -49,7 +49,7 @@ class Tree:
     def __init__(self, source, build, include, exclude):
         self.source, self.build, self.include, self.exclude = source, build, include, exclude
         self.first, self.targets, self.tests = "", "", ""
-        self.programs, self.read = [], [".bazelrc"]
+        self.programs, self.read, self.groups = [], [".bazelrc"], {}  # groups: filegroups' files
         with open(os.path.join(source, ".bazelrc"), encoding="utf-8") as file:
             limits = re.search(r"--test_timeout=([\d,]+)", file.read())[1].split(",")
         self.limits = dict(zip(SIZES.values(), limits))
@@ -84,8 +84,8 @@ class Folder:
     def __init__(self, tree, path):
         self.tree, self.path, anything = tree, path, Anything()
         self.rules = {name: self.rule(name) for name in (
-            "cc_binary", "cc_library", "cc_test", "genrule", "precompiled_header", "script_test", "_variants_header")}
-        self.scope = dict.fromkeys(("CcInfo", "DefaultInfo", "attr", "depset", "exports_files", "filegroup", "package", "rule"),
+            "cc_binary", "cc_library", "cc_test", "genrule", "precompiled_header", "script_test", "filegroup")}
+        self.scope = dict.fromkeys(("CcInfo", "DefaultInfo", "attr", "depset", "exports_files", "package", "rule"),
                                    anything)
         self.scope.update(self.rules, fail=fail, glob=self.glob, load=self.load, native=self)
         self.execute(os.path.join(path, "BUILD"))
@@ -177,15 +177,14 @@ class Folder:
             self.tree.targets += call("add_custom_target", self.name(out))
             self.tree.targets += call("add_dependencies", self.name(out), self.name(name))
 
-    def genrule(self, name, outs, cmd, tools):  # pylint: disable=unused-argument
-        self.generated(name, outs, ["sh", "-c", self.spelled(cmd.replace("$(OUTS)", " ".join(map(self.file, outs))))])
+    def genrule(self, name, outs, cmd, tools, srcs=()):  # pylint: disable=unused-argument
+        files = (path for one in srcs for path in self.tree.groups.get(self.file(one), [self.file(one)]))
+        for variable, paths in {"$(OUTS)": map(self.file, outs), "$@": map(self.file, outs), "$(SRCS)": files}.items():
+            cmd = cmd.replace(variable, " ".join(paths))
+        self.generated(name, outs, ["sh", "-c", self.spelled(cmd)])
 
-    def _variants_header(self, name, which, tests, deps):  # pylint: disable=unused-argument
-        out = which + "_variants.h"
-        root = pathlib.Path(self.tree.source)
-        headers = sorted(str(one.relative_to(root)) for one in (root / "policies").rglob("*.h"))
-        self.generated(name, [out], ["python3", "-B", self.file("variants.py"), which, self.file(out), *headers,
-                                     *map(self.file, tests)])
+    def filegroup(self, name, srcs):
+        self.tree.groups[self.file(name)] = list(map(self.file, srcs))
 
 
 if __name__ == "__main__":

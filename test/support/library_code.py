@@ -4,7 +4,7 @@ Code here is a text of tokens with a space on either side of each. It has no com
 same wherever it is moved, and however it is laid out.
 """
 
-import itertools
+import glob
 import os
 import re
 
@@ -94,6 +94,14 @@ def content(code):
     return code[head.end() - 1:code.rindex(" }") + 1] if head else " "
 
 
+def texts(paths):
+    found = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            found[path] = file.read()
+    return found
+
+
 class Code:
     """All headers: {path: text}. Bazel has one under each target that it is of."""
 
@@ -103,14 +111,6 @@ class Code:
         for path, text in headers.items():
             for name, one in in_namespaces(normal(text)):
                 self.named.setdefault(name, []).append((one, path))
-
-    @classmethod
-    def read(cls, paths):
-        texts = {}
-        for path in paths:
-            with open(path, encoding="utf-8") as file:
-                texts[path] = file.read()
-        return cls(texts)
 
     def all_of(self, name):
         """[(text, header)] of that name. Of classes the longest: where something is missing, another does nothing."""
@@ -150,11 +150,9 @@ def in_namespaces(code):
 def changed(root, changes, folder):
     """Writes headers with other text below `folder`, to be searched before `root`. Each change is (old, new); the old text must
     stand once in the whole library, laid out in any way. Throws RuntimeError."""
-    headers = {}
-    for path, _, names in itertools.chain(*(os.walk(os.path.join(root, "tarn", room)) for room in ("allocator", "policies"))):
-        for name in (name for name in names if name.endswith(".h") and "_virtual_includes" not in path):
-            with open(os.path.join(path, name), encoding="utf-8") as file:
-                headers[os.path.relpath(os.path.join(path, name), root)] = file.read()
+    headers = texts(path for room in ("allocator", "policies")
+                    for path in glob.glob(os.path.join(root, "tarn", room, "**/*.h"), recursive=True)
+                    if "_virtual_includes" not in path)
     touched = set()
     for old, new in changes:
         tokens = (r"(?:\bdetail\s*::\s*)?\b" * one[0].isalpha() + re.escape(one) for one in tokens_of(old))
@@ -166,6 +164,7 @@ def changed(root, changes, folder):
         headers[path] = headers[path][:place.start()] + new + headers[path][place.end():]
         touched.add(path)
     for path in touched:
-        os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
-        with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+        changed_one = os.path.join(folder, os.path.relpath(path, root))
+        os.makedirs(os.path.dirname(changed_one), exist_ok=True)
+        with open(changed_one, "w", encoding="utf-8") as file:
             file.write(headers[path])
