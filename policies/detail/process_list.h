@@ -177,16 +177,16 @@ class process_list : fork_member {
   /// Calls ask(node) for each node that is in the registry.
   template <class Ask>
   void ask_each_listed(Ask ask) noexcept {
-    ask_each([](const process_node& n) { return is_listed(n); }, ask);
+    ask_each([](const process_node& node) { return is_listed(node); }, ask);
   }
   /// Asks the pools of the next rank to trim. Returns how many bytes they gave back.
   std::size_t trim_next(reclaim_round& round) noexcept {
     std::size_t bytes = 0;
     round.ended = !find_rank(round.from);
     if (round.ended) return 0;
-    ask_each([&round](const process_node& n) { return n.calls_->trim != nullptr && n.rank_ == round.from; },
-             [&round, &bytes](const process_node& n) {
-               const trimmed answer = static_cast<const reclaim_member&>(n).ask();
+    ask_each([&round](const process_node& node) { return node.calls_->trim != nullptr && node.rank_ == round.from; },
+             [&round, &bytes](const process_node& node) {
+               const trimmed answer = static_cast<const reclaim_member&>(node).ask();
                bytes += answer.bytes;
                round.met_busy |= answer.busy;
              });
