@@ -250,7 +250,7 @@ struct slow_path {
   }
   /// The pool ends: everything goes back.
   static void close(State& s) noexcept {
-    const unasked<State> alone(s);
+    const undisturbed<State> alone(s);
     path::end(s);
     if constexpr (traits::samples) sampled_path<State>::drop(s);
     if constexpr (traits::checks_leaving)
