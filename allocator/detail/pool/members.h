@@ -335,8 +335,8 @@ class pool_members {
   state state_;
 };
 
-/// How many bytes a buffer needs for so many blocks, and how many blocks come out of so many bytes: exactly, and before there is
-/// a pool. For pools with a store, or a second one, whose region is the caller's and has an end.
+/// How many bytes a buffer needs for so many blocks, and how many blocks come out of so many bytes: exactly, and before there
+/// is a pool. For pools with a store, or a second one, whose region is the caller's and has an end.
 template <class Traits>
 struct buffer_sizes {
   using geometry = typename Traits::geometry;
