@@ -24,7 +24,6 @@
 #include "tarn/allocator/detail/pool/maintenance.h"
 #include "tarn/allocator/detail/pool/plain_path.h"
 #include "tarn/allocator/detail/pool/registration.h"
-#include "tarn/allocator/detail/pool/state.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
