@@ -9,7 +9,6 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/held.h"
 #include "tarn/policies/platform/one_in_process.h"
 #include "tarn/policies/platform/system.h"
 
@@ -81,24 +80,6 @@ class store_mark {
 
   call_frame* const frame_;
   bool before_ = false;
-};
-
-/// A guard, and a frame that exists from before the guard waits until after it is released.
-template <class Guard>
-class framed {
- public:
-  template <class Make>
-  TARN_STEP framed(const void* pool, Make make) : frame_(pool), guard_(make()) {}
-  TARN_STEP ~framed() = default;
-  framed(const framed&) = delete;
-  framed& operator=(const framed&) = delete;
-
-  /// Whether the guard is held: an attempt to lock it may have failed.
-  explicit operator bool() const noexcept { return detail::is_held(guard_); }
-
- private:
-  call_frame frame_;
-  Guard guard_;
 };
 
 // A number for each thread of the process.
