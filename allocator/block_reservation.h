@@ -18,7 +18,6 @@
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
-#include "tarn/policies/platform/memory_tools.h"
 #include "tarn/policies/platform/pages.h"
 
 namespace tarn {

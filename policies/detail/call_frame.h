@@ -84,24 +84,6 @@ class store_mark {
   bool before_ = false;
 };
 
-/// A guard, and a frame that exists from before the guard waits until after it is released.
-template <class Guard>
-class framed {
- public:
-  template <class Make>
-  TARN_STEP framed(const void* pool, Make make) : frame_(pool), guard_(make()) {}
-  TARN_STEP ~framed() = default;
-  framed(const framed&) = delete;
-  framed& operator=(const framed&) = delete;
-
-  /// Whether the guard is held: an attempt to lock it may have failed.
-  explicit operator bool() const noexcept { return detail::is_held(guard_); }
-
- private:
-  call_frame frame_;
-  Guard guard_;
-};
-
 // ---- a number for each thread of the process ------------------------------------------------------------------------------
 
 /// 64 bits where the processor can count in them at once.

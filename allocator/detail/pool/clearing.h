@@ -40,7 +40,7 @@ class clearing {
 
  public:
   /// Precondition: no other thread uses the pool while this lives.
-  explicit clearing(State& s) noexcept : s_(s), alone_(s), nobody_(s), at_end_{s}, aside_(s) {
+  explicit clearing(State& s) noexcept : s_(s), alone_(s), at_end_{s}, aside_(s) {
     if constexpr (traits::samples) sampled_then_ = s_.checking.sampled_now();
   }
   ~clearing() {
@@ -101,8 +101,7 @@ class clearing {
   };
 
   State& s_;
-  unasked<State> alone_;
-  waits_for_nobody<State> nobody_;
+  undisturbed<State> alone_;
   last_steps at_end_;
   blocks_aside<State, refuses ? passed::wait : passed::vanish> aside_;
   std::uint64_t sampled_then_ = 0;  // those that came later may be left
@@ -118,7 +117,7 @@ bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
   if constexpr (checks_each || traits::hears_frees || counts_each || traits::retention::traits.returns_chunks) {
     return false;
   } else {
-    const unasked<State> alone(s);
+    const undisturbed<State> alone(s);
     detail::forget_use(s);
     detail::on_release(s);
     return true;

@@ -43,11 +43,10 @@ struct inspector {
   }
 
   /// Calls visit(block) for every block in use, as detail::each_live() does. Precondition: no other thread uses the pool.
-  /// Meanwhile no pool asks this one to trim.
+  /// Meanwhile no pool asks this one to trim, and no call waits.
   template <class Traits, class Visit>
   static void each_live(pool_members<Traits>& pool, Visit visit) {
-    const unasked<pool_state<Traits>> alone(pool.state_);
-    const waits_for_nobody<pool_state<Traits>> nobody(pool.state_);
+    const undisturbed<pool_state<Traits>> alone(pool.state_);
     std::uint64_t then = 0;
     if constexpr (Traits::samples) then = pool.state_.checking.sampled_now();
     detail::each_live(drained(pool), visit);

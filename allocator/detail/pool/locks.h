@@ -36,7 +36,7 @@ struct no_call_frame {
 template <class State>
 class call_mark {
  public:
-  TARN_STEP explicit call_mark(const State& s) noexcept : frame_(detail::pointer_to(s)) {}
+  TARN_STEP explicit call_mark(const State& its) noexcept : frame_(detail::pointer_to(its)) {}
   TARN_STEP ~call_mark() {}  // so that a scope is no unused variable
   call_mark(const call_mark&) = delete;
   call_mark& operator=(const call_mark&) = delete;
@@ -48,7 +48,7 @@ class call_mark {
 template <class State>
 class hit_lock : call_mark<State> {
  public:
-  TARN_STEP explicit hit_lock(const State& s) : call_mark<State>(s), guard_(s.locking.hit_guard()) {}
+  TARN_STEP explicit hit_lock(const State& its) : call_mark<State>(its), guard_(its.locking.hit_guard()) {}
   TARN_STEP ~hit_lock() {}
 
  private:
@@ -57,7 +57,7 @@ class hit_lock : call_mark<State> {
 template <class State>
 class core_lock : call_mark<State> {
  public:
-  TARN_STEP explicit core_lock(const State& s) : call_mark<State>(s), guard_(s.locking.core_guard()) {}
+  TARN_STEP explicit core_lock(const State& its) : call_mark<State>(its), guard_(its.locking.core_guard()) {}
   TARN_STEP ~core_lock() {}
 
  private:
@@ -67,7 +67,7 @@ class core_lock : call_mark<State> {
 template <class State>
 class look_lock {
  public:
-  TARN_STEP explicit look_lock(const State& s) : guard_(lock(s)) {}
+  TARN_STEP explicit look_lock(const State& its) : guard_(lock(its)) {}
   TARN_STEP ~look_lock() {}
   look_lock(const look_lock&) = delete;
   look_lock& operator=(const look_lock&) = delete;
@@ -155,15 +155,15 @@ class store_scope {
 
 template <class State>
 struct growth_lock : store_scope<State, at_store::waits> {
-  explicit growth_lock(State& s) : store_scope<State, at_store::waits>(s) {}
+  explicit growth_lock(State& its) : store_scope<State, at_store::waits>(its) {}
 };
 template <class State>
 struct growth_try_lock : store_scope<State, at_store::tries> {
-  explicit growth_try_lock(State& s) : store_scope<State, at_store::tries>(s) {}
+  explicit growth_try_lock(State& its) : store_scope<State, at_store::tries>(its) {}
 };
 template <class State>
 struct store_look : store_scope<State, at_store::looks> {
-  explicit store_look(const State& s) : store_scope<State, at_store::looks>(s) {}
+  explicit store_look(const State& its) : store_scope<State, at_store::looks>(its) {}
 };
 
 }  // namespace tarn::detail

@@ -20,7 +20,6 @@
 #include "tarn/allocator/detail/pool/registration.h"
 #include "tarn/allocator/detail/pool/slow_path.h"
 #include "tarn/allocator/detail/pool/state.h"
-#include "tarn/policies/axis.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth.h"

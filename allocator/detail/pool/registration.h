@@ -1,7 +1,7 @@
 // How a pool is known to the process: in the registry, if it has a name, and in the list of those that others ask to trim.
 //
 //   enlist         called before the pool's store is, with nothing held: from now on the process knows the pool
-//   unasked        while this lives, nobody comes
+//   undisturbed    while this lives, nobody comes
 //   be_left_alone  the pool ends
 //
 // What a pool notes for the registry where it works anyway, events.h has; here is what is counted when somebody asks.
@@ -167,23 +167,31 @@ TARN_STEP void be_left_alone(State& s) noexcept {
   if constexpr (State::traits::reclaims) s.supply.asked_through().leave();
 }
 
-/// While this lives, nobody asks the pool, not even the thread that looks through its blocks.
+/// While this lives, nobody asks the pool, not even the thread that looks through its blocks, and no call waits for a block:
+/// there is no other thread. Within another one, or at the pool's end, that stays so.
 template <class State>
-class unasked {
+class undisturbed {
  public:
-  explicit unasked(State& its) noexcept : s_(its) {
+  explicit undisturbed(State& its) noexcept : s_(its) {
     if constexpr (State::traits::is_listed) s_.name.pause();
     if constexpr (can_be_asked<State>) s_.supply.asked_through().pause();
+    if constexpr (State::traits::waits) {
+      was_closed_ = s_.supply.line().is_closed();
+      s_.supply.line().close();
+    }
   }
-  ~unasked() {
+  ~undisturbed() {
+    if constexpr (State::traits::waits)
+      if (!was_closed_) s_.supply.line().open();
     if constexpr (can_be_asked<State>) s_.supply.asked_through().resume();
     if constexpr (State::traits::is_listed) s_.name.resume();
   }
-  unasked(const unasked&) = delete;
-  unasked& operator=(const unasked&) = delete;
+  undisturbed(const undisturbed&) = delete;
+  undisturbed& operator=(const undisturbed&) = delete;
 
  private:
   State& s_;
+  bool was_closed_ = false;
 };
 
 }  // namespace tarn::detail

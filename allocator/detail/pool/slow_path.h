@@ -24,7 +24,6 @@
 #include "tarn/allocator/detail/pool/maintenance.h"
 #include "tarn/allocator/detail/pool/plain_path.h"
 #include "tarn/allocator/detail/pool/registration.h"
-#include "tarn/allocator/detail/pool/state.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -250,7 +249,7 @@ struct slow_path {
   }
   /// The pool ends: everything goes back.
   static void close(State& s) noexcept {
-    const unasked<State> alone(s);
+    const undisturbed<State> alone(s);
     path::end(s);
     if constexpr (traits::samples) sampled_path<State>::drop(s);
     if constexpr (traits::checks_leaving)

@@ -102,28 +102,6 @@ constexpr std::uint64_t nanoseconds_of(const D& span) noexcept {
 template <class State>
 using served_of = std::conditional_t<State::traits::waits, served_threads, no_guard>;
 
-/// While it lives no call waits for a block: there is no other thread. Within another one, or at the pool's end, that stays so.
-template <class State>
-class waits_for_nobody {
- public:
-  explicit waits_for_nobody(State& of) noexcept : s_(of) {
-    if constexpr (State::traits::waits) {
-      was_closed_ = s_.supply.line().is_closed();
-      s_.supply.line().close();
-    }
-  }
-  ~waits_for_nobody() {
-    if constexpr (State::traits::waits)
-      if (!was_closed_) s_.supply.line().open();
-  }
-  waits_for_nobody(const waits_for_nobody&) = delete;
-  waits_for_nobody& operator=(const waits_for_nobody&) = delete;
-
- private:
-  State& s_;
-  bool was_closed_ = false;
-};
-
 /// Whether a block that comes back is to go to somebody, and not into the list. Called under the hit lock.
 template <class State>
 TARN_STEP bool is_awaited([[maybe_unused]] State& s) noexcept {
