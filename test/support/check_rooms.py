@@ -135,8 +135,10 @@ def numbers(headers, read):
 
 
 def tests(paths):
-    """A case for the files of a tree: what lies below test/policies and test/allocator has the folder of a room."""
+    """A case for the files of a tree: what lies below test/policies and test/allocator has the folder of a room, or the name of
+    an axis."""
     rooms = {os.path.dirname(path) for path in paths if room_of(path)[0]}
+    rooms |= {os.path.splitext(path)[0] for path in paths if re.fullmatch(r"policies/\w+\.h", path)}
     folders = sorted({os.path.dirname(path) for path in paths if re.match("test/(policies|allocator)/", path)})
 
     def run():
