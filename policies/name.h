@@ -3,6 +3,7 @@
 #define TARN_POLICIES_NAME_H_
 
 #include <concepts>
+#include <cstddef>
 
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking/misuse.h"
@@ -32,6 +33,55 @@ struct unnamed {
   struct state {
     constexpr explicit state(const unnamed&) noexcept {}
   };
+};
+
+/// A string literal as a template argument.
+template <std::size_t N>
+struct name_text {
+  /// Copies the literal, and the null at its end.
+  consteval name_text(const char (&literal)[N]) noexcept {
+    for (std::size_t i = 0; i != N; ++i) text[i] = literal[i];
+  }
+  char text[N] = {};  // with the null
+};
+
+// decides    the pool has a name, which its type says, and is in the registry: tarn::snapshot() tells of it
+// costs      nothing on the hot path. 208 bytes in the pool object; a few instructions more wherever the pool grows or its
+//            front runs empty. Pools that differ in nothing but the name share their code
+// conflicts  none
+// use when   a program should show how its pools are
+/// \tparam Text  a string literal: 1 to 63 characters
+template <name_text Text>
+struct named {
+  using axis = tarn::axis::name;
+  static constexpr bool arguments_hold = sizeof Text.text > 1 && sizeof Text.text <= 64;
+  struct complaint {
+    static_assert(arguments_hold,
+                  "tarn: [A1] named with no text, or with more than 63 characters: the registry keeps no more; write a name of "
+                  "1 to 63 characters");
+  };
+  static constexpr name_traits traits{.is_listed = true};
+
+  static constexpr pool_listing listing() noexcept { return {Text.text, {}}; }
+};
+
+// decides    the pool has a name, which its constructor is given, and is in the registry: tarn::snapshot() tells of it
+// costs      as named
+// conflicts  static pools, which are made before the program starts
+// use when   the name is known when the program runs: one pool for each connection, or of a type that a library chose
+class run_time_name {
+ public:
+  using axis = tarn::axis::name;
+  static constexpr name_traits traits{.is_listed = true};
+
+  /// \param text   must outlive the pool; of more than 63 characters, the registry shows the first 63
+  /// \param where  the pool's declaration
+  constexpr explicit run_time_name(const char* text, call_site where = call_site::current()) noexcept : its_{text, where} {}
+
+  constexpr pool_listing listing() const noexcept { return its_; }
+
+ private:
+  pool_listing its_;
 };
 
 /// Everything that the pool uses of a name policy besides its traits. It has no machinery of its own: listed pools that differ

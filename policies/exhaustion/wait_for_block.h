@@ -89,7 +89,7 @@ class waiting_line {
   TARN_STEP bool is_awaited() const noexcept { return first_ != nullptr; }
   /// Whether a thread of this process waits.
   bool has_first() noexcept {
-    if (first_ != nullptr && process_ != process_number()) first_ = last_ = nullptr;
+    if (first_ != nullptr && process_ != platform::system::this_process()) first_ = last_ = nullptr;
     return first_ != nullptr;
   }
 
@@ -99,7 +99,7 @@ class waiting_line {
   bool is_closed() const noexcept { return is_closed_; }
 
   void join(waiting_thread& one) noexcept {
-    if (!has_first()) process_ = process_number();
+    if (!has_first()) process_ = platform::system::this_process();
     one.previous_ = last_;
     one.next_ = nullptr;
     (last_ != nullptr ? last_->next_ : first_) = &one;
@@ -122,11 +122,6 @@ class waiting_line {
   }
 
  private:
-  template <class System = platform::system>
-  static std::uint64_t process_number() noexcept {
-    if constexpr (requires { System::process(); }) return static_cast<std::uint64_t>(System::process());
-    else return 0;
-  }
   void unlink(waiting_thread& one) noexcept {
     (one.previous_ != nullptr ? one.previous_->next_ : first_) = one.next_;
     (one.next_ != nullptr ? one.next_->previous_ : last_) = one.previous_;
@@ -135,7 +130,7 @@ class waiting_line {
   waiting_thread* first_ = nullptr;
   waiting_thread* last_ = nullptr;
   bool is_closed_ = false;
-  std::uint64_t process_ = 0;  // whose threads they are: those of another have no stack here
+  unsigned process_ = 0;  // whose threads they are: those of another have no stack here
 };
 
 }  // namespace tarn::detail

@@ -1,8 +1,11 @@
-// decides    the pool has a name, which its type says, and is in the registry: tarn::snapshot() tells of it
-// costs      nothing on the hot path. 208 bytes in the pool object; a few instructions more wherever the pool grows or its
-//            front runs empty. Pools that differ in nothing but the name share their code
-// conflicts  none
-// use when   a program should show how its pools are
+// What the registry knows of a pool with a name: what the pool notes for it (listed_pool), and what others are told of it
+// (pool_record). All that a pool notes is atomic: one without a lock may be asked by any thread, and answers with what it noted
+// last.
+//
+//   a pool      enters the list of the process's pools when it is made (process_node::enter, describe), and notes what changes
+//               where it works anyway: on_chunk, off_chunk, on_outside, on_refusal
+//   a snapshot  write_records: of each pool in the list what it noted and, under its core guard, what it has (tell)
+//   a switch    switch_checks_of: the same way
 #ifndef TARN_POLICIES_NAME_NAMED_H_
 #define TARN_POLICIES_NAME_NAMED_H_
 
@@ -17,52 +20,6 @@
 #include "tarn/policies/platform/atomic_word.h"
 
 namespace tarn {
-
-/// A string literal as a template argument.
-template <std::size_t N>
-struct name_text {
-  /// Copies the literal, and the null at its end.
-  consteval name_text(const char (&literal)[N]) noexcept {
-    for (std::size_t i = 0; i != N; ++i) text[i] = literal[i];
-  }
-  char text[N] = {};  // with the null
-};
-
-/// \tparam Text  a string literal: 1 to 63 characters
-template <name_text Text>
-struct named {
-  using axis = tarn::axis::name;
-  static constexpr bool arguments_hold = sizeof Text.text > 1 && sizeof Text.text <= 64;
-  struct complaint {
-    static_assert(arguments_hold,
-                  "tarn: [A1] named with no text, or with more than 63 characters: the registry keeps no more; write a name of "
-                  "1 to 63 characters");
-  };
-  static constexpr name_traits traits{.is_listed = true};
-
-  static constexpr pool_listing listing() noexcept { return {Text.text, {}}; }
-};
-
-// decides    the pool has a name, which its constructor is given, and is in the registry: tarn::snapshot() tells of it
-// costs      as named
-// conflicts  static pools, which are made before the program starts
-// use when   the name is known when the program runs: one pool for each connection, or of a type that a library chose
-class run_time_name {
- public:
-  using axis = tarn::axis::name;
-  static constexpr name_traits traits{.is_listed = true};
-
-  /// \param text   must outlive the pool; of more than 63 characters, the registry shows the first 63
-  /// \param where  the pool's declaration
-  constexpr explicit run_time_name(const char* text, call_site where = call_site::current()) noexcept : its_{text, where} {}
-
-  constexpr pool_listing listing() const noexcept { return its_; }
-
- private:
-  pool_listing its_;
-};
-
-// What the registry tells of a pool.
 
 /// A pool at one moment. The texts end with a null.
 struct pool_record {
@@ -92,11 +49,9 @@ struct switched_pools {
 
 }  // namespace tarn
 
-// Text into a buffer, without memory, locks or the C library.
-
 namespace tarn::detail {
 
-/// Writes what there is room for, and counts all.
+/// Text into a buffer, without memory, locks or the C library: writes what there is room for, and counts all.
 class text_writer {
  public:
   explicit text_writer(span<char> out) noexcept : out_(out) {}
@@ -167,8 +122,7 @@ class text_writer {
   std::size_t at_ = 0;
 };
 
-// The pools of the process that have a name. What a pool keeps for the list is all atomic: a pool without a lock may be asked
-// by any thread, and answers with what it noted last.
+// ---- what a pool notes ----------------------------------------------------------------------------------------------------
 
 class listed_pool;
 

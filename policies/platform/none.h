@@ -29,7 +29,7 @@ struct no_system {
   static constexpr bool knows_threads = false;
   /// Whether no thread of the process has that number. Later, another may have it.
   static bool is_gone(std::uintptr_t) noexcept { return false; }
-  static unsigned this_process() noexcept { return 1; }
+  static unsigned this_process() noexcept { return 1; }  // another number in the child of a fork
 
   // ---- changes of a word that the processor can't make at once, such as on a Cortex-M0+: made while a section lives, which
   // masks interrupts

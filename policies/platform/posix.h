@@ -62,8 +62,7 @@ struct posix_system : no_system {
 #endif
   };
 
-  /// Another number in the child of a fork.
-  static long process() noexcept { return static_cast<long>(::getpid()); }
+  static unsigned this_process() noexcept { return static_cast<unsigned>(::getpid()); }
   static void yield() noexcept { ::sched_yield(); }
   static void sleep(std::uint64_t nanoseconds) noexcept {
     const uncancelled whole;  // nanosleep is a cancellation point
@@ -168,7 +167,6 @@ struct linux_system : posix_system {
     const same_errno same;
     return ::syscall(SYS_tgkill, ::getpid(), static_cast<long>(thread), 0) != 0 && errno == ESRCH;
   }
-  static unsigned this_process() noexcept { return static_cast<unsigned>(::getpid()); }
 
   static void wait_while(const unsigned* word, unsigned value, std::uint64_t limit) noexcept {
     const same_errno same;

@@ -1,12 +1,12 @@
-// Which system this is: the one place that asks. TARN_PLATFORM_HEADER, defined in every file of the program, names a header
-// that brings another (docs/platforms.md).
+// Chooses the system that policies ask for threads, pages, a clock … (none.h lists what there may be). TARN_PLATFORM_HEADER,
+// defined in every file of the program, names a header that brings another (docs/platforms.md).
 #ifndef TARN_POLICIES_PLATFORM_SYSTEM_H_
 #define TARN_POLICIES_PLATFORM_SYSTEM_H_
 
 #include "tarn/policies/platform/config.h"
 
 #if defined(TARN_PLATFORM_HEADER)
-#include TARN_PLATFORM_HEADER  // defines tarn::platform::system, and the macros of posix.h if it has what they say
+#include TARN_PLATFORM_HEADER  // defines tarn::platform::system, and the macros of posix.h for what it has
 #elif defined(__linux__)
 #include "tarn/policies/platform/posix.h"
 #define TARN_SYSTEM_ linux_system

@@ -68,7 +68,7 @@ void compare(const parts& all) {
   for (const part* one : all) {
     check(one->thread_number() == all[0]->thread_number(), "the first thread has two numbers");
     check(one->secret() == all[0]->secret(), "there are two secrets");
-    for (std::size_t i = 0; i != 6; ++i) check(one->things()[i] == all[0]->things()[i], "there are two of one thing");
+    check(one->things() == all[0]->things(), "there are two of one thing");
   }
 }
 

@@ -40,7 +40,7 @@ class clearing {
 
  public:
   /// Precondition: no other thread uses the pool while this lives.
-  explicit clearing(State& s) noexcept : s_(s), alone_(s), at_end_{s}, aside_(s) {
+  explicit clearing(State& its) noexcept : s_(its), alone_(its), at_end_{its}, aside_(its) {
     if constexpr (traits::samples) sampled_then_ = s_.checking.sampled_now();
   }
   ~clearing() {

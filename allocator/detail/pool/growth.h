@@ -177,7 +177,7 @@ class growth {
   static constexpr bool has_second = decltype(State::supply)::has_second;
 
   template <at_store How>
-  growth(State& s, const store_scope<State, How>&) noexcept : s_(s), second_before_(s.supply.second()) {}
+  growth(State& its, const store_scope<State, How>&) noexcept : s_(its), second_before_(its.supply.second()) {}
   ~growth() {
     if (first_ != nullptr) drop();
   }

@@ -134,7 +134,7 @@ class store_scope {
 
  private:
   struct scope {
-    explicit scope(state& s) : mark(s), guard(detail::visit_of_store<How>(s)) {}
+    explicit scope(state& its) : mark(its), guard(detail::visit_of_store<How>(its)) {}
     TARN_NO_UNIQUE_ADDRESS call_mark<State> mark;
     decltype(detail::visit_of_store<How>(*static_cast<state*>(nullptr))) guard;
   };
