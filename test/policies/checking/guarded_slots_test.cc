@@ -37,7 +37,7 @@ using kind = tarn::detail::slot_verdict::kind;
 using place = slot_view::place;
 
 constinit guarded_slots before_main;  // no code runs for it
-constinit sampler before_main_too(5000);
+constinit sampler before_main_too;
 static_assert(std::is_trivially_destructible_v<guarded_slots> && std::is_trivially_destructible_v<sampler>);
 
 std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
@@ -633,13 +633,13 @@ BOOST_AUTO_TEST_CASE(one_call_in_n_is_due) {
     std::uint32_t seed;
   };
   for (const auto [mean, seed] : {rate{1, 0}, rate{2, 1}, rate{100, 0}, rate{5000, 0}, rate{5000, 1}}) {
-    sampler s(mean, seed);
+    sampler s(seed);
     std::uint32_t gap = 0, longest = 0;
     int due = 0;
     bool each = false;
     for (int i = 0; i != calls; ++i) {
       ++gap;
-      if (!s.due()) continue;
+      if (!s.due(mean)) continue;
       ++due;
       each |= gap == 1;
       longest = std::max(longest, gap);
@@ -658,13 +658,13 @@ BOOST_AUTO_TEST_CASE(one_call_in_n_is_due) {
 
 BOOST_AUTO_TEST_CASE(threads_that_share_a_sampler_go_on_being_sampled) {
   constexpr int calls = 1'000'000, threads = 3;
-  sampler s(100);
+  sampler s;
   std::atomic<int> due = 0;
   std::vector<std::thread> all;
   for (int t = 0; t != threads; ++t)
     all.emplace_back([&] {
       int mine = 0;
-      for (int i = 0; i != calls; ++i) mine += s.due();
+      for (int i = 0; i != calls; ++i) mine += s.due(100);
       due += mine;
     });
   for (std::thread& t : all) t.join();
@@ -672,48 +672,45 @@ BOOST_AUTO_TEST_CASE(threads_that_share_a_sampler_go_on_being_sampled) {
   BOOST_TEST(due > calls * threads / 100 / 10);  // calls that meet may count as one
   BOOST_TEST(due < calls * threads / 100 * 10);
 
-  sampler each(1);
+  sampler each;
   std::atomic<int> missed = 0;
   all.clear();
   for (int t = 0; t != threads; ++t)
     all.emplace_back([&] {
       int mine = 0;
-      for (int i = 0; i != calls; ++i) mine += !each.due();
+      for (int i = 0; i != calls; ++i) mine += !each.due(1);
       missed += mine;
     });
   for (std::thread& t : all) t.join();
   BOOST_TEST(missed == 0);
 
   int later = 0;
-  for (int i = 0; i != calls; ++i) later += s.due();
+  for (int i = 0; i != calls; ++i) later += s.due(100);
   BOOST_TEST(std::abs(later - calls / 100) < 300);
 }
 
 BOOST_AUTO_TEST_CASE(which_calls_are_due_is_up_to_the_seed) {
   const auto calls = [](std::uint32_t seed) {
-    sampler s(50, seed);
+    sampler s(seed);
     std::vector<int> due;
     for (int i = 0; i != 100'000; ++i)
-      if (s.due()) due.push_back(i);
+      if (s.due(50)) due.push_back(i);
     return due;
   };
   const std::vector<int> once = calls(7);
   BOOST_TEST(once.size() > 1500u);
   BOOST_TEST((once == calls(7)));
   BOOST_TEST((once != calls(8)));
-  sampler one(50), other(50);  // where a seed isn't given
+  sampler one, other;  // where a seed isn't given
   int different = 0;
-  for (int i = 0; i != 10'000; ++i) different += one.due() != other.due();
+  for (int i = 0; i != 10'000; ++i) different += one.due(50) != other.due(50);
   BOOST_TEST(different > 100);
-  sampler never(0);
-  int due = before_main_too.due() && before_main_too.due();
-  for (int i = 0; i != 100'000; ++i) due += never.due();
-  BOOST_TEST(due == 0);
+  BOOST_TEST(!(before_main_too.due(5000) && before_main_too.due(5000)));
 
   // The first call is one as any other: of 2000 samplers 10 or so begin with a hit.
   int first = 0;
   std::deque<sampler> many;
-  for (int i = 0; i != 2000; ++i) first += many.emplace_back(100).due();
+  for (int i = 0; i != 2000; ++i) first += many.emplace_back().due(100);
   std::printf("%d of 2000 begin with a hit\n", first);
   BOOST_TEST(first <= 35);
 }
