@@ -6,7 +6,7 @@ compiled once, by g++ without optimisation, and runs again for each mutant that 
 what can't be chosen then: declarations, and what is decided when a program is compiled; nor orders of atomics, for which
 test/schedule is there. What no test kills goes through the commands, alone in a copy.
 
-It prints a line for each: "killed FILE:LINE WHAT by TEST", or "SURVIVED" or "UNREACHED". The exit status is 0 if all are killed.
+A line for each: "killed FILE:LINE WHAT by TEST", "SURVIVED ..." or "UNREACHED ...". The exit status is 0 if all are killed.
 """
 
 import argparse
