@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Makes mutants of the library, each one small change in a header, drawn at random, and shows which test kills each.
 
-Each is tried in a copy of the tree: by the Boost.Test files that include the header, the likeliest first, compiled by g++
-without optimisation, until one fails; then by the commands. It prints a line for each: "killed FILE:LINE WHAT by TEST", or
-"SURVIVED". In parentheses stands what isn't counted: it doesn't compile; optimisers make the same code of it; or none of the
-likeliest tests has code of it, and no command kills it.
+All are put into one copy of the tree, where a variable of the environment chooses one when a program runs. So each test is
+compiled once, by g++ without optimisation, and runs again for each mutant that it reaches, until one test fails. Not drawn is
+what can't be chosen then: declarations, and what is decided when a program is compiled; nor orders of atomics, for which
+test/schedule is there. What no test kills goes through the commands, alone in a copy.
+
+A line for each: "killed FILE:LINE WHAT by TEST", "SURVIVED ..." or "UNREACHED ...". The exit status is 0 if all are killed.
 """
 
 import argparse
@@ -23,8 +25,7 @@ import check_lengths
 import compilers
 
 CHECKOUT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-FLAGS = ["g++", "-std=c++20", "-w", "-pthread", "-I.."]
-FEW = 4  # the tests that see a mutant are among the first, or there is none
+FLAGS = ["g++", "-std=c++20", "-w", "-pthread", "-I..", "-include", "../chosen.h"]
 BOOST = "-l:libboost_unit_test_framework.a"
 SWAPS = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ", " + ": " - ", " - ": " + ",
          " += ": " -= ", " -= ": " += ", " && ": " || ", " || ": " && ", "++": "--", "--": "++", " << ": " >> ", " >> ": " << ",
@@ -36,10 +37,35 @@ DROPPED = re.compile(r"!(?=[\w(])"  # a negation; statements that assign or call
                      rf"|(?<=[;{{}})][ \n]) *(?!(?:{WORDS})\b)(?:[a-z_]\w*(?:::|\.|->))*[a-z_]\w*(?:<[\w:, ]*>)?"
                      r"\([^;{}]*\)(?=;)"
                      r"|(?<=return )[^;{}()?|&]+ (?:&&|\|\|) (?=[^;{}]*;)|(?<=return )[^;{}?]+ \? [^;{}?:]+ : (?=[^;{}]*;)")
-ORDER = re.compile(r"(?<=memory_order_)(?:acquire|release|acq_rel|seq_cst)\b")
-CONDITION = re.compile(r"\b(?:if|while)(?: constexpr)? \(((?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))+)\)")
+CONDITION = re.compile(r"\b(?:if|while) \(((?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))+)\)")
+RETURNED = re.compile(r"\breturn ([^;{}]+);")
+DECLARED = re.compile(r"(?!return\b|delete\b|throw\b)[\w:<>,&*\[\] ]+ [&*]*\w+(?: = |;|\(|\{)"
+                      r"|using |template|friend|case |static ")
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])\'|^#(?:\\\n|[^\n])*'
                      r'|static_assert\([^;]*;', re.MULTILINE | re.DOTALL)
+CHOSEN = """#pragma once
+#include <cstdio>
+#include <cstdlib>
+#include <type_traits>
+inline const int mutant_chosen = std::getenv("MUTANT") ? std::atoi(std::getenv("MUTANT")) : 0;
+inline unsigned char mutants_reached[1000];
+inline struct mutants_reporter {
+  ~mutants_reporter() {
+    std::FILE* const file = std::getenv("REACHED") ? std::fopen(std::getenv("REACHED"), "w") : nullptr;
+    if (file == nullptr) return;
+    for (int i = 0; i != 1000; ++i)
+      if (mutants_reached[i]) std::fprintf(file, "%d ", i);
+    std::fclose(file);
+  }
+} mutants_reporter_of_program;
+constexpr bool is_mutant(int i) {
+  if (std::is_constant_evaluated()) return false;
+  mutants_reached[i] = 1;
+  return mutant_chosen == i;
+}
+"""
+
+
 
 
 def code_of(text):
@@ -47,141 +73,150 @@ def code_of(text):
     return NO_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
 
 
-def names_in(headers):
-    """The names of headers and of their classes."""
-    texts = [f"class {os.path.basename(path)[:-2]} {code_of(Path(path).read_text())}" for path in headers]
-    return set(re.findall(r"(?:struct|class|using) (\w+)", " ".join(texts)))
-
-
-def mutants_of(text):
-    """{line: [(begin, end, what to put there)]}"""
-    code, found = code_of(text), {}
+def changes_of(text):
+    """[(line, begin, end, what to put there)], begin and end in the line."""
+    code, found = code_of(text), []
     places = [(*m.span(), SWAPS[m[0]]) for m in SWAPPED.finditer(code)]
     places += [(*m.span(), "") for m in DROPPED.finditer(code)]
-    places += [(*m.span(), "relaxed") for m in ORDER.finditer(code)]
     places += [(*m.span(1), f"!({text[m.start(1):m.end(1)]})") for m in CONDITION.finditer(code)]
     for begin, end, new in places:
+        start = text.rfind("\n", 0, begin) + 1
         if "\n" not in text[begin:end]:
-            found.setdefault(text.count("\n", 0, begin) + 1, []).append((begin, end, new))
+            found.append((text.count("\n", 0, begin) + 1, begin - start, end - start, new))
     return found
 
 
-def call(*command):
+def both(text, change, number):
+    """A line as it is and changed, by whether the mutant of this number is chosen; None if that can't be."""
+    line, begin, end, new = change
+    lines, codes = text.split("\n"), code_of(text).split("\n")
+    code, old = codes[line - 1].rstrip(), lines[line - 1][:len(codes[line - 1].rstrip())]
+    if re.search(r"constexpr|noexcept\(|requires", code):
+        return None
+    for pattern, form in ((CONDITION, "is_mutant({}) ? bool({}) : bool({})"), (RETURNED, "is_mutant({}) ? ({}) : ({})")):
+        for m in pattern.finditer(code):
+            if m.start(1) <= begin and end <= m.end(1) and not re.search(r" = |auto|^\{", m[1]):
+                changed = old[m.start(1):begin] + new + old[end:m.end(1)]
+                return old[:m.start(1)] + form.format(number, changed, old[m.start(1):m.end(1)]) + old[m.end(1):]
+    before = next((one.strip() for one in reversed(codes[:line - 1]) if one.strip()), "")
+    whole = code.endswith(";") and before[-1:] in ("{", "}", ";") and not codes[line].strip().startswith("else")
+    even = code.count("{") == code.count("}") and code.count("(") == code.count(")") and code.startswith("    ")
+    if not whole or not even or DECLARED.match(code.strip()):
+        return None
+    return f"if (is_mutant({number})) {{ {(old[:begin] + new + old[end:]).strip()} }} else {{ {old.strip()} }}"
+
+
+class Mutants:
+    """Numbered from 1, in the headers of the tree in the working directory."""
+
+    def __init__(self, drawn, headers, count):
+        self.texts = {path: Path(path).read_text() for path in headers}
+        self.all, self.killer, self.reached, self.tries = {}, {}, {}, collections.Counter()
+        places = [(path, change) for path, text in self.texts.items() for change in changes_of(text)]
+        drawn.shuffle(places)
+        while places and len(self.all) < count:
+            path, change = places.pop()
+            if (path, change[0]) not in {(other, its[0]) for other, its, _ in self.all.values()}:
+                line = both(self.texts[path], change, len(self.all) + 1)
+                if line:
+                    self.all[len(self.all) + 1] = path, change, line
+
+    def write(self, alone=None):
+        """All, or one alone, or none (0)."""
+        texts = {path: text.split("\n") for path, text in self.texts.items()}
+        for number, (path, (line, begin, end, new), together) in self.all.items():
+            old = texts[path][line - 1]
+            if alone in (None, number):
+                texts[path][line - 1] = together if alone is None else old[:begin] + new + old[end:]
+        for path, lines in texts.items():
+            Path(path).write_text("\n".join(lines))
+
+    def drop(self, said):
+        """Those that a compiler complains of. Returns whether there are any."""
+        errors = "\n".join(re.findall(r"^.*: error: .*$", said, re.MULTILINE))
+        of = [[n for n, (path, change, _) in self.all.items() if f"{path}:{change[0]}:" in text] for text in (errors, said)]
+        bad = of[0] or of[1]
+        for number in bad:
+            del self.all[number]
+        self.write()
+        return bool(bad)
+
+    def alive(self):
+        return [number for number in self.all if number not in self.killer]
+
+    def describe(self, number):
+        path, (line, begin, end, new), _ = self.all[number]
+        text = self.texts[path].split("\n")[line - 1]
+        what = f"{path}:{line}  {text[begin:end].strip()} -> {new.strip() or 'nothing'}"
+        if number in self.killer:
+            return f"killed  {what}  by {self.killer[number]}"
+        return f"{'SURVIVED' if number in self.reached else 'UNREACHED'}  {what}\n    {text.strip()}"
+
+
+def call(*command, **more):
     """(whether it succeeded, what it said)"""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", check=False)
+                          errors="replace", check=False, env={**os.environ, **more})
     return done.returncode == 0, done.stdout
 
 
-class Tests:
-    """The Boost.Test files of the tree in the working directory."""
-
-    def __init__(self, files, build):
-        self.build, self.right, self.includes = build, {}, {}
-        self.files = [path for path in files if re.match(r"test/(?!schedule/).*_test\.cc$", path)]
-        shutil.copy("test/support/precompiled.h", build)
-        self.first = os.path.join(build, "precompiled.h")
-        self.words = {path: set(re.findall(r"\w+", Path(path).read_text())) for path in self.files if self.reached(path)}
-        self.saying = collections.Counter(word for words in self.words.values() for word in words)
-        call(*FLAGS, "-x", "c++-header", self.first, "-o", self.first + ".gch")
-        call(*FLAGS, "-c", "test/support/boost_main.cc", "-o", os.path.join(build, "main.o"))
-
-    def reached(self, path):
-        """The headers of the tree that a file includes, at any depth."""
-        found, todo = set(), [path]
-        while todo:
-            path = todo.pop()
-            if path not in found and os.path.exists(path):
-                found.add(path)
-                if path not in self.includes:
-                    self.includes[path] = re.findall(r'^ *# *include "tarn/(.*)"', Path(path).read_text(), re.MULTILINE)
-                todo += self.includes[path]
-        return found
-
-    def of(self, header):
-        """Those that include a header, the likeliest to notice first: those named after it, then those that say names which few
-        say, of it or of the headers that include it."""
-        stem, own = os.path.basename(header)[:-2], names_in([header])
-        others = names_in(path for path, its in self.includes.items() if header in its and path.endswith(".h"))
-
-        def order(path):
-            name = os.path.basename(path)[:-8]
-            said = sum((1 if word in own else .25) / self.saying[word] for word in (own | others) & self.words[path])
-            return "/stress/" in path, name != stem, stem not in name and name not in stem, -said, len(self.reached(path))
-        usable = [path for path in self.files if self.right.get(path, "") is not None]
-        return sorted((path for path in usable if header in self.reached(path)), key=order)
-
-    def compiled(self, test, level="-O0"):
-        """(a hash of the code or None, what the compiler said)"""
-        name = os.path.join(self.build, "test.o")
-        good, said = call(*FLAGS, level, *(["-include", self.first] if level == "-O0" else []), "-c", test, "-o", name)
-        return hash(Path(name).read_bytes()) if good else None, said
-
-    def passes(self):
-        """Whether what was compiled last does, with 4 GiB of data and two minutes at most."""
-        program, *objects = (os.path.join(self.build, name) for name in ("program", "test.o", "main.o"))
-        limited = f"ulimit -c 0 -d {4 << 20}; exec timeout -s KILL 120 {program}"
-        return call(*FLAGS, *objects, BOOST, "-o", program)[0] and call("bash", "-c", limited)[0]
-
-    def right_code(self, test):
-        """The hash of its code in the tree as it is; None where it doesn't pass."""
-        if test not in self.right:
-            code, _ = self.compiled(test)
-            self.right[test] = code if code and self.passes() else None
-        return self.right[test]
+def limited(program, seconds, **more):
+    """With 4 GiB of data at most."""
+    return call("bash", "-c", f"ulimit -c 0 -d {4 << 20}; exec timeout -s KILL {seconds} {program}", **more)[0]
 
 
-def trial(tests, path, change, options):
-    """What kills a mutant; None: nothing; otherwise why it isn't counted, in parentheses."""
-    text = Path(path).read_text()
-    mutant, tried = text[:change[0]] + change[2] + text[change[1]:], []
-    preprocess = [*FLAGS, "-E", "-P", "-x", "c++", path]
-    before = call(*preprocess)
-    try:
-        Path(path).write_text(mutant)
-        if call(*preprocess) == before:
-            return "(same code)"
-        for test in tests.of(path):
-            code, said = tests.compiled(test)
-            passes = code and tests.passes()
-            Path(path).write_text(text)
-            right = tests.right_code(test)
-            Path(path).write_text(mutant)
-            if right and not passes:
-                return test if code or "static assertion failed" in said else "(compiles not)"
-            tried += [(test, code != right)] if right else []
-            if len(tried) == (options.tests if any(seen for _, seen in tried) else FEW):
-                break
-        seen = [test for test, seen in tried if seen][:FEW]
-        optimised = [tests.compiled(test, "-O2")[0] for test in seen]
-        Path(path).write_text(text)
-        if seen and optimised == [tests.compiled(test, "-O2")[0] for test in seen]:
-            return "(same code)"
-        Path(path).write_text(mutant)
-        killer = next((command for command in options.then if not call("bash", "-c", command)[0]), None)
-        return killer or (None if seen else "(not seen)")
-    finally:
-        Path(path).write_text(text)
+def try_test(test, mutants):
+    """Compiles a test, and runs it for each mutant that it reaches."""
+    while not (done := call(*FLAGS, "-c", test, "-o", "../test.o"))[0]:
+        if not mutants.drop(done[1]):  # it needs more than a compiler
+            return
+    Path("../reached").write_text("")
+    begin = time.monotonic()
+    linked = call(*FLAGS, "../test.o", "../main.o", BOOST, "-o", "../test")[0]
+    if not linked or not limited("../test", 300, REACHED="../reached"):
+        return
+    seconds = int(20 + 10 * (time.monotonic() - begin))
+    for number in set(map(int, Path("../reached").read_text().split())) & set(mutants.alive()):
+        mutants.reached[number] = mutants.reached.get(number, 0) + 1
+        if not limited("../test", seconds, MUTANT=str(number)):
+            mutants.killer[number] = test
+
+
+def likeliest(tests, mutants):
+    """The test to try next: for the mutant that fewest were tried for, one that is named after its header, or says names of it,
+    or of those that include it, which few say."""
+    number = min(mutants.alive(), key=lambda one: mutants.tries[one])
+    mutants.tries[number] += 1
+    path, words = mutants.all[number][0], {test: set(re.findall(r"\w+", test + Path(test).read_text())) for test in tests}
+    users = [text for text in mutants.texts.values() if f'"tarn/{path}"' in text]
+    wanted = collections.Counter({os.path.basename(path)[:-2]: 8})
+    for text, weight in [(mutants.texts[path], 4), *((text, 1) for text in users)]:
+        wanted.update({name: weight for name in set(re.findall(r"(?:struct|class) (\w+)", code_of(text)))})
+    saying = {name: 1 + sum(name in its for its in words.values()) for name in wanted}
+
+    def order(test):
+        return os.path.basename(path)[:-2] in test, sum(wanted[name] / saying[name] for name in wanted if name in words[test])
+    return max(tests, key=order)
 
 
 SPECIMEN = """// a < b
 #if 0 == 1
 int f(int a) {
-  if (a < 2 && !done(a)) return a > 3 ? 4 : 5;
-  x_ = a + 6;
-  note("a == b");
-  return order.load(memory_order_acquire);
+    if (a < 2 && !done(a)) return 3;
+    x_ = a;  // + 1
+    int b = a + 4;
 }
 """
-ITS_MUTANTS = {(4, "<", "<="), (4, "&&", "||"), (4, "a < 2 && !done(a)", "!(a < 2 && !done(a))"), (4, "!", ""), (4, ">", ">="),
-               (4, "a > 3 ? 4 :", ""), (5, "x_ = a + 6", ""), (5, "+", "-"), (6, 'note("a == b")', ""),
-               (7, "acquire", "relaxed")}
+ITS_MUTANTS = ["if (is_mutant(7) ? bool(!(a < 2 && !done(a))) : bool(a < 2 && !done(a))) return 3;",
+               "if (is_mutant(7) ? bool(a < 2 && done(a)) : bool(a < 2 && !done(a))) return 3;",
+               "if (is_mutant(7) ? bool(a < 2 || !done(a)) : bool(a < 2 && !done(a))) return 3;",
+               "if (is_mutant(7) ? bool(a <= 2 && !done(a)) : bool(a < 2 && !done(a))) return 3;",
+               "if (is_mutant(7)) { ; } else { x_ = a; }"]
 
 
 def self_test():
-    found = {(line, SPECIMEN[begin:end].strip(), new.strip()) for line, changes in mutants_of(SPECIMEN).items()
-             for begin, end, new in changes}
-    return compilers.report([compilers.same("the mutants of a small text", sorted(found), sorted(ITS_MUTANTS))])
+    found = sorted(filter(None, (both(SPECIMEN, change, 7) for change in changes_of(SPECIMEN))))
+    return compilers.report([compilers.same("the mutants of a small text", [one.strip() for one in found], ITS_MUTANTS)])
 
 
 def main():
@@ -190,11 +225,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the same seed draws the same mutants of a tree")
     parser.add_argument("--count", type=int, default=40, help="so many mutants (40)")
-    parser.add_argument("--tests", type=int, default=20, help="at most so many tests of a mutant (20)")
-    parser.add_argument("--then", action="append", default=[], metavar="COMMAND", help="run in the copy if no test kills it, "
-                        "such as 'test/run --full'; may be repeated, the cheapest first")
+    parser.add_argument("--tests", type=int, default=40, help="so many tests at most (40)")
+    parser.add_argument("--then", action="append", default=[], metavar="COMMAND", help="run in the copy for each that no test "
+                        "kills, such as 'test/run --full'; may be repeated, the cheapest first")
     options = parser.parse_args()
-    drawn = random.Random(options.seed)
     with tempfile.TemporaryDirectory(prefix="tarn-mutants-") as folder:
         files = sorted(check_lengths.files_of(CHECKOUT))
         for path in [*files, "user.bazelrc"]:
@@ -202,24 +236,26 @@ def main():
                 os.makedirs(os.path.dirname(os.path.join(folder, "tarn", path)), exist_ok=True)
                 shutil.copy(os.path.join(CHECKOUT, path), os.path.join(folder, "tarn", path))
         os.chdir(os.path.join(folder, "tarn"))
-        os.mkdir("../build")
-        tests, killed, tried = Tests(files, "../build"), 0, 0
-        headers = [path for path in files if re.match(r"(allocator|policies)/.*\.h$", path)]
-        lines = [(path, *row) for path in headers for row in mutants_of(Path(path).read_text()).items()]
-        drawn.shuffle(lines)
-        while tried != options.count and lines:
-            path, line, changes = lines.pop()
-            begin, end, new = change = drawn.choice(changes)
-            result, text = trial(tests, path, change, options), Path(path).read_text()
-            what = f"{path}:{line}  {text[begin:end].strip()} -> {new.strip() or 'nothing'}"
-            if result and result[0] == "(":
-                print(f"{result}  {what}", flush=True)
-                continue
-            tried, killed = tried + 1, killed + bool(result)
-            here = text.splitlines()[line - 1].strip()
-            print(f"killed  {what}  by {result}" if result else f"SURVIVED  {what}\n    {here}", flush=True)
-    print(f"seed {options.seed}: {killed} of {tried} killed")
-    return 0 if killed == tried else 1
+        Path("../chosen.h").write_text(CHOSEN)
+        call(*FLAGS, "-c", "test/support/boost_main.cc", "-o", "../main.o")
+        headers = [path for path in files if re.match(r"(allocator|policies)/(?!.*/windows).*\.h$", path)]
+        mutants = Mutants(random.Random(options.seed), headers, options.count)
+        mutants.write()
+        tests = [path for path in files if re.match(r"test/(?!schedule|stress|clients).*_test\.cc$", path)
+                 and "/tested_pools.h" not in Path(path).read_text()]
+        for _ in range(min(options.tests, len(tests))):
+            if mutants.alive():
+                tests.remove(test := likeliest(tests, mutants))
+                try_test(test, mutants)
+                print(f"{test}: {len(mutants.alive())} of {len(mutants.all)} live", file=sys.stderr, flush=True)
+        for number in mutants.alive() if options.then else []:
+            mutants.write(alone=number)
+            killers = (command for command in options.then if not call("bash", "-c", command)[0])
+            mutants.killer.update({number: command for command in [next(killers, None)] if command})
+        print("\n".join(map(mutants.describe, mutants.all)))
+    print(f"seed {options.seed}: {len(mutants.killer)} of {len(mutants.all)} killed, "
+          f"{sum(number not in mutants.reached for number in mutants.alive())} reached by no test")
+    return 0 if not mutants.alive() else 1
 
 
 if __name__ == "__main__":
