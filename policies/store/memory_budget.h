@@ -1,4 +1,4 @@
-// A limit in bytes that several pools share, and products, through budgeted.h: each is given its own store and this budget.
+// A limit in bytes that several pools share, and products, through budgeted: each is given its own store and this budget.
 #ifndef TARN_POLICIES_STORE_MEMORY_BUDGET_H_
 #define TARN_POLICIES_STORE_MEMORY_BUDGET_H_
 
