@@ -306,9 +306,9 @@ struct block_place {
   std::size_t slot = 0;  // size_max: no block starts there
 
   static block_place of(chunks_type& chunks, const void* address) noexcept { return in(chunks, chunks.find(address), address); }
-  /// For each call: it may miss a chunk, and the call is then looked at again.
+  /// For hits: it may miss a chunk, and the call then comes again.
   TARN_STEP static block_place close_to(chunks_type& chunks, const void* address) noexcept {
-    return in(chunks, chunks.find_for_check(address), address);
+    return in(chunks, chunks.find_near(address), address);
   }
   TARN_STEP static block_place in(chunks_type& chunks, chunk* found, const void* address) noexcept {
     if (found == nullptr) [[unlikely]] return {};

@@ -145,8 +145,9 @@ class checked_array : public suspicions<Traits> {
     open();
     return detail::pointer_to(chunk_);
   }
-  /// Whatever the address, since outside the array no slot is one that was carved.
-  TARN_STEP chunk* find_for_check(const void*) noexcept { return detail::pointer_to(chunk_); }
+  /// For hits: whatever the address, since outside the array no slot is one that was carved.
+  TARN_STEP chunk* find_near(const void*) noexcept { return detail::pointer_to(chunk_); }
+  TARN_STEP static constexpr bool bring_in_front(const void*) noexcept { return false; }  // it is
   bool is_block(const void* address) const noexcept {
     const chunk* const c = find(address);
     return c != nullptr && slot_of(*c, address) < c->carved;

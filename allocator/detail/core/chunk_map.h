@@ -55,6 +55,8 @@ class granule_table {
   }
   /// Whether every chunk has all its entries. If not, find() may miss one.
   bool has_all() const noexcept { return left_out_ == 0 && no_room_ == 0; }
+  /// The place where the block is looked for first.
+  place& first_place(const void* block) noexcept { return places_[home(granule_of(block))]; }
   std::uintptr_t granule_of(const void* block) const noexcept { return address_of(block) >> shift_; }
 
   bool has_places() const noexcept { return places_ != nullptr; }
@@ -238,6 +240,27 @@ class chunk_table {
   /// The table's memory is given back.
   void forget() noexcept { *this = {}; }
 
+  /// Lends a chunk the first place where a block is looked for, so that find() finds it.
+  class loan {
+   public:
+    loan(chunk_table& table, const void* block, Chunk* chunk) noexcept {
+      if (chunk == nullptr) return;
+      at_ = &table.now_.first_place(block);
+      was_ = *at_;
+      *at_ = {table.now_.granule_of(block), chunk};
+    }
+    ~loan() {
+      if (at_ != nullptr) *at_ = was_;
+    }
+    loan(const loan&) = delete;
+    loan& operator=(const loan&) = delete;
+    explicit operator bool() const noexcept { return at_ != nullptr; }
+
+   private:
+    place* at_ = nullptr;
+    place was_ = {};
+  };
+
  private:
   static constexpr std::size_t own_few = 4;
   static constexpr std::size_t few_places = 256;   // a table of no more is made at once, when the one before is full
@@ -308,7 +331,7 @@ class chunk_table {
   std::uintptr_t passed_ = 0;
   unsigned coarse_ = 0;          // the shift that the largest chunk needs, if it was too large for the last table
   unsigned wanted_shift_ = 0;    // of the table that was asked for
-  place own_places_[own_few] = {};  // until there is memory: two entries
+  place own_places_[own_few] = {};  // until there is memory: two entries, and a loan, with which there is still an empty place
 };
 
 // The chunks of a pool as a search tree in their own records: it needs no memory, so that a chunk can always be entered.
@@ -363,8 +386,8 @@ class chunk_tree : public overruns<Chunk> {
     Chunk* const found = up_to(block);
     return found != nullptr && detail::lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
   }
-  /// For checks of each call: it believes every record.
-  Chunk* find_for_check(const void* block, const Geometry& g) const noexcept {
+  /// For hits: it believes every record.
+  Chunk* find_near(const void* block, const Geometry& g) const noexcept {
     Chunk* found = nullptr;
     for (Chunk* c = root_; c != nullptr;) {
       const bool right = address_of(c->first) <= address_of(block);
@@ -373,6 +396,7 @@ class chunk_tree : public overruns<Chunk> {
     }
     return found != nullptr && detail::lies_in(*found, block, g.extent(found->blocks)) ? found : nullptr;
   }
+  TARN_STEP static constexpr bool bring_in_front(const void*, const Geometry&) noexcept { return false; }
 
   /// The last chunk, by address, whose blocks start at `address` or before.
   Chunk* up_to(const void* address) const noexcept {
@@ -486,23 +510,21 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
     return table_.has_all() ? nullptr : find_far(block, g);
   }
   auto take_overrun() noexcept { return tree::take_overrun(); }
-  /// For checks of each call, which nothing may slow down: of the chunks that the table has no room for, it finds the one that
-  /// find() found last.
-  TARN_STEP Chunk* find_for_check(const void* block, const Geometry& g) const noexcept {
-    if (Chunk* const c = table_.find(block, g)) [[likely]] return c;
-    return far_ != nullptr && detail::lies_in(*far_, block, g.bytes_of(far_->blocks)) ? far_ : nullptr;
+  /// For hits, which nothing may slow down: of the chunks that the table has no room for, it finds the one that is in front.
+  TARN_STEP Chunk* find_near(const void* block, const Geometry& g) const noexcept { return table_.find(block, g); }
+  /// The chunk of `block` is in front as long as the result lives. False: there is no such chunk, or the table has all.
+  auto bring_in_front(const void* block, const Geometry& g) noexcept {
+    return typename chunk_table<Chunk, Geometry>::loan(table_, block, table_.has_all() ? nullptr : find_far(block, g));
   }
   void insert(Chunk& chunk, const Geometry& g) noexcept {
     tree::insert(chunk, g);
     table_.insert(chunk, g, next_of());
   }
   void take_out(Chunk& chunk, const Geometry& g) noexcept {
-    far_ = nullptr;
     table_.take_out(chunk, g);
     tree::take_out(chunk, g);
   }
   Chunk* take_all() noexcept {
-    far_ = nullptr;
     table_.forget_all();
     return tree::take_all();
   }
@@ -519,11 +541,10 @@ class chunk_index : chunk_tree<Chunk, Geometry> {
   /// A larger table that is being made may have it soon.
   TARN_COLD Chunk* find_far(const void* block, const Geometry& g) noexcept {
     table_.missed(g, next_of());
-    return far_ = tree::find(block, g);
+    return tree::find(block, g);
   }
 
   chunk_table<Chunk, Geometry> table_;
-  Chunk* far_ = nullptr;
 };
 
 template <class Chunk, class Geometry>
@@ -540,8 +561,9 @@ class only_chunk {
   const Chunk* find(const void* block, const Geometry& g) const noexcept {
     return const_cast<only_chunk*>(this)->find(block, g);
   }
-  const Chunk* find_for_check(const void* block, const Geometry& g) const noexcept { return find(block, g); }
-  Chunk* find_for_check(const void* block, const Geometry& g) noexcept { return find(block, g); }
+  Chunk* find_near(const void* block, const Geometry& g) noexcept { return find(block, g); }
+  const Chunk* find_near(const void* block, const Geometry& g) const noexcept { return find(block, g); }
+  TARN_STEP static constexpr bool bring_in_front(const void*, const Geometry&) noexcept { return false; }
   static constexpr bool believes(const Chunk&) noexcept { return true; }
   const Chunk* up_to(const void* address) const noexcept {
     return bytes_ != 0 && address_of(chunk_.first) <= address_of(address) ? detail::pointer_to(chunk_) : nullptr;

@@ -43,8 +43,10 @@ class many_chunks : public suspicions<Traits> {
   std::size_t carved() const noexcept { return count_.carved.value; }  // blocks that were ever handed out: of a listed pool
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
-  /// For checks of each call: it may miss a chunk that find() didn't find just before.
-  TARN_STEP chunk* find_for_check(const void* block) noexcept { return map_.find_for_check(block, geometry_); }
+  /// For hits: it may miss a chunk that isn't in front. bring_in_front() does that as long as its result, which is false if
+  /// there was no need, lives.
+  TARN_STEP chunk* find_near(const void* block) noexcept { return map_.find_near(block, geometry_); }
+  TARN_STEP auto bring_in_front(const void* block) noexcept { return map_.bring_in_front(block, geometry_); }
   TARN_STEP std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {
     return first + geometry_.distance(slot) + geometry_.offset();
   }
@@ -61,7 +63,7 @@ class many_chunks : public suspicions<Traits> {
   bool is_free(const void* block) const noexcept
     requires(Traits::hides_links)
   {
-    const chunk* const c = map_.find_for_check(block, geometry_);
+    const chunk* const c = map_.find_near(block, geometry_);
     if constexpr (Traits::has_chunk_table) return c != nullptr ? is_free_in(*c, block) : is_free_far(block);
     else return c != nullptr && is_free_in(*c, block);
   }

@@ -77,7 +77,7 @@ struct checked_path : admission<State> {
     {
       const hit_lock guard(s);
       const look_lock looking(s);
-      if constexpr (State::traits::has_chunk_table) s.chunks.find(block);  // so that find_for_check() finds it
+      [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
       if (s.checking.on_deallocate(s.chunks, block) == status::done &&
           s.checking.on_allocate(s.chunks, block) == status::done) {
         detail::open_block(s, block);  // again: who looked at it has poisoned it
@@ -95,14 +95,21 @@ struct checked_path : admission<State> {
   }
 
  private:
-  /// Poisoned under the same lock: once that is released, another thread's verify() may look into the free block.
-  /// \param looks_far  for the block's chunk, too; else it may be missed
-  TARN_STEP static bool may_go(State& s, void* block, bool looks_far = false) noexcept {
+  TARN_STEP static bool may_go(State& s, void* block) noexcept {
     const look_lock looking(s);
-    if (looks_far && s.chunks.find(block) == nullptr) return false;
+    return is_freed(s, block);
+  }
+  /// Poisoned under the same lock: once that is released, another thread's verify() may look into the free block.
+  TARN_STEP static bool is_freed(State& s, void* block) noexcept {
     if (s.checking.on_deallocate(s.chunks, block) != status::done) [[unlikely]] return false;
     detail::poison_block(s, block);
     return true;
+  }
+  /// The same, if the chunk of the block had to be looked for.
+  static bool may_go_after_all(State& s, void* block) noexcept {
+    const look_lock looking(s);
+    const auto in_front = s.chunks.bring_in_front(block);
+    return in_front && is_freed(s, block);
   }
   TARN_STEP static status take_back(State& s, void* block) noexcept {
     detail::on_deallocate(s, block);
@@ -119,7 +126,7 @@ struct checked_path : admission<State> {
   TARN_COLD static status refuse(State& s, void* block) noexcept {
     if constexpr (State::traits::has_chunk_table) {
       const hit_lock guard(s);
-      if (may_go(s, block, true)) return take_back(s, block);
+      if (may_go_after_all(s, block)) return take_back(s, block);
     }
     pending_report one;
     {
@@ -148,7 +155,7 @@ struct checked_path : admission<State> {
         continue;
       }
       if (block == nullptr) return nullptr;
-      if constexpr (State::traits::has_chunk_table) s.chunks.find(block);
+      [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
       const status verdict = s.checking.on_allocate(s.chunks, block);
       if (verdict != status::done) s.checking.describe_allocate(s.chunks, block, one);
       if (verdict != status::refused) return handed_out(s, block);

@@ -236,13 +236,13 @@ BOOST_AUTO_TEST_CASE(the_tree_stays_flat_when_chunks_go) {
   BOOST_TEST(depth_of_rest(12'000) <= 60u);
 }
 
-/// Of `n` chunks, how many the table has no room for near their places: those that find_for_check() misses.
+/// Of `n` chunks, how many the table has no room for near their places: those that find_near() misses.
 std::size_t far_from_home(std::size_t n, std::uint64_t stride) {
   std::vector<chunk> all = spaced(n, stride);
   index map;
   for (chunk& c : all) map.insert(c, geometry{});
   return static_cast<std::size_t>(
-      std::count_if(all.begin(), all.end(), [&](const chunk& c) { return map.find_for_check(c.first, geometry{}) != &c; }));
+      std::count_if(all.begin(), all.end(), [&](const chunk& c) { return map.find_near(c.first, geometry{}) != &c; }));
 }
 
 BOOST_AUTO_TEST_CASE(the_table_has_chunks_near_their_places_whatever_lies_between_them) {
@@ -286,23 +286,19 @@ std::size_t comparisons(std::size_t n) {
   const std::size_t found = counting_geometry::asked / (2 * all.size());
   std::size_t brought = 0;
   for (chunk& c : all) {
-    const chunk* const near = map.find_for_check(c.first, g);
+    const chunk* const near = map.find_near(c.first, g);
     BOOST_REQUIRE((near == nullptr || near == &c));
-    if (near != nullptr) continue;
-    BOOST_REQUIRE(map.find(c.first, g) == &c);
-    BOOST_REQUIRE(map.find_for_check(c.first, g) == &c);
-    ++brought;
+    if (near == nullptr) {
+      const auto in_front = map.bring_in_front(c.first, g);
+      BOOST_REQUIRE(static_cast<bool>(in_front));
+      BOOST_REQUIRE(map.find_near(c.first, g) == &c);
+      ++brought;
+    }
+    BOOST_REQUIRE(map.find_near(c.first, g) == near);
   }
   BOOST_TEST(brought > n / 2);
-  for (std::size_t i = 0; i < all.size(); i += 2) {  // and those that stay are still found
-    BOOST_REQUIRE(map.find(all[i].first, g) == &all[i]);
-    map.take_out(all[i], g);
-    BOOST_REQUIRE(map.find_for_check(all[i].first, g) == nullptr);
-  }
+  for (std::size_t i = 0; i < all.size(); i += 2) map.take_out(all[i], g);  // and those that stay are still found
   for (std::size_t i = 0; i != all.size(); ++i) BOOST_REQUIRE((map.find(all[i].first, g) == &all[i]) == (i % 2 == 1));
-  for (std::size_t i = 1; i < all.size(); i += 2) BOOST_REQUIRE(map.find(all[i].first, g) == &all[i]);
-  map.take_all();
-  for (const chunk& c : all) BOOST_REQUIRE(map.find_for_check(c.first, g) == nullptr);
   return found;
 }
 
@@ -366,7 +362,7 @@ void expect_few_steps(std::size_t n, std::uint64_t stride, std::size_t refused_f
   BOOST_TEST(its.most_cleared <= 2000u * 16, n << ", " << stride << ": " << its.most_cleared);
   BOOST_TEST(its.tables() <= 16u);
   for (chunk& c : all) BOOST_REQUIRE(its.map.find(c.first, its.g) == &c);
-  if (refused_to == 0) BOOST_TEST((its.map.find_for_check(all[n * 2 / 3].first, its.g) == &all[n * 2 / 3]));
+  if (refused_to == 0) BOOST_TEST((its.map.find_near(all[n * 2 / 3].first, its.g) == &all[n * 2 / 3]));
 }
 
 BOOST_AUTO_TEST_CASE(a_chunk_comes_in_few_steps_however_many_there_are) {
@@ -391,7 +387,7 @@ BOOST_AUTO_TEST_CASE(chunks_come_and_go_while_a_larger_table_is_made) {
     BOOST_REQUIRE((its.map.find(all[k].first, its.g) == &all[k]) == in[k]);
     if (step % 7000 == 0)
       for (std::size_t at = 0; at != all.size(); ++at)
-        BOOST_REQUIRE(its.map.find_for_check(all[at].first, its.g) == (in[at] ? &all[at] : nullptr));
+        BOOST_REQUIRE(its.map.find_near(all[at].first, its.g) == (in[at] ? &all[at] : nullptr));
   }
   BOOST_TEST(its.tables() >= 4u);
   std::size_t taken = 0;
