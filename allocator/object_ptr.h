@@ -1,5 +1,5 @@
-// The smart pointer of an object_pool. It names the pool's type and doesn't need the pool's header, so that objects can own
-// others of their own pool:
+// The smart pointer of an object_pool, and the handle to an object in one. They name the pool's type and don't need its header,
+// so that objects can own others of their own pool:
 //
 //   struct node {
 //     tarn::object_ptr<node> next;       what tarn::object_pool<node>::make_unique() returns
@@ -34,17 +34,14 @@ class object_deleter {
 template <class T, class... Policies>
 using object_ptr = std::unique_ptr<T, object_deleter<T, Policies...>>;
 
-// A handle to an object in a pool: the object's address and a generation number. A stale handle finds nothing, even when
-// another object lies at that address, in this pool or in one that came later:
-//
-//   tarn::object_pool<Order, tarn::hardened_with<tarn::generations>> orders;
-//   tarn::handle<Order> h = orders.handle_to(orders.construct(1, 9.5));
-//   if (Order* o = orders.get(h)) ...          null once it was destroyed
-//   orders.destroy(h);                         true; and false the second time
-
-template <class T, class... Policies>
-class object_pool;
-
+/// A handle to an object in a pool: the object's address and a generation number. A stale handle finds nothing, even when
+/// another object lies at that address, in this pool or in one that came later:
+///
+///   tarn::object_pool<Order, tarn::hardened_with<tarn::generations>> orders;
+///   tarn::handle<Order> h = orders.handle_to(orders.construct(1, 9.5));
+///   if (Order* o = orders.get(h)) ...          null once it was destroyed
+///   orders.destroy(h);                         true; and false the second time
+///
 /// 16 bytes, copied like a pointer. Empty by default. Returned by object_pool::handle_to(), and valid only for that pool.
 template <class T>
 class handle {
