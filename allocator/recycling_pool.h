@@ -31,6 +31,92 @@ namespace tarn {
 
 namespace detail {
 
+/// What a rejected pool of objects becomes: it has every member of such a pool and does nothing.
+/// \tparam T  any type: it may be what the complaint is about
+template <class T, class Rejection>
+class rejected_objects;
+template <class T, class... Complaints>
+class rejected_objects<T, rejected<Complaints...>> {
+  static_assert(((sizeof(Complaints) != 0) && ...));
+
+ public:
+  using value_type = T;
+  using pool_type = rejected<>;
+  static constexpr bool may_return_chunks = true;
+  static constexpr bool has_generations = true;
+  static constexpr bool waits = true;
+  static constexpr bool has_destructors = false;
+
+  template <class... Anything>
+  constexpr explicit(false) rejected_objects(const Anything&...) noexcept {}
+
+  template <class... Anything>
+  std::decay_t<T>* construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* try_construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* construct_within(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* make_unique(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* allocate_shared(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  rejected_objects& here(const Anything&...) noexcept {
+    return *this;
+  }
+  template <class... Anything>
+  bool destroy(const Anything&...) noexcept {
+    return true;
+  }
+  template <class... Anything>
+  void construct_n(const Anything&...) noexcept {}
+  template <class... Anything>
+  std::size_t try_construct_n(const Anything&...) noexcept {
+    return 0;
+  }
+  template <class... Anything>
+  std::size_t construct_n_within(const Anything&...) noexcept {
+    return 0;
+  }
+  template <class Anything>
+  void destroy_n(const Anything&) noexcept {}
+  template <class Anything>
+  std::decay_t<T>* get(const Anything&) noexcept {
+    return nullptr;
+  }
+  template <class F>
+  void for_each(F) {}
+  void (clear)() noexcept {}
+  pool_type& blocks() noexcept { return blocks_; }
+
+  std::decay_t<T>* acquire() noexcept { return nullptr; }
+  std::decay_t<T>* try_acquire() noexcept { return nullptr; }
+  template <class Anything>
+  std::decay_t<T>* acquire_within(const Anything&) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  bool release(const Anything&...) noexcept {
+    return true;
+  }
+  std::size_t capacity() const noexcept { return 0; }
+  bool try_reserve(std::size_t) noexcept { return false; }
+  bool owns(const volatile void*) const noexcept { return false; }
+
+ private:
+  pool_type blocks_;
+};
+
 // A store whose regions are all zero, over any other; and an exhaustion policy whose second store gives such regions.
 
 /// \tparam Base    what gives regions: the source of a store, or the state of an exhaustion policy

@@ -1,7 +1,7 @@
-// What a rejected composition becomes: it has every member of a pool, or of a pool of objects, and does nothing, so that its
-// one complaint stays the only error. It names its complaint: choosing it says nothing yet, and the error comes where a pool of
-// that type is made, few steps from the user's line. Products choose one of these whole: nothing that works on a pool meets
-// them.
+// What a rejected composition becomes: it has every member of a pool and does nothing, so that its one complaint stays the only
+// error. It names its complaint: choosing it says nothing yet, and the error comes where a pool of that type is made, few steps
+// from the user's line. Products choose it whole, or what stands in for themselves (rejected_objects, rejected_body): nothing
+// that works on a pool meets one.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
 
@@ -104,91 +104,6 @@ template <class... Complaints>
 struct rejection_of<rejected<Complaints...>> : std::type_identity<rejected<Complaints...>> {};
 template <class Pool>
 inline constexpr bool is_rejected = !std::is_void_v<typename rejection_of<Pool>::type>;
-
-/// \tparam T  any type: it may be what the complaint is about
-template <class T, class Rejection>
-class rejected_objects;
-template <class T, class... Complaints>
-class rejected_objects<T, rejected<Complaints...>> {
-  static_assert(((sizeof(Complaints) != 0) && ...));
-
- public:
-  using value_type = T;
-  using pool_type = rejected<>;
-  static constexpr bool may_return_chunks = true;
-  static constexpr bool has_generations = true;
-  static constexpr bool waits = true;
-  static constexpr bool has_destructors = false;
-
-  template <class... Anything>
-  constexpr explicit(false) rejected_objects(const Anything&...) noexcept {}
-
-  template <class... Anything>
-  std::decay_t<T>* construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* try_construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* construct_within(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* make_unique(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* allocate_shared(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  rejected_objects& here(const Anything&...) noexcept {
-    return *this;
-  }
-  template <class... Anything>
-  bool destroy(const Anything&...) noexcept {
-    return true;
-  }
-  template <class... Anything>
-  void construct_n(const Anything&...) noexcept {}
-  template <class... Anything>
-  std::size_t try_construct_n(const Anything&...) noexcept {
-    return 0;
-  }
-  template <class... Anything>
-  std::size_t construct_n_within(const Anything&...) noexcept {
-    return 0;
-  }
-  template <class Anything>
-  void destroy_n(const Anything&) noexcept {}
-  template <class Anything>
-  std::decay_t<T>* get(const Anything&) noexcept {
-    return nullptr;
-  }
-  template <class F>
-  void for_each(F) {}
-  void (clear)() noexcept {}
-  pool_type& blocks() noexcept { return blocks_; }
-
-  std::decay_t<T>* acquire() noexcept { return nullptr; }
-  std::decay_t<T>* try_acquire() noexcept { return nullptr; }
-  template <class Anything>
-  std::decay_t<T>* acquire_within(const Anything&) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  bool release(const Anything&...) noexcept {
-    return true;
-  }
-  std::size_t capacity() const noexcept { return 0; }
-  bool try_reserve(std::size_t) noexcept { return false; }
-  bool owns(const volatile void*) const noexcept { return false; }
-
- private:
-  pool_type blocks_;
-};
 
 }  // namespace tarn::detail
 
