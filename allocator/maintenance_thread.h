@@ -24,8 +24,6 @@
 
 #if defined(TARN_STANDARD_THREADS)
 #include <thread>
-#else
-#include "tarn/allocator/detail/no_maintenance_thread.h"
 #endif
 
 namespace tarn {
@@ -235,6 +233,21 @@ template <class Pool>
 maintenance_thread::place maintenance_thread::add(Pool& pool) noexcept {
   return place(*this, pool);
 }
+
+#else  // the standard library has no threads
+
+class maintenance_thread {
+ public:
+  template <class... Period>
+  explicit maintenance_thread(const Period&...) {
+    static_assert(sizeof...(Period) > 1,
+                  "tarn: [Y8] maintenance_thread was named, but this standard library has no std::thread to run it; call "
+                  "maintain() of the pools in between, or from a thread of your own");
+  }
+  template <class Pool>
+  [[nodiscard]] int add(Pool&) noexcept;
+  void wake() noexcept;
+};
 
 #endif
 

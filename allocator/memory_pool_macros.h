@@ -30,16 +30,16 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/locking.h"
 #include "tarn/policies/platform/config.h"
 
-// What the macros for class-level operator new ask about a class: whether it is the one that they stand in, and what is placed
-// in memory that the caller has.
-
 namespace tarn::detail {
+
+// What the macros ask about a class: whether it is the one that they stand in, and what is placed in memory of the caller's.
 
 /// The promise of a coroutine, or a base that has some of a promise's members.
 template <class Class>
@@ -74,10 +74,10 @@ struct owner_of_pool {
   using type = void;
 };
 
-/// Named where a DECLARE_MEMORY_POOL stands behind a macro called new.
-template <class... Nothing>
+/// \tparam IsPlain  not if a DECLARE_MEMORY_POOL stands behind a macro called new
+template <bool IsPlain>
 struct macro_new_complaint {
-  static_assert(sizeof...(Nothing) != 0,
+  static_assert(IsPlain,
                 "tarn: [N3] DECLARE_MEMORY_POOL stands where new is a macro, as debug heaps define it, so that no operator can "
                 "be declared; write #define new behind the class");
 };
@@ -159,11 +159,12 @@ concept has_own_pool = requires { requires std::same_as<Class, typename Class::m
 
 template <class Class>
 void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
+  constexpr bool has_pool = has_own_pool<Class>;
   static_assert(
-      has_own_pool<Class>,
+      has_pool,
       "tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own, at most a base class's; name the base, "
       "or write DECLARE_MEMORY_POOL into the class");
-  if constexpr (has_own_pool<Class>) {
+  if constexpr (has_pool) {
 #if TARN_EXCEPTIONS
     Class::memory_pool().reserve(blocks);
 #else
@@ -206,9 +207,6 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
 #define TARN_OPERATORS_plain_(SPECIFIER, ALLOCATE, ...)                                                                        \
  public:                                                                                                                       \
   using memory_pool_operators [[maybe_unused]] = __VA_ARGS__;                                                                  \
-  auto tarn_owner_of_pool_()                                                                                                   \
-      -> typename ::tarn::detail::owner_of_pool<typename memory_pool_operators::owner, decltype(*this)>::type;                 \
-                                                                                                                               \
   static void* operator new(::std::size_t tarn_bytes_) SPECIFIER { return memory_pool_operators::ALLOCATE(tarn_bytes_); }      \
   static void* operator new(::std::size_t tarn_bytes_, ::std::align_val_t tarn_alignment_) SPECIFIER {                         \
     return memory_pool_operators::ALLOCATE(tarn_bytes_, tarn_alignment_);                                                      \
@@ -278,9 +276,17 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
 #define TARN_JOIN_(a, b) TARN_JOINED_(a, b)
 #define TARN_JOINED_(a, b) a##b
 #define TARN_NEW_IS_new(...) ~, macro_
-#define TARN_OPERATORS_macro_(...) static_assert(sizeof(::tarn::detail::macro_new_complaint<>) != 0);
-#define TARN_MEMORY_POOL_OPERATORS(...) \
-  TARN_JOIN_(TARN_OPERATORS_, TARN_SECOND_(TARN_JOIN_(TARN_NEW_IS_, new), plain_, ~))(__VA_ARGS__)
+#define TARN_NEW_ TARN_SECOND_(TARN_JOIN_(TARN_NEW_IS_, new), plain_, ~)
+#define TARN_IS_plain_ true
+#define TARN_IS_macro_ false
+#define TARN_OPERATORS_macro_(...)
+
+// What refuses a use stands here: compilers show each macro on the way to it.
+#define TARN_MEMORY_POOL_OPERATORS(SPECIFIER, ALLOCATE, ...)                                           \
+  static_assert(sizeof(::tarn::detail::macro_new_complaint<TARN_JOIN_(TARN_IS_, TARN_NEW_)>) != 0);    \
+  auto tarn_owner_of_pool_()                                                                           \
+      -> typename ::tarn::detail::owner_of_pool<typename __VA_ARGS__::owner, decltype(*this)>::type;   \
+  TARN_JOIN_(TARN_OPERATORS_, TARN_NEW_)(SPECIFIER, ALLOCATE, __VA_ARGS__)
 
 #define DECLARE_MEMORY_POOL_WITH(...) TARN_MEMORY_POOL_OPERATORS(, allocate, ::tarn::detail::class_operators<__VA_ARGS__>)
 #define DECLARE_MEMORY_POOL_WITH__NOTHROW(...) \

@@ -12,7 +12,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory_resource>
 #include <new>
@@ -29,11 +28,12 @@
 #include "tarn/policies/platform/waiting.h"
 #include "tarn/policies/store/resource_store.h"
 
-// What a memory resource over pools asks instead of its upstream: the same, but what upstream throws is noted. A pool calls its
-// store where nothing may be thrown, so the exception waits here for the thread whose request failed.
+namespace tarn {
 
-namespace tarn::detail {
+namespace detail {
 
+/// What a memory resource over pools asks instead of its upstream: the same, but what upstream throws is noted. A pool calls
+/// its store where nothing may be thrown, so the exception waits here for the thread whose request failed.
 class noted_upstream final : public std::pmr::memory_resource {
  public:
   explicit noted_upstream(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
@@ -84,12 +84,6 @@ class noted_upstream final : public std::pmr::memory_resource {
   std::uint64_t asker_ = 0;  // a thread's number
   mutex mutex_;              // never waited for: it may be held by a thread that a fork left behind
 };
-
-}  // namespace tarn::detail
-
-namespace tarn {
-
-namespace detail {
 
 /// Growth as std::pmr::pool_options say it: geometric, with a largest chunk that is known at run time.
 class optional_growth {
@@ -314,50 +308,5 @@ class synchronized_pool_resource : public pool_resource<shared_locking> {
 }  // namespace pmr
 
 }  // namespace tarn
-
-// A store whose regions are all zero, over any other; and an exhaustion policy whose second store gives such regions.
-
-namespace tarn::detail {
-
-/// \tparam Base    what gives regions: the source of a store, or the state of an exhaustion policy
-/// \tparam Zeroed  they are zero already
-template <class Base, bool Zeroed = false>
-struct zeroing : Base {
-  using Base::Base;
-  memory acquire(std::size_t bytes, std::size_t boundary) noexcept {
-    const memory region = Base::acquire(bytes, boundary);
-    if (!Zeroed && region) std::memset(region.start, 0, region.bytes);
-    return region;
-  }
-};
-
-template <class Store>
-struct zeroed_store : Store {
-  static constexpr auto traits = Store::traits.wrapped();  // nothing would zero an array in the pool
-
-  constexpr zeroed_store()
-    requires std::default_initializable<Store>
-  = default;
-  constexpr explicit zeroed_store(const Store& store) noexcept : Store(store) {}
-
-  template <class Traits>
-  using source = zeroing<typename Store::template source<Traits>, Store::traits.zeroed>;
-};
-
-template <class P>
-concept has_second_store = policy_on<P, axis::exhaustion> && P::traits.has_second();
-
-template <class Exhaustion>
-struct zeroed_second_store : Exhaustion {
-  constexpr zeroed_second_store()
-    requires std::default_initializable<Exhaustion>
-  = default;
-  constexpr explicit zeroed_second_store(const Exhaustion& policy) noexcept : Exhaustion(policy) {}
-
-  template <class Traits>
-  using state = zeroing<typename Exhaustion::template state<Traits>>;
-};
-
-}  // namespace tarn::detail
 
 #endif  // TARN_ALLOCATOR_MEMORY_RESOURCE_H_

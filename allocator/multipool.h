@@ -8,11 +8,13 @@
 #ifndef TARN_ALLOCATOR_MULTIPOOL_H_
 #define TARN_ALLOCATOR_MULTIPOOL_H_
 
+#include <concepts>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/allocator/object_pool.h"
@@ -49,23 +51,7 @@ using kind_of = decltype(std::tuple_cat(
 
 /// After a complaint: what stands in for the pool of a type that has none. Never used.
 template <class T>
-struct no_object_pool {
-  template <class... Anything>
-  static T* construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  static T* try_construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  static T* construct_within(Anything&&...) noexcept {
-    return nullptr;
-  }
-  static void destroy(T*) noexcept {}
-};
-template <class T>
-inline no_object_pool<T> missing_object_pool;
+inline rejected_objects<T, rejected<>> missing_object_pool;
 
 template <class Types, class Policies>
 struct object_pools;
@@ -88,6 +74,8 @@ template <class... Args>
 class multipool {
   using pools = detail::object_pools<detail::kind_of<false, Args...>, detail::kind_of<true, Args...>>;
   static_assert(sizeof(detail::multipool_list_complaint<pools::distinct>) != 0);
+  static constexpr bool has_defaults = ((!policy<Args> || std::default_initializable<Args>) && ...);  // none is ever given
+  static_assert(sizeof(detail::value_complaint<has_defaults ? detail::giving::good : detail::giving::missing>) != 0);
 
  public:
   /// Empty pools: they get memory when it is needed.

@@ -15,6 +15,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/allocator/detail/compose/rejected.h"
+#include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/inspector.h"
@@ -28,9 +30,9 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 
-// The pool of blocks in a pool of objects.
+namespace tarn {
 
-namespace tarn::detail {
+namespace detail {
 
 /// As Pool, but without what would make for_each(), clear() and the destructor take a block for an object that there isn't.
 template <class Pool>
@@ -49,9 +51,7 @@ class object_blocks : public Pool {
   }
 };
 
-// What a pool of objects asks of a type.
-
-// Of a type that is only declared nothing is said here: size_of<T> refuses it.
+// What a pool of objects asks of a type. Of one that is only declared nothing is said here: size_of<T> refuses it.
 template <class T>
 concept abstract_class = requires { sizeof(T); } && std::is_abstract_v<T>;
 template <class T>
@@ -60,46 +60,19 @@ concept throws_at_its_end = requires { sizeof(T); } && !std::is_nothrow_destruct
 template <class T>
 inline constexpr bool is_one_object = std::is_object_v<T> && !std::is_array_v<T> && !abstract_class<T>;
 
-/// After a complaint: the members of what stands in for the pool. They do nothing.
-template <bool Holds, class T>
+template <class T>
 struct object_complaint {
-  static_assert(Holds,
+  static_assert(is_one_object<T>,
                 "tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class, which it can't "
                 "construct; name the type of one object");
-  static constexpr bool has_destructors = false;
-  static constexpr bool may_return_chunks = true;
-  static constexpr bool waits = true;
-
-  template <class... Anything>
-  std::decay_t<T>* construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* try_construct(Anything&&...) noexcept {
-    return nullptr;
-  }
-  template <class... Anything>
-  std::decay_t<T>* construct_within(Anything&&...) noexcept {
-    return nullptr;
-  }
-  void destroy(const volatile void*) noexcept {}
-  template <class... Anything>
-  void construct_n(const Anything&...) noexcept {}
-  template <class... Anything>
-  std::size_t try_construct_n(const Anything&...) noexcept {
-    return 0;
-  }
-  template <class... Anything>
-  std::size_t construct_n_within(const Anything&...) noexcept {
-    return 0;
-  }
-  template <class Anything>
-  void destroy_n(const Anything&) noexcept {}
 };
+template <class T, class... Policies>
+struct rejection_of_objects : std::type_identity<rejected<object_complaint<T>>> {};
+template <class T, class... Policies>
+  requires is_one_object<T>
+struct rejection_of_objects<T, Policies...> : rejection_of<pool<by_product<size_of<T>>, Policies...>> {};
 
-}  // namespace tarn::detail
-
-namespace tarn {
+}  // namespace detail
 
 /// A pool of objects of one type. Its destructor destroys the objects that are left.
 /// \tparam T         an object type, not an array
@@ -338,11 +311,14 @@ class object_pool {
   detail::object_blocks<pool_type> blocks_;
 };
 
-/// After a complaint: what stands in for the pool of what is no object. Its members do nothing.
 template <class T, class... Policies>
-  requires(!detail::is_one_object<T>)
-class object_pool<T, Policies...> : public detail::object_complaint<detail::is_one_object<T>, T> {
+  requires(!std::is_void_v<typename detail::rejection_of_objects<T, Policies...>::type>)
+class object_pool<T, Policies...>
+    : public detail::rejected_objects<T, typename detail::rejection_of_objects<T, Policies...>::type> {
  public:
+  using deleter = object_deleter<T, Policies...>;
+  using unique_ptr = object_ptr<T, Policies...>;
+
   template <class... Anything>
   constexpr explicit(false) object_pool(const Anything&...) noexcept {}
 };

@@ -69,8 +69,22 @@ class observing_thread {
 
 }  // namespace tarn
 
-#else
-#include "tarn/allocator/detail/no_observing_thread.h"
+#else  // no threads, or no sockets with a path
+
+namespace tarn {
+
+class observing_thread {
+ public:
+  template <class... Path>
+  explicit observing_thread(const Path&...) {
+    static_assert(sizeof...(Path) > 1,
+                  "tarn: [Y12] observing_thread was named, but this target has no std::thread to run it, or no sockets with a "
+                  "path to answer at; call serve() of an observer in between");
+  }
+};
+
+}  // namespace tarn
+
 #endif
 
 #endif  // TARN_ALLOCATOR_OBSERVING_THREAD_H_

@@ -20,20 +20,23 @@
 
 namespace tarn {
 
+template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
+          class Statistics, class Name>
+class basic_pool;
+
 namespace detail {
 
-/// The body of a composition, or an inert replacement after its one error.
+/// The body of a composition, or an inert replacement that holds its one error.
 template <class Identity, class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion,
           class Checking, class Statistics, class Name>
 constexpr auto choose_body() noexcept {
   if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>) {
-    [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name> c;
-    return std::type_identity<rejected>{};
+    return std::type_identity<
+        rejected_shape<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>>{};
   } else if constexpr (constexpr rule broken = detail::first_broken(
                            composition_of<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Name>());
                        broken != rule::none) {
-    [[maybe_unused]] rule_complaint<broken> c;
-    return std::type_identity<rejected>{};
+    return std::type_identity<rejected<rule_complaint<broken>>>{};
   } else {
     using identity = std::conditional_t<std::is_void_v<Identity> || std::is_same_v<Identity, part_of_static> ||
                                             Locking::traits.needs_identity, Identity, some_static_pool>;
@@ -42,20 +45,21 @@ constexpr auto choose_body() noexcept {
     using name = std::conditional_t<!Name::traits.is_listed, unnamed, std::conditional_t<starts_zero, listed_as<Name>, listed>>;
     using traits =
         pool_traits<identity, size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, name>;
-    if constexpr (!columns_hold<traits>) {
-      [[maybe_unused]] columns_complaint<traits> c;
-      return std::type_identity<rejected>{};
-    } else if constexpr (!members_hold<traits>) {
-      [[maybe_unused]] members_complaint<traits> c;
-      return std::type_identity<rejected>{};
-    } else {
-      return std::type_identity<pool_body<traits, Size>>{};
-    }
+    if constexpr (!columns_hold<traits>) return std::type_identity<rejected<columns_complaint<traits>>>{};
+    else if constexpr (!members_hold<traits>) return std::type_identity<rejected_members<traits>>{};
+    else return std::type_identity<pool_body<traits, Size>>{};
   }
 }
 
 template <class Identity, class... TenPolicies>
 using body_of = typename decltype(choose_body<Identity, TenPolicies...>())::type;
+
+template <class... TenPolicies>
+struct rejection_of<basic_pool<TenPolicies...>> : rejection_of<body_of<void, TenPolicies...>> {};
+
+/// The pool; or what it is rejected as, which is a step less than to make it and find its body rejected.
+template <class Pool>
+struct judged : std::conditional_t<is_rejected<Pool>, rejection_of<Pool>, std::type_identity<Pool>> {};
 
 }  // namespace detail
 
@@ -94,27 +98,28 @@ class basic_pool
 };
 
 namespace detail {
+/// The pool of these policies, or an inert replacement that holds the one error.
 template <class... Ps>
 constexpr auto compose() noexcept {
-  constexpr selection verdict = judge_selection<Ps...>();
-  if constexpr (!(defined<Ps> && ...)) {
-    [[maybe_unused]] homes_of<Ps...> c;
-    return std::type_identity<rejected>{};
-  } else if constexpr (verdict == selection::good) {
+  if constexpr ((is_rejected<Ps> || ...)) {  // a pool, and refused itself
+    return first_of<typename rejection_of<Ps>::type...>{};
+  } else if constexpr (!(defined<Ps> && ...)) {
+    return std::type_identity<rejected<home<Ps>...>>{};
+  } else if constexpr (constexpr selection verdict = judge_selection<Ps...>(); verdict == selection::good) {
     return std::type_identity<typename selected<basic_pool, typename bare<Ps>::type...>::type>{};
-  } else if constexpr (one_of<rejected, Ps...>) {
-    return std::type_identity<rejected>{};  // a pool that was refused already
   } else {
-    [[maybe_unused]] selection_complaint<blame<verdict, Ps...>()> c;
-    return std::type_identity<rejected>{};
+    return std::type_identity<rejected<selection_complaint<blame<verdict, Ps...>()>>>{};
   }
 }
+
+template <class... Ps>
+using composed = typename decltype(detail::compose<Ps...>())::type;
 
 /// The body of a pool that is an object: the same members without a destructor, for owners that end it themselves.
 /// \tparam Identity  void; or part_of_static, if they never end it
 template <class Pool, class Identity = void>
 struct body_without_end {
-  using type = rejected;
+  using type = Pool;  // refused
 };
 template <class... TenPolicies, class Identity>
 struct body_without_end<basic_pool<TenPolicies...>, Identity> {
@@ -124,7 +129,7 @@ struct body_without_end<basic_pool<TenPolicies...>, Identity> {
 
 /// A pool of the policies given, in any order; the others are the defaults.
 template <class... Policies>
-using pool = typename decltype(detail::compose<Policies...>())::type;
+using pool = typename detail::judged<detail::composed<Policies...>>::type;
 
 }  // namespace tarn
 

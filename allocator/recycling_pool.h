@@ -10,15 +10,18 @@
 #ifndef TARN_ALLOCATOR_RECYCLING_POOL_H_
 #define TARN_ALLOCATOR_RECYCLING_POOL_H_
 
+#include <concepts>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
 
+#include "tarn/allocator/detail/compose/rejected.h"
+#include "tarn/allocator/detail/compose/select.h"
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/detail/pool/waiting.h"
-#include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -27,6 +30,134 @@
 namespace tarn {
 
 namespace detail {
+
+/// What a rejected pool of objects becomes: it has every member of such a pool and does nothing.
+/// \tparam T  any type: it may be what the complaint is about
+template <class T, class Rejection>
+class rejected_objects;
+template <class T, class... Complaints>
+class rejected_objects<T, rejected<Complaints...>> {
+  static_assert(((sizeof(Complaints) != 0) && ...));
+
+ public:
+  using value_type = T;
+  using pool_type = rejected<>;
+  static constexpr bool may_return_chunks = true;
+  static constexpr bool has_generations = true;
+  static constexpr bool waits = true;
+  static constexpr bool has_destructors = false;
+
+  template <class... Anything>
+  constexpr explicit(false) rejected_objects(const Anything&...) noexcept {}
+
+  template <class... Anything>
+  std::decay_t<T>* construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* try_construct(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* construct_within(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* make_unique(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  std::decay_t<T>* allocate_shared(Anything&&...) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  rejected_objects& here(const Anything&...) noexcept {
+    return *this;
+  }
+  template <class... Anything>
+  bool destroy(const Anything&...) noexcept {
+    return true;
+  }
+  template <class... Anything>
+  void construct_n(const Anything&...) noexcept {}
+  template <class... Anything>
+  std::size_t try_construct_n(const Anything&...) noexcept {
+    return 0;
+  }
+  template <class... Anything>
+  std::size_t construct_n_within(const Anything&...) noexcept {
+    return 0;
+  }
+  template <class Anything>
+  void destroy_n(const Anything&) noexcept {}
+  template <class Anything>
+  std::decay_t<T>* get(const Anything&) noexcept {
+    return nullptr;
+  }
+  template <class F>
+  void for_each(F) {}
+  void (clear)() noexcept {}
+  pool_type& blocks() noexcept { return blocks_; }
+
+  std::decay_t<T>* acquire() noexcept { return nullptr; }
+  std::decay_t<T>* try_acquire() noexcept { return nullptr; }
+  template <class Anything>
+  std::decay_t<T>* acquire_within(const Anything&) noexcept {
+    return nullptr;
+  }
+  template <class... Anything>
+  bool release(const Anything&...) noexcept {
+    return true;
+  }
+  std::size_t capacity() const noexcept { return 0; }
+  bool try_reserve(std::size_t) noexcept { return false; }
+  bool owns(const volatile void*) const noexcept { return false; }
+
+ private:
+  pool_type blocks_;
+};
+
+// A store whose regions are all zero, over any other; and an exhaustion policy whose second store gives such regions.
+
+/// \tparam Base    what gives regions: the source of a store, or the state of an exhaustion policy
+/// \tparam Zeroed  they are zero already
+template <class Base, bool Zeroed = false>
+struct zeroing : Base {
+  using Base::Base;
+  memory acquire(std::size_t bytes, std::size_t boundary) noexcept {
+    const memory region = Base::acquire(bytes, boundary);
+    if (!Zeroed && region) std::memset(region.start, 0, region.bytes);
+    return region;
+  }
+};
+
+template <class Store>
+struct zeroed_store : Store {
+  static constexpr auto traits = Store::traits.wrapped();  // nothing would zero an array in the pool
+
+  constexpr zeroed_store()
+    requires std::default_initializable<Store>
+  = default;
+  constexpr explicit zeroed_store(const Store& store) noexcept : Store(store) {}
+
+  template <class Traits>
+  using source = zeroing<typename Store::template source<Traits>, Store::traits.zeroed>;
+};
+
+template <class P>
+concept has_second_store = policy_on<P, axis::exhaustion> && P::traits.has_second();
+
+template <class Exhaustion>
+struct zeroed_second_store : Exhaustion {
+  constexpr zeroed_second_store()
+    requires std::default_initializable<Exhaustion>
+  = default;
+  constexpr explicit zeroed_second_store(const Exhaustion& policy) noexcept : Exhaustion(policy) {}
+
+  template <class Traits>
+  using state = zeroing<typename Exhaustion::template state<Traits>>;
+};
+
 /// A checking policy that writes all of a free block, or keeps blocks for itself.
 template <class P>
 concept keeps_no_content = checking_policy<P> && (P::traits.fills || P::traits.samples);
@@ -42,6 +173,22 @@ struct zeroed_policy<P> : std::type_identity<zeroed_store<P>> {};
 template <class P>
   requires has_second_store<P>
 struct zeroed_policy<P> : std::type_identity<zeroed_second_store<P>> {};
+
+enum class recycled : unsigned char { unmade, idle, out, leaving };  // zero first: fresh memory says `unmade`
+/// What lies in front of the object.
+struct recycled_header {
+  free_link link;  // the free list's, while the slot is free; it leaves the rest alone
+  recycled is;
+};
+template <class T>
+inline constexpr std::size_t recycled_offset = round_up(sizeof(recycled_header), alignof(T));
+template <class T>
+using recycled_slot =
+    by_product<static_size<recycled_offset<T> + sizeof(T), larger(alignof(T), alignof(recycled_header))>>;
+template <class T, class... Policies>
+using pool_of_recycled = typename policy_list<typename zeroed_policy<Policies>::type...>::template with_default<
+    axis::store, zeroed_store<heap_store>>::template into<pool, recycled_slot<T>, by_product<lifo_reuse<>>>;
+
 }  // namespace detail
 
 /// \tparam T         default-constructible, with a member function reset() that makes it fit for its next user
@@ -66,19 +213,10 @@ class recycling_pool {
                 "tarn: [O6] recycling_pool was combined with reclaim_and_retry, by which other pools take away the free blocks "
                 "in which its idle objects lie; drop the policy, or use object_pool");
 
-  enum class state : unsigned char { unmade, idle, out, leaving };  // zero first: fresh memory says `unmade`
-  struct header {
-    detail::free_link link;  // the free list's, while the slot is free; it leaves the rest alone
-    state is;
-  };
-  static constexpr std::size_t alignment = detail::larger(alignof(T), alignof(header));
-  static constexpr std::size_t offset = detail::round_up(sizeof(header), alignof(T));
-
-  template <class P>
-  using zeroed = typename detail::zeroed_policy<P>::type;
-  using pool_type =
-      typename detail::policy_list<zeroed<Policies>...>::template with_default<axis::store, detail::zeroed_store<heap_store>>::
-          template into<pool, detail::by_product<static_size<offset + sizeof(T), alignment>>, detail::by_product<lifo_reuse<>>>;
+  using state = detail::recycled;
+  using header = detail::recycled_header;
+  using pool_type = detail::pool_of_recycled<T, Policies...>;
+  static constexpr std::size_t offset = detail::recycled_offset<T>;
 
  public:
   using value_type = T;  // the type of the objects
@@ -87,14 +225,14 @@ class recycling_pool {
   template <class... Given>
   constexpr explicit(sizeof...(Given) == 1) recycling_pool(const Given&... given) noexcept(
       detail::copies_cannot_throw<Given...>)
-      : slots_(zeroed<Given>(given)...) {}
+      : slots_(typename detail::zeroed_policy<Given>::type(given)...) {}
   recycling_pool(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   void operator=(const recycling_pool&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   /// Destroys all objects, each once, also those that were not released: that is no leak. A destructor may release others,
   /// which does nothing if they were destroyed already, and acquire some, of which none are made any more.
   ~recycling_pool() {
     constexpr bool is_looked_at = detail::inspector::can_refuse<pool_type>();
-    if constexpr ((!std::is_trivially_destructible_v<T> || is_looked_at) && !std::is_base_of_v<detail::rejected, pool_type>) {
+    if constexpr (!std::is_trivially_destructible_v<T> || is_looked_at) {
       ends_ = true;
       detail::inspector::end_waiting(slots_);
       detail::inspector::drained(slots_).chunks.each_carved([this](void* slot) {
@@ -186,6 +324,16 @@ class recycling_pool {
 
   pool_type slots_;
   bool ends_ = false;
+};
+
+/// After a complaint about its pool.
+template <class T, class... Policies>
+  requires detail::is_rejected<detail::pool_of_recycled<T, Policies...>>
+class recycling_pool<T, Policies...>
+    : public detail::rejected_objects<T, typename detail::rejection_of<detail::pool_of_recycled<T, Policies...>>::type> {
+ public:
+  template <class... Anything>
+  constexpr explicit(false) recycling_pool(const Anything&...) noexcept {}
 };
 
 }  // namespace tarn

@@ -20,10 +20,11 @@
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/name/named.h"
 
-// Pool records as text: JSON, what Prometheus and OpenMetrics read, and the columns of Linux' slabinfo. Written into a buffer
-// without memory, locks or the C library, so that a signal handler may do it.
+namespace tarn {
 
-namespace tarn::detail {
+namespace detail {
+
+// Pool records as text, written into a buffer without memory, locks or the C library, so that a signal handler may do it.
 
 // ---- JSON ------------------------------------------------------------------------------------------------------------------
 
@@ -185,9 +186,7 @@ inline std::size_t write_slabinfo(span<const pool_record> records, span<char> ou
   return to.written();
 }
 
-}  // namespace tarn::detail
-
-namespace tarn {
+}  // namespace detail
 
 // ---- what there is -------------------------------------------------------------------------------------------------------
 

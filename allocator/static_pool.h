@@ -42,15 +42,15 @@ constexpr static_fitness judge_static() noexcept {
 template <static_fitness Verdict>
 struct static_complaint {
   static_assert(
-      Verdict != static_fitness::needs_value,
+      differs(Verdict, static_fitness::needs_value),
       "tarn: [C8] a static pool was given a policy whose object it would have to be given before the program starts "
       "(dynamic_size, buffer_store, resource_store, budgeted without the budget's name, retry_with a function, "
       "run_time_name); use another, or a pool that is an object");
   static_assert(
-      Verdict != static_fitness::has_destructor,
+      differs(Verdict, static_fitness::has_destructor),
       "tarn: [C7] a static pool was given a policy whose destructor would run at exit, while others still allocate; use "
       "a mutex or policy that needs none");
-  static_assert(Verdict != static_fitness::no_constant,
+  static_assert(differs(Verdict, static_fitness::no_constant),
                 "tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts, "
                 "after others allocate; use one with a constexpr constructor, as tarn::mutex");
 };
@@ -75,17 +75,14 @@ struct named_by_tag<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, E
 /// The body that a static pool of the same policies as the pool that is an object has.
 template <class Tag, class... TenPolicies>
 constexpr auto choose_static(std::type_identity<basic_pool<TenPolicies...>>) noexcept {
-  constexpr static_fitness verdict = judge_static<TenPolicies...>();
-  if constexpr (verdict == static_fitness::good) {
+  if constexpr (is_rejected<body_of<void, TenPolicies...>>) return std::type_identity<body_of<void, TenPolicies...>>{};
+  else if constexpr (constexpr static_fitness verdict = judge_static<TenPolicies...>(); verdict == static_fitness::good)
     return std::type_identity<body_of<Tag, TenPolicies...>>{};
-  } else {
-    [[maybe_unused]] static_complaint<verdict> c;
-    return std::type_identity<rejected>{};
-  }
+  else return std::type_identity<rejected<static_complaint<verdict>>>{};
 }
-template <class Tag>
-constexpr auto choose_static(std::type_identity<rejected> r) noexcept {
-  return r;
+template <class Tag, class... Complaints>
+constexpr auto choose_static(std::type_identity<rejected<Complaints...>> refused) noexcept {
+  return refused;
 }
 
 template <class Tag, class Pool>
@@ -135,7 +132,7 @@ struct static_body {
 template <class Tag, class Pool>
 constexpr auto static_values() noexcept {
   using values = values_of_tag<Tag, Pool>;
-  if constexpr (std::is_same_v<static_body_of<Tag, Pool>, rejected>) return values();
+  if constexpr (is_rejected<static_body_of<Tag, Pool>>) return values();
   else return detail::with_listing<typename named_by_tag<Pool>::name>(values());
 }
 template <class Tag, class Pool>

@@ -56,7 +56,8 @@ concept allocator_source = declared_source<T, S> || sized_source<S>;
 
 template <class Source>
 struct source_complaint {
-  static_assert(sized_source<Source>,
+  static constexpr bool serves = sized_source<Source>;
+  static_assert(serves,
                 "tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none; include "
                 "the header that defines it");
 };
@@ -67,6 +68,17 @@ template <class... Ps>
 using stl_policies =
     typename policy_list<Ps...>::template with_default<axis::locking, default_sharing<Ps...>>::template with_default<
         axis::reuse, lifo_reuse<>>;
+
+/// What says that policies are wrong whatever the size is. Containers are named long before they take memory.
+template <class Pool>
+struct said_at_once : std::type_identity<no_complaint> {};
+template <class... Complaints>
+struct said_at_once<rejected<Complaints...>> : std::type_identity<rejected<Complaints...>> {};
+template <class T, class... Ps>
+constexpr auto judge_for_containers() noexcept {
+  if constexpr (!(defined_for<T, Ps> && ...)) return std::type_identity<no_complaint>{};
+  else return said_at_once<typename stl_policies<Ps...>::template into<composed, by_product<static_size<sizeof(void*)>>>>{};
+}
 
 /// The bytes of `n` objects. Throws: std::bad_array_new_length where there can't be so many.
 template <class T>
@@ -96,6 +108,8 @@ constexpr std::size_t room_for(std::size_t n, std::size_t class_bytes) noexcept 
 ///                   a set of types, that stays on one thread names no_locking; one with millions of nodes names batch_reuse<>
 template <class T, class... Policies>
 class stl_allocator {
+  static_assert(sizeof(typename decltype(detail::judge_for_containers<T, Policies...>())::type) != 0);
+
  public:
   /// As the standard requires of an allocator.
   using value_type = T;

@@ -33,7 +33,7 @@ concept as_promised = Promised == There;
 
 /// A policy declares its traits in one constant object, of the type of its axis.
 template <class P, class Traits>
-concept says = requires { requires std::same_as<decltype(P::traits), const Traits>; };
+concept says = requires { requires std::is_same_v<decltype(P::traits), const Traits>; };
 
 /// Names a template without instantiating it: `typename template_name<P::template source>`.
 template <template <class> class>
@@ -48,7 +48,7 @@ concept policy = requires { typename P::axis; } &&
 
 /// A policy of the given axis.
 template <class P, class Axis>
-concept policy_on = policy<P> && std::same_as<typename P::axis, Axis>;
+concept policy_on = policy<P> && std::is_same_v<typename P::axis, Axis>;
 
 /// For a number that the policy derives from the block: an alignment, a first or largest number of blocks.
 inline constexpr std::size_t natural = 0;
@@ -64,7 +64,7 @@ inline constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
 namespace tarn::detail {
 
 template <class P>
-concept defined = !std::is_class_v<P> || requires { sizeof(P); };  // no class, so no policy: another complaint
+inline constexpr bool defined = !std::is_class_v<P> || requires { sizeof(P); };  // no class, so no policy: another complaint
 
 /// Specialised next to the declaration, with a static_assert that names the header.
 template <class P>

@@ -228,7 +228,7 @@ struct mutex_locking {
   using axis = tarn::axis::locking;
   static constexpr bool arguments_hold = detail::basic_lockable<Mutex> && detail::locks_here<Mutex>;
   struct complaint {
-    static_assert(detail::basic_lockable<Mutex>,
+    static_assert(arguments_hold || detail::basic_lockable<Mutex>,
                   "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
                   "name a mutex, as tarn::mutex");
     static_assert(!detail::basic_lockable<Mutex> || arguments_hold,

@@ -69,7 +69,7 @@ struct tracing_statistics {
         "tarn: [D1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept "
         "and returns void; add it, or name trace_ring<>");
     static_assert(
-        detail::counts_beside<Inner>,
+        arguments_hold || detail::counts_beside<Inner>,
         "tarn: [D2] tracing_statistics was given something to count with that is no statistics policy, or that traces "
         "itself; write counting_statistics there, or nothing");
   };

@@ -33,13 +33,13 @@ constexpr class_verdict judge_classes() noexcept {
 
 template <class_verdict Verdict>
 struct class_complaint {
-  static_assert(Verdict != class_verdict::two_sizes, "tarn: [C2] two policies were given for the axis size; keep one");
+  static_assert(differs(Verdict, class_verdict::two_sizes), "tarn: [C2] two policies were given for the axis size; keep one");
   static_assert(
-      Verdict != class_verdict::one_size,
+      differs(Verdict, class_verdict::one_size),
       "tarn: [C11] a policy of one block size was given to something that serves many sizes; write geometric_classes<>, "
       "listed_classes<...> or nothing, or use pool<...>");
   static_assert(
-      Verdict != class_verdict::sampled,
+      differs(Verdict, class_verdict::sampled),
       "tarn: [C15] sampled_guard_pages was combined with blocks that are freed by address alone (xallocator, or a bounded "
       "store), "
       "but a sampled block doesn't lie where its address tells its class; use hardened, or size_class_pool over heap_store");
@@ -99,7 +99,11 @@ struct class_composition<Classes, Granule,
 };
 
 /// What is left of a refused composition.
-struct rejected_body : rejected {
+template <class Rejection>
+struct rejected_body;
+template <class... Complaints>
+struct rejected_body<rejected<Complaints...>> : rejected<> {
+  static_assert(((sizeof(Complaints) != 0) && ...));
   using classes = geometric_classes<>;
   template <class... Anything>
   constexpr explicit(false) rejected_body(const Anything&...) noexcept {}
@@ -117,9 +121,11 @@ struct rejected_body : rejected {
   static bool try_reserve(std::size_t, std::size_t, std::size_t = 1) noexcept { return false; }
   void end() noexcept {}
 };
+template <class Rejection>
 struct rejected_classes {
-  using body = rejected_body;
-  using static_body = rejected_body;
+  using rejection = Rejection;
+  using body = rejected_body<Rejection>;
+  using static_body = body;
   using values = policy_types<>;
 };
 
@@ -135,31 +141,34 @@ constexpr bool second_serves_owner() noexcept {
   else return second_store_holds<Exhaustion, owner_traits>;
 }
 
-/// Called by its qualified name: the argument would have the pool instantiated.
-/// Policies as classes, or what is left of them after their one error.
+/// Policies as classes, or what is left of them, with their one error. Called by its qualified name: the argument would have
+/// the pool instantiated.
 template <class Classes, std::size_t Granule, class Size, class Locking, class Growth, class Store, class Reuse,
           class Retention, class Exhaustion, class Checking, class Statistics, class Name>
 constexpr auto compose_classes(
     std::type_identity<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>>
         nine) noexcept {
   if constexpr (!shapes_hold<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>) {
-    [[maybe_unused]] shape_complaint<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name> c;
-    return std::type_identity<rejected_classes>{};
+    return std::type_identity<rejected_classes<
+        rejected_shape<Size, Locking, Growth, Store, Reuse, Retention, Exhaustion, Checking, Statistics, Name>>>{};
   } else if constexpr (Checking::traits.samples && is_tagged<Granule, Store, Exhaustion>) {
-    [[maybe_unused]] class_complaint<Checking::traits.samples ? class_verdict::sampled : class_verdict::good> c;
-    return std::type_identity<rejected_classes>{};
+    constexpr class_verdict verdict = Checking::traits.samples ? class_verdict::sampled : class_verdict::good;
+    return std::type_identity<rejected_classes<rejected<class_complaint<verdict>>>>{};
   } else if constexpr (!store_serves_owner<Store>()) {
-    [[maybe_unused]] store_complaint<Store, owner_traits> c;
-    return std::type_identity<rejected_classes>{};
+    return std::type_identity<rejected_classes<rejected<store_complaint<Store, owner_traits>>>>{};
   } else if constexpr (!second_serves_owner<Exhaustion>()) {
-    [[maybe_unused]] second_store_complaint<Exhaustion, owner_traits> c;
-    return std::type_identity<rejected_classes>{};
+    return std::type_identity<rejected_classes<rejected<typename second_store_complaint<Exhaustion, owner_traits>::type>>>{};
   } else {
     using chosen = class_composition<Classes, Granule, typename decltype(nine)::type>;
-    // A rule may refuse the pool of a class. It says so once in each file, and not necessarily here.
-    using refused = std::is_base_of<rejected, typename chosen::template parts<false>::class_pool>;
-    return std::type_identity<std::conditional_t<refused::value, rejected_classes, chosen>>{};
+    using class_pool = typename chosen::template parts<false>::class_pool;
+    using refused = typename rejection_of<class_pool>::type;  // by a rule
+    return std::type_identity<std::conditional_t<is_rejected<class_pool>, rejected_classes<refused>, chosen>>{};
   }
+}
+
+template <class Classes, std::size_t Granule, class... Complaints>
+constexpr auto compose_classes(std::type_identity<rejected<Complaints...>>) noexcept {
+  return std::type_identity<rejected_classes<rejected<Complaints...>>>{};
 }
 
 template <class DefaultClasses, std::size_t Granule, class... Ps>
@@ -169,15 +178,13 @@ constexpr auto select_classes() noexcept {
     return []<class... Rest>(policy_types<Rest...>) {
       using classes = typename first_of<if_on<axis::size, Ps>..., DefaultClasses>::type;
       using nine = typename decltype(compose<dynamic_size, Rest...>())::type;
-      if constexpr (std::is_same_v<nine, rejected>) return std::type_identity<rejected_classes>{};
-      else return detail::compose_classes<classes, Granule>(std::type_identity<nine>{});
+      return detail::compose_classes<classes, Granule>(std::type_identity<nine>{});
     }(typename sizeless<policy_types<>, Ps...>::type{});
   } else if constexpr (verdict == class_verdict::wrong_classes) {
-    [[maybe_unused]] argument_complaint<typename first_of<if_on<axis::size, Ps>...>::type> c;
-    return std::type_identity<rejected_classes>{};
+    using classes = typename first_of<if_on<axis::size, Ps>...>::type;
+    return std::type_identity<rejected_classes<rejected<typename classes::complaint>>>{};
   } else {
-    [[maybe_unused]] class_complaint<verdict> c;
-    return std::type_identity<rejected_classes>{};
+    return std::type_identity<rejected_classes<rejected<class_complaint<verdict>>>>{};
   }
 }
 
@@ -200,15 +207,11 @@ constexpr static_fitness judge_static_classes(policy_types<Policies...>) noexcep
 template <std::size_t Granule, class... Policies>
 constexpr auto choose_static_classes() noexcept {
   using chosen = typename decltype(select_classes<geometric_classes<>, Granule, Policies...>())::type;
-  if constexpr (std::is_same_v<chosen, rejected_classes>) {
-    return std::type_identity<rejected_body>{};
-  } else if constexpr (constexpr static_fitness verdict = detail::judge_static_classes<chosen>(typename chosen::values{});
-                       verdict != static_fitness::good) {
-    [[maybe_unused]] static_complaint<verdict> c;
-    return std::type_identity<rejected_body>{};
-  } else {
+  if constexpr (requires { typename chosen::rejection; }) return std::type_identity<typename chosen::body>{};
+  else if constexpr (constexpr static_fitness verdict = detail::judge_static_classes<chosen>(typename chosen::values{});
+                     verdict == static_fitness::good)
     return std::type_identity<typename chosen::static_body>{};
-  }
+  else return std::type_identity<rejected_body<rejected<static_complaint<verdict>>>>{};
 }
 
 /// Where the array lies of one that has it.

@@ -224,9 +224,9 @@ struct pool_traits {
   }
 };
 
-// Which pools share their code with pools of other sizes. A size that is known when the pool is compiled makes only that code
-// faster that computes which block an address is; all other code, for each size again, would only be compiled longer and make
-// the program larger: twenty sizes at -O0 2.2 MB.
+// ---- which pools share their code with pools of other sizes --------------------------------------------------------------
+// A size that is known when the pool is compiled makes only that code faster that computes which block an address is; all other
+// code, for each size again, would only be compiled longer and make the program larger: twenty sizes at -O0 2.2 MB.
 
 /// The size of the blocks as shared code sees it: a number in the pool, no constant.
 /// \tparam Words  pointers that a block holds, if they are few; 0: many

@@ -1,9 +1,12 @@
-// What a rejected composition becomes: it has every member of a pool and does nothing, so that its one complaint stays
-// the only error.
+// What a rejected composition becomes: it has every member of a pool and does nothing, so that its one complaint stays the only
+// error. It names its complaint: choosing it says nothing yet, and the error comes where a pool of that type is made, few steps
+// from the user's line. Products choose it whole, or what stands in for themselves (rejected_objects, rejected_body): nothing
+// that works on a pool meets one.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_REJECTED_H_
 
 #include <cstddef>
+#include <type_traits>
 
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/growth.h"
@@ -11,9 +14,20 @@
 
 namespace tarn::detail {
 
+/// Whether a verdict is another than this mistake. A function: compilers then add no note that says which two numbers they are.
+template <class Verdict>
+constexpr bool differs(Verdict found, Verdict mistake) noexcept {
+  return found != mistake;
+}
+
+/// \tparam Complaints  classes one of which doesn't compile: its assertion is the sentence for the user
+template <class... Complaints>
 class rejected {
+  static_assert(((sizeof(Complaints) != 0) && ...));
+
  public:
   using reservation = rejected;
+  static constexpr bool refuses = false;
 
   template <class... Anything>
   constexpr explicit(false) rejected(const Anything&...) noexcept {}
@@ -82,6 +96,14 @@ class rejected {
   void open() noexcept {}
   void close() noexcept {}
 };
+
+/// The rejected<...> that a pool is, found out without making it; void: none.
+template <class Pool>
+struct rejection_of : std::type_identity<void> {};
+template <class... Complaints>
+struct rejection_of<rejected<Complaints...>> : std::type_identity<rejected<Complaints...>> {};
+template <class Pool>
+inline constexpr bool is_rejected = !std::is_void_v<typename rejection_of<Pool>::type>;
 
 }  // namespace tarn::detail
 

@@ -1,6 +1,9 @@
 // Which policies can be combined. Every rule has a number, an `if` over what the policies declare about themselves, and a
 // complaint, the sentence that the user reads: what was combined, why it can't work, what to write instead. docs/rules.md lists
 // them; test/compile_fail/ shows each one firing.
+//
+// choose_body() in pool.h asks, in this order: shapes_hold, each policy by itself; first_broken() of the composition;
+// columns_hold and members_hold, what this pool uses of each.
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_RULES_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_RULES_H_
 
@@ -12,18 +15,16 @@
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/system.h"
 
-// One policy by itself: are its arguments valid, and does it have what the pool uses of its axis? The sentences where not.
-
 namespace tarn::detail {
 
+// ---- one policy by itself: are its arguments valid, and does it have what the pool uses of its axis? ---------------------
+
+struct no_complaint {};
 template <class P>
-struct argument_complaint {};
+struct argument_complaint : std::type_identity<no_complaint> {};
 template <class P>
   requires(!arguments_hold<P>)
-struct argument_complaint<P> : P::complaint {};
-
-template <class... Ps>
-struct arguments_complaint : argument_complaint<Ps>... {};
+struct argument_complaint<P> : std::type_identity<typename P::complaint> {};
 
 template <class Size, class Locking, class Growth, class Store, class Reuse, class Retention, class Exhaustion, class Checking,
           class Statistics, class Name>
@@ -93,12 +94,13 @@ struct store_complaint {
   static_assert(serving_store<Store, Traits>, TARN_P4);
 };
 template <class Exhaustion, class Traits>
-struct second_store_complaint {};
+struct second_store_complaint : std::type_identity<no_complaint> {};
 template <class Exhaustion, class Traits>
   requires(!second_store_holds<Exhaustion, Traits>)
-struct second_store_complaint<Exhaustion, Traits> : store_complaint<typename Exhaustion::second_store, Traits> {};
+struct second_store_complaint<Exhaustion, Traits>
+    : std::type_identity<store_complaint<typename Exhaustion::second_store, Traits>> {};
 template <class Traits>
-struct members_complaint : second_store_complaint<typename Traits::exhaustion, Traits> {
+struct members_complaint {
   static_assert(locking_members<typename Traits::locking, Traits>, TARN_P2);
   static_assert(store_members<typename Traits::store, Traits>, TARN_P4);
   static_assert(reuse_members<typename Traits::reuse, Traits>, TARN_P5);
@@ -118,10 +120,16 @@ struct members_complaint : second_store_complaint<typename Traits::exhaustion, T
 #undef TARN_P9
 #undef TARN_P10
 
+template <class Traits>
+using rejected_members =
+    rejected<typename second_store_complaint<typename Traits::exhaustion, Traits>::type, members_complaint<Traits>>;
+
 /// Arguments first: a policy whose arguments are refused isn't examined further.
 template <class... Ps>
-using shape_complaint =
-    std::conditional_t<(arguments_hold<Ps> && ...), policies_complaint<Ps...>, arguments_complaint<Ps...>>;
+using rejected_shape = std::conditional_t<(arguments_hold<Ps> && ...), rejected<policies_complaint<Ps...>>,
+                                          rejected<typename argument_complaint<Ps>::type...>>;
+
+// ---- several together ----------------------------------------------------------------------------------------------------
 
 /// What the rules examine: what each policy declares about itself, and what follows from several of them.
 struct composition {
@@ -209,73 +217,73 @@ constexpr composition composition_of() noexcept {
 
 template <rule Broken>
 struct rule_complaint {
-  static_assert(Broken != rule::r1,
+  static_assert(differs(Broken, rule::r1),
                 "tarn: [R1] a block of zero bytes can't be told from the next one; give static_size at least 1");
   static_assert(
-      Broken != rule::r2,
+      differs(Broken, rule::r2),
       "tarn: [R2] an alignment that is no power of two can't be met by any address; give an alignment of 1, 2, 4, 8 ...");
-  static_assert(Broken != rule::r3,
+  static_assert(differs(Broken, rule::r3),
                 "tarn: [R3] a growth policy of several chunks was combined with a store that has only one (static_array_store, "
                 "buffer_store); drop the growth policy, or use heap_store or page_store");
-  static_assert(Broken != rule::r4,
+  static_assert(differs(Broken, rule::r4),
                 "tarn: [R4] dynamic_size was combined with static_array_store, whose array is sized at compile time; use "
                 "static_size, or buffer_store with bytes of your own");
-  static_assert(Broken != rule::r5,
+  static_assert(differs(Broken, rule::r5),
                 "tarn: [R5] no_growth<> without a number was combined with a store that has no end, so its one chunk has no "
                 "size; use no_growth<Blocks>");
   static_assert(
-      Broken != rule::r6,
+      differs(Broken, rule::r6),
       "tarn: [R6] batch_reuse was combined with blocks under 16 bytes, but a free block has to hold two pointers of a "
       "batch; use lifo_reuse<>, or blocks of at least 16 bytes");
   static_assert(
-      Broken != rule::r7,
+      differs(Broken, rule::r7),
       "tarn: [R7] the block, or the first chunk of them, is larger than an address space; lower the size or the number "
       "of blocks");
-  static_assert(Broken != rule::r8,
+  static_assert(differs(Broken, rule::r8),
                 "tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them, "
                 "yours or the product's own, as recycling_pool's; drop the reuse policy, if you named one, or the retention "
                 "policy");
   static_assert(
-      Broken != rule::r9,
+      differs(Broken, rule::r9),
       "tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look "
       "into one that was returned; use keep_chunks, or mutex_locking");
   static_assert(
-      Broken != rule::r10,
+      differs(Broken, rule::r10),
       "tarn: [R10] thread_cached was combined with a store that has only one chunk (static_array_store, buffer_store), "
       "all of whose blocks other threads may keep while one finds none; use mutex_locking or lock_free");
-  static_assert(Broken != rule::r11,
+  static_assert(differs(Broken, rule::r11),
                 "tarn: [R11] lock_free was combined with a reuse policy, which would have nothing to do, since the stack holds "
                 "the free blocks; drop the reuse policy, or use thread_cached or mutex_locking");
   static_assert(
-      Broken != rule::r12,
+      differs(Broken, rule::r12),
       "tarn: [R12] wait_for_block was combined with a locking policy under which no other thread can give a block back to "
       "who waits (no_locking, interrupt_locking, grouped_locking without a mutex, thread_cached, lock_free); use "
       "mutex_locking");
   static_assert(
-      Broken != rule::r13,
+      differs(Broken, rule::r13),
       "tarn: [R13] reclaim_and_retry was combined with a store that has only one chunk (static_array_store, buffer_store), to "
       "which no other pool's memory can go; use retry_with, or fall_back_to<heap_store>");
   static_assert(
-      Broken != rule::r14,
+      differs(Broken, rule::r14),
       "tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in when it leaves "
       "the front; drop the reuse policy, or use hardened");
   static_assert(
-      Broken != rule::r15,
+      differs(Broken, rule::r15),
       "tarn: [R15] a retention policy that returns pages was combined with a store whose pages can't go one by one "
       "(heap_store, buffer_store, static_array_store, resource_store, page_store with huge_pages or locked_pages); use "
       "page_store<>, or return_empty_chunks");
-  static_assert(Broken != rule::r16,
+  static_assert(differs(Broken, rule::r16),
                 "tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks, but on this target its stack "
                 "is a word of 32 bits, which numbers no more; give a cap, as in geometric_growth<64, 1024, 2, 65535>, or "
                 "use interrupt_locking<>");
   static_assert(
-      Broken != rule::r17,
+      differs(Broken, rule::r17),
       "tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks on; "
       "add the policy named, or write hardened, which always checks");
-  static_assert(Broken != rule::y4,
+  static_assert(differs(Broken, rule::y4),
                 "tarn: [Y4] lock_free was named, but this processor has no compare-and-swap; write interrupt_locking<>, which "
                 "masks interrupts");
-  static_assert(Broken != rule::y10,
+  static_assert(differs(Broken, rule::y10),
                 "tarn: [Y10] lock_free was named, but this target has threads, and exchanges no more than 32 bits at once: the "
                 "16 bits of tag that are left come round while a thread is stopped; write mutex_locking<>");
 };

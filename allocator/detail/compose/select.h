@@ -1,5 +1,9 @@
 // Selects the ten policies of a pool from those that the user named, in any order: the explicit one, else one that another
-// policy implies, else the default.
+// policy implies, else the default. All of pool.h's policies are gathered here.
+//
+// compose() in pool.h asks, in this order: home<> of a policy that is only declared; judge_selection(), which finds one that is
+// no policy or two of one axis, and blame(), who made that mistake; then selected<>, the ten. The rules of combinations, in
+// rules.h, come after that. The pool's constructor takes its policy objects by accept_values().
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 
@@ -7,6 +11,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/policies/axis.h"
 #include "tarn/policies/checking.h"
 #include "tarn/policies/checking/checked.h"
@@ -32,12 +37,9 @@
 #include "tarn/policies/store/memory_budget.h"
 #include "tarn/policies/store/page_store.h"
 
-// What is wrong with the policies that the user named, before they are combined: one is no policy, two decide one axis, the
-// size is missing ... The rules of combinations are in rules.h.
-
 namespace tarn::detail {
 
-// ---- verdicts: values, which cause no error -----------------------------------------------------------------------------
+// ---- what is wrong with the policies before they are combined: verdicts are values, which cause no error -----------------
 
 template <class Axis, class... Ps>
 inline constexpr std::size_t count_on = (0 + ... + std::size_t{policy_on<Ps, Axis>});
@@ -115,63 +117,55 @@ constexpr selection blame() noexcept {
   else return Verdict;
 }
 
-// ---- policies that are only declared --------------------------------------------------------------------------------------
-
-/// One error for each policy whose header is missing.
-template <class... Ps>
-struct homes_of {};
-template <class P, class... Ps>
-struct homes_of<P, Ps...> : homes_of<Ps...> {
-  home<P> of_first;
-};
-
 // ---- complaints: one error per mistake ------------------------------------------------------------------------------------
 
 template <selection Verdict>
 struct selection_complaint {
   using enum selection;
   static_assert(
-      Verdict != no_policy,
+      differs(Verdict, no_policy),
       "tarn: [C3] an argument of pool<...> is no policy, so it decides no axis; write size_of<T> for blocks of type T, "
       "mutex_locking<M> for a mutex M");
   static_assert(
-      Verdict != pool_for_policy,
+      differs(Verdict, pool_for_policy),
       "tarn: [C13] a pool was given where policies are asked for; write the pool's policies in its place (a container can take "
       "a size_class_pool)");
   static_assert(
-      Verdict != product_decides_size,
+      differs(Verdict, product_decides_size),
       "tarn: [C12] a size policy was given to a product whose blocks have the size of its type; drop the size policy, or use "
       "pool<...>");
   static_assert(
-      Verdict != product_decides_growth,
+      differs(Verdict, product_decides_growth),
       "tarn: [C12] a growth policy was given to pool_resource, which grows as its std::pmr::pool_options say; drop the growth "
       "policy, or use size_class_pool");
   static_assert(
-      Verdict != product_decides_store,
+      differs(Verdict, product_decides_store),
       "tarn: [C12] a store was given to pool_resource, whose memory comes from the resource that its constructor is given; "
       "drop the store, or use size_class_pool");
   static_assert(
-      Verdict != product_decides_reuse,
+      differs(Verdict, product_decides_reuse),
       "tarn: [C12] a reuse policy was given to recycling_pool, whose idle objects lie behind the links of lifo_reuse; drop the "
       "reuse policy, or use object_pool");
   static_assert(
-      Verdict != many_sizes,
+      differs(Verdict, many_sizes),
       "tarn: [C10] size classes were given to a pool whose blocks have one size; use size_class_pool<...> for blocks of many "
       "sizes, or static_size<Bytes>");
-  static_assert(Verdict != no_size,
+  static_assert(differs(Verdict, no_size),
                 "tarn: [C1] no policy was given for the axis size, so no block can be cut; add static_size<Bytes>, size_of<T> "
                 "or dynamic_size");
-  static_assert(Verdict != two_sizes, "tarn: [C2] two policies were given for the axis size; keep one");
-  static_assert(Verdict != two_lockings, "tarn: [C2] two policies were given for the axis locking; keep one");
-  static_assert(Verdict != two_growths, "tarn: [C2] two policies were given for the axis growth; keep one");
-  static_assert(Verdict != two_stores, "tarn: [C2] two policies were given for the axis store; keep one");
-  static_assert(Verdict != two_reuses, "tarn: [C2] two policies were given for the axis reuse; keep one");
-  static_assert(Verdict != two_retentions, "tarn: [C2] two policies were given for the axis retention; keep one");
-  static_assert(Verdict != two_exhaustions, "tarn: [C2] two policies were given for the axis exhaustion; keep one");
-  static_assert(Verdict != two_checkings, "tarn: [C2] two policies were given for the axis checking; keep one");
-  static_assert(Verdict != two_statistics, "tarn: [C2] two policies were given for the axis statistics; keep one");
-  static_assert(Verdict != two_names, "tarn: [C2] two policies were given for the axis name; keep one");
+  static_assert(differs(Verdict, two_sizes), "tarn: [C2] two policies were given for the axis size; keep one");
+  static_assert(differs(Verdict, two_lockings), "tarn: [C2] two policies were given for the axis locking; keep one");
+  static_assert(differs(Verdict, two_growths), "tarn: [C2] two policies were given for the axis growth; keep one");
+  static_assert(differs(Verdict, two_stores), "tarn: [C2] two policies were given for the axis store; keep one");
+  static_assert(differs(Verdict, two_reuses), "tarn: [C2] two policies were given for the axis reuse; keep one");
+  static_assert(differs(Verdict, two_retentions), "tarn: [C2] two policies were given for the axis retention; keep one");
+  static_assert(differs(Verdict, two_exhaustions), "tarn: [C2] two policies were given for the axis exhaustion; keep one");
+  static_assert(differs(Verdict, two_checkings), "tarn: [C2] two policies were given for the axis checking; keep one");
+  static_assert(differs(Verdict, two_statistics), "tarn: [C2] two policies were given for the axis statistics; keep one");
+  static_assert(differs(Verdict, two_names), "tarn: [C2] two policies were given for the axis name; keep one");
 };
+
+// ---- the ten -------------------------------------------------------------------------------------------------------------
 
 /// Whether P is valid by itself, whatever it is combined with. A policy with parameters states this in `arguments_hold`, and
 /// the reason in `complaint`. It asserts nothing itself, so naming it causes no error, and using it causes one error here.
@@ -267,7 +261,7 @@ struct selected {
                     choose<axis::statistics, no_statistics, Ps...>, choose<axis::name, unnamed, Ps...>>;
 };
 
-// The policy objects that were given to a pool's constructor, in any order; missing ones are default-constructed.
+// ---- the policy objects that a constructor was given, in any order; missing ones are default-constructed -----------------
 
 template <class P, class... Given>
 inline constexpr std::size_t times_given = (std::size_t{0} + ... + std::size_t{std::same_as<P, Given>});
@@ -292,11 +286,11 @@ struct judge_values<policy_types<Ps...>, Given...> {
 
 template <giving Verdict>
 struct value_complaint {
-  static_assert(Verdict != giving::unknown,
+  static_assert(differs(Verdict, giving::unknown),
                 "tarn: [C6] the constructor was given an object that is no policy of this pool; give it policy objects of just "
                 "the types that the pool names");
-  static_assert(Verdict != giving::twice, "tarn: [C4] the constructor was given two objects of one policy; keep one");
-  static_assert(Verdict != giving::missing,
+  static_assert(differs(Verdict, giving::twice), "tarn: [C4] the constructor was given two objects of one policy; keep one");
+  static_assert(differs(Verdict, giving::missing),
                 "tarn: [C5] a policy of this pool has no default value (dynamic_size, buffer_store, resource_store, budgeted "
                 "without the budget's name, retry_with a function, run_time_name); pass an object of it to the constructor");
 };

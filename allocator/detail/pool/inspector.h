@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tarn/allocator/detail/compose/rejected.h"
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/members.h"
 #include "tarn/allocator/detail/pool/waiting.h"
@@ -21,12 +20,6 @@ template <class State, class Ender>
 class clearing;
 template <class State>
 bool forget_blocks_in_use(State& s) noexcept;
-
-/// For a pool that was refused.
-struct no_clearing {
-  static void run() noexcept {}
-  static bool ends(void*) noexcept { return true; }
-};
 
 struct inspector {
   /// Returns the state, once all that lay in front of the list is back in it. Precondition: no other thread uses the pool.
@@ -52,23 +45,16 @@ struct inspector {
     detail::each_live(drained(pool), visit);
     if constexpr (Traits::samples) pool.state_.checking.each_sampled(then, visit);
   }
-  template <class Visit>
-  static void each_live(rejected&, Visit) noexcept {}
 
   /// See clearing.h. Precondition: no other thread uses the pool while what is returned lives.
   template <class Ender, class Traits>
   static clearing<pool_state<Traits>, Ender> clearing_of(pool_members<Traits>& pool) noexcept {
     return clearing<pool_state<Traits>, Ender>(pool.state_);
   }
-  template <class Ender>
-  static no_clearing clearing_of(rejected&) noexcept {
-    return {};
-  }
   template <class Traits>
   static bool forget_blocks_in_use(pool_members<Traits>& pool) noexcept {
     return detail::forget_blocks_in_use(pool.state_);
   }
-  static constexpr bool forget_blocks_in_use(rejected&) noexcept { return true; }
 
   /// As try_allocate(), but waits for a block as `limit` says (waiting.h), where the exhaustion policy waits at all.
   template <class Traits, class Limit>
@@ -76,24 +62,15 @@ struct inspector {
     if constexpr (waits_under<pool_state<Traits>, Limit>) return pool.allocate_under(limit);
     else return pool.try_allocate();
   }
-  template <class Limit>
-  static constexpr void* allocate_or_null(rejected&, Limit) noexcept {
-    return nullptr;
-  }
   template <class Traits, class Limit>
   static std::size_t allocate_batch(pool_members<Traits>& pool, span<void*> out, Limit limit) noexcept {
     return pool.take_batch(out, limit);
-  }
-  template <class Limit>
-  static constexpr std::size_t allocate_batch(rejected&, span<void*>, Limit) noexcept {
-    return 0;
   }
   /// Whether calls can wait for a block.
   template <class Traits>
   static constexpr bool waits(const pool_members<Traits>*) noexcept {
     return Traits::waits;
   }
-  static constexpr bool waits(const void*) noexcept { return false; }
 
   /// As try_allocate(), but null where that takes a call.
   template <class Traits>
@@ -102,7 +79,6 @@ struct inspector {
     if constexpr (Traits::checking::traits.refuses || Traits::samples || path::leaves_checks) return nullptr;
     else return path::take(pool.state_);
   }
-  static constexpr void* hit(rejected&) noexcept { return nullptr; }
 
   /// As try_allocate(), for a caller that holds a guard of its own, and calls tell() once it holds nothing.
   template <class Traits>
@@ -114,12 +90,10 @@ struct inspector {
       return block != nullptr ? block : pool_members<Traits>::slow::template try_allocate_cold<false>(pool.state_);
     }
   }
-  static constexpr void* allocate_untold(rejected&) noexcept { return nullptr; }
   template <class Traits>
   static void tell(pool_members<Traits>& pool) noexcept {
     pool.state_.supply.tell();
   }
-  static constexpr void tell(rejected&) noexcept {}
 
   /// Called after release(): the pool ends, though it is never destroyed.
   template <class Traits>
@@ -127,15 +101,12 @@ struct inspector {
     pool.state_.supply.end();
     if constexpr (Traits::in_place) pool.state_.chunks.end();
   }
-  static constexpr void end_stores(rejected&) noexcept {}
 
   /// The pool lies in that owner. Precondition: its store was not called yet.
   template <class Traits, class Owner>
   static void belong_to(pool_members<Traits>& pool, Owner owner) noexcept {
     pool.state_.supply.belong_to(owner);
   }
-  template <class Owner>
-  static constexpr void belong_to(rejected&, Owner) noexcept {}
 
   /// Gives empty chunks back, unless another thread is at the pool. Returns their bytes. Never waits.
   template <class Traits>
@@ -144,13 +115,11 @@ struct inspector {
       return detail::trim_if_idle(pool.state_).bytes;
     else return 0;
   }
-  static constexpr std::size_t trim_if_idle(rejected&) noexcept { return 0; }
   /// Called before the pool ends, though it is never destroyed. Waits for those who ask it to trim.
   template <class Traits>
   static void be_left_alone(pool_members<Traits>& pool) noexcept {
     detail::be_left_alone(pool.state_);
   }
-  static constexpr void be_left_alone(rejected&) noexcept {}
 
   /// A number that is unique to one use of a block; 0: none. Any address is valid. Other threads may use the pool.
   template <class Traits>
@@ -162,19 +131,16 @@ struct inspector {
   static constexpr bool has_generations(const pool_members<Traits>*) noexcept {
     return Traits::has_generations;
   }
-  static constexpr bool has_generations(const void*) noexcept { return false; }
 
   /// Whether a call can be refused.
   template <class Pool>
   static constexpr bool can_refuse() noexcept {
-    if constexpr (std::is_base_of_v<rejected, Pool>) return false;
-    else return Pool::refuses;
+    return Pool::refuses;
   }
   /// Whether blocks in use at the pool's end are meant.
   template <class Pool>
   static constexpr bool may_end_in_use() noexcept {
-    if constexpr (std::is_base_of_v<rejected, Pool>) return true;
-    else return Pool::may_end_in_use;
+    return Pool::may_end_in_use;
   }
   /// Whether a batch costs less than its blocks one by one: they share a lock, and none is looked at by itself.
   template <class Traits>
@@ -182,7 +148,6 @@ struct inspector {
     // Those who wait for a block each while they hold others may wait for each other.
     return (!Traits::checking::traits.refuses || Traits::waits) && !Traits::samples && !pool_state<Traits>::is_confined;
   }
-  static constexpr bool prefers_batches(const void*) noexcept { return false; }
 
   /// Whether the pool would take the block back. If not, its checking policy has reported that.
   template <class Traits>
@@ -192,22 +157,20 @@ struct inspector {
       if (members::sampled::owns(pool.state_, block)) return members::sampled::admits(pool.state_, block);
     return members::path::admits(pool.state_, block);
   }
-  static constexpr bool admits(rejected&, void*) noexcept { return true; }
 
   /// Whether a block of the pool is about to be passed to the global operator delete, as an object of that many bytes or, if 0,
   /// as an array. If so, that was reported. Always false if misuse isn't checked.
-  template <class Traits>
-  static bool is_misused([[maybe_unused]] pool_members<Traits>& pool, [[maybe_unused]] void* block,
+  template <class Pool>
+  static bool is_misused([[maybe_unused]] Pool& pool, [[maybe_unused]] void* block,
                          [[maybe_unused]] std::size_t bytes) noexcept {
-    if constexpr (Traits::checking::traits.refuses) {
+    if constexpr (Pool::refuses) {
       if (!pool.owns(block)) return false;
-      pool_members<Traits>::path::refuse_delete(pool.state_, block, bytes);
+      Pool::path::refuse_delete(pool.state_, block, bytes);
       return true;
     } else {
       return false;
     }
   }
-  static constexpr bool is_misused(rejected&, void*, std::size_t) noexcept { return false; }
 
   /// Whether a block, free or in use, starts at the address. Other threads may use the pool.
   template <class Traits>
@@ -215,7 +178,6 @@ struct inspector {
     const core_lock guard(pool.state_);
     return pool.state_.chunks.is_block(address);
   }
-  static constexpr bool is_block(const rejected&, const void*) noexcept { return false; }
 };
 
 }  // namespace tarn::detail

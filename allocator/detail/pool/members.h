@@ -232,7 +232,7 @@ class pool_members {
   auto try_reserve_blocks(std::size_t blocks) noexcept {
     static_assert(defined<Reservation>, "tarn: [I4] reserve_blocks() needs tarn/allocator/block_reservation.h; include it");
     if constexpr (defined<Reservation>) return Reservation(*this, blocks);
-    else return rejected();
+    else return rejected<>();
   }
 
   // ---- questions -----------------------------------------------------------------------------------------------------------
