@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+import check_compile_fail
 import check_lengths
 import check_rooms
 import compilers
@@ -188,15 +189,16 @@ def tiers():
         takes("quick", "gcc_debug", True), takes("quick", "gcc_debug", True, "any_config"),
         takes("quick", "gcc_debug", False, "slow"), takes("quick", "gcc_debug", False, "needs_clang"),
         takes("quick", "gcc_debug", False, "nightly"), takes("quick", "gcc_debug", False, "threads"),
-        takes("quick", "gcc_debug", False, "memory"), takes("full", "gcc_debug", True, "threads"),
-        takes("full", "gcc_debug", True, "memory"), takes("full", "gcc_debug", False, "memory", "optimised"),
+        takes("quick", "gcc_debug", False, "memory"), takes("full", "gcc_debug", False, "threads"),
+        takes("full", "gcc_debug", False, "memory"), takes("full", "gcc_debug", False, "memory", "optimised"),
         takes("full", "gcc", True, "memory", "optimised"), takes("full", "gcc", False, "memory"),
         takes("quick", "gcc_sanitizers", False), takes("quick", "gcc_sanitizers", True, "memory"),
         takes("quick", "gcc_sanitizers", False, "memory", "no_sanitizers"), takes("quick", "tsan_gcc", True, "threads"),
         takes("quick", "tsan_gcc", False, "threads", "slow"), takes("quick", "tsan_gcc", False, "threads", "no_tsan"),
         takes("full", "gcc_debug", True, "slow"), takes("full", "gcc_debug", True, "needs_clang", "any_config"),
         takes("full", "gcc_debug", False, "nightly"), takes("full", "gcc", False, "nightly", "optimised"),
-        takes("full", "clang14", False, "any_config"), takes("full", "clang14", False, "slow"),
+        takes("full", "clang14", False, "any_config", "optimised"), takes("full", "clang14", False, "slow"),
+        takes("full", "clang14", True, "optimised"),
         takes("full", "clang19", True, "optimised"), takes("full", "clang19", False), takes("full", "sanitizers", True, "slow"),
         takes("nightly", "gcc", True, "nightly"), takes("nightly", "tsan", True),
         takes("nightly", "tsan", False, "no_sanitizers"),
@@ -232,7 +234,8 @@ def check(script, name, file_name, text, wanted, least=1):
 
 def compile_fail(name, text, wanted):
     """Each compiler must say so."""
-    return check("check_compile_fail.py", name, "case.cc", text, wanted, len(compilers.present()))
+    return check("check_compile_fail.py", name, "case.cc", text, wanted,
+                 len(check_compile_fail.for_mistakes(compilers.present())))
 
 
 WRONG = 'template <class T> struct pool { static_assert(sizeof(T) > 1, "tarn: [R1] too small"); };\n'
