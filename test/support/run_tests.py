@@ -49,7 +49,7 @@ QUICK = {
     "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads")),
 }
 FULL = {
-    "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads", "optimised")),
+    "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads", "optimised", "first_tier")),
     "gcc": Configuration(("--config=opt", "--config=gcc"), "optimised"),
     "clang19": Configuration(("--config=opt", "--config=clang"), "optimised", ONCE),
     "clang14": Configuration(("--config=clang14",), "optimised", ONCE),

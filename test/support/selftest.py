@@ -191,6 +191,7 @@ def tiers():
         takes("quick", "gcc_debug", False, "nightly"), takes("quick", "gcc_debug", False, "threads"),
         takes("quick", "gcc_debug", False, "memory"), takes("full", "gcc_debug", False, "threads"),
         takes("full", "gcc_debug", False, "memory"), takes("full", "gcc_debug", False, "memory", "optimised"),
+        takes("full", "gcc_debug", False, "any_config", "first_tier"), takes("quick", "gcc_debug", True, "first_tier"),
         takes("full", "gcc", True, "memory", "optimised"), takes("full", "gcc", False, "memory"),
         takes("quick", "gcc_sanitizers", False), takes("quick", "gcc_sanitizers", True, "memory"),
         takes("quick", "gcc_sanitizers", False, "memory", "no_sanitizers"), takes("quick", "tsan_gcc", True, "threads"),
