@@ -163,6 +163,19 @@ BOOST_AUTO_TEST_CASE(chunks_of_all_sizes_stand_in_one_table) {
   BOOST_TEST(looked_up > 15'000u);
 }
 
+// A lookup that misses is sure only where nothing is left out; that must hold again once such a chunk is gone.
+BOOST_AUTO_TEST_CASE(a_chunk_of_too_many_granules_is_left_out_until_it_goes) {
+  using table = tarn::detail::granule_table<chunk, geometry>;
+  std::vector<table::place> places(64);
+  table small;
+  small.open(places.data(), places.size(), 6);
+  chunk c{reinterpret_cast<std::byte*>(0x5555'0000'0000), table::most_granules + 1};
+  small.enter(c, geometry{});
+  BOOST_TEST(!small.has_all());
+  small.take_out(c, geometry{});
+  BOOST_TEST(small.is_empty());
+}
+
 // ---- the steps of a call, in every pattern of addresses: counted, at n and at 2n chunks ------------------------------------
 
 /// Chunks of one block, `stride` bytes apart. No address is ever followed.
