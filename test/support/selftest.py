@@ -137,7 +137,8 @@ def tiers():
         bazels = [config for config, how in run_tests.TIERS[tier].items() if how]
         chosen = [[tag for at, tag in enumerate(tags) if number >> at & 1] for number in range(1 << len(tags))]
         # What runs under sanitizers alone may not refuse them: bazel/defs.bzl.
-        chosen = [some for some in chosen if not {"threads", "memory"} & {*some} or not {"no_sanitizers", "no_tsan"} & {*some}]
+        refusals = {"no_sanitizers", "no_tsan", "any_config"}
+        chosen = [some for some in chosen if not {"threads", "memory"} & {*some} or not refusals & {*some}]
         return [some for some in chosen if not any(takes(tier, config, some) for config in bazels)]
 
     def floor(passed):
