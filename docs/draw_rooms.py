@@ -27,7 +27,7 @@ WIDTH, TOP, GAP, LINE, LETTER = 900, 20, 38, 18, 7.2  # all in pixels: of the pi
 PLACES = {
     "products": (0, 20, 880, "what users include"),
     "classes": (1, 20, 880, "blocks of many sizes: a pool for each size class"),
-    "pool": (2, 20, 620, "state, members, paths, growth, supply"),
+    "pool": (2, 20, 620, "state, members, paths, growth, upstream"),
     "product parts": (2, 650, 880, "what several products share"),
     "compose": (3, 20, 300, "from policies to a type"),
     "core": (3, 340, 620, "chunks, and the free blocks in them"),

@@ -68,7 +68,7 @@ template <class State>
 void report_broken_store(State& s) noexcept {
   const auto broken = [&s] {
     const growth_lock growing(s);
-    return growing.is_held() ? s.supply.take_broken() : decltype(s.supply.take_broken())();
+    return growing.is_held() ? s.upstream.take_broken() : decltype(s.upstream.take_broken())();
   }();
   if (!broken.region) return;
   pending_report one;
@@ -87,12 +87,12 @@ void report_pending([[maybe_unused]] State& s) noexcept {
   detail::report_overrun(s);
 }
 /// The same where the store may have been called, which may have something to report, too.
-/// \param tells  false: the caller holds something, and calls supply.tell() once it holds nothing
+/// \param tells  false: the caller holds something, and calls upstream.tell() once it holds nothing
 template <class State>
 void report_pending_of_store(State& s, bool tells = true) noexcept {
   detail::report_pending(s);
   if constexpr (State::traits::checking::traits.refuses && !State::traits::in_place) detail::report_broken_store(s);
-  if (tells && !detail::grows_here(s)) s.supply.tell();
+  if (tells && !detail::grows_here(s)) s.upstream.tell();
 }
 
 // ---- whether a call goes on ------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ class clearing {
     ~last_steps() {
       if constexpr (gives_surplus) detail::give_surplus_back(s);
       if constexpr (traits::hears_frees)
-        if (freed != 0) s.supply.freed(freed);
+        if (freed != 0) s.upstream.freed(freed);
     }
     State& s;
     std::size_t freed = 0;

@@ -32,7 +32,7 @@
 namespace tarn::detail {
 
 template <class State>
-using attempt_at = typename supply<typename State::traits>::attempt;
+using attempt_at = typename upstream<typename State::traits>::attempt;
 
 template <class State>
 std::size_t capacity_of(const State& s) noexcept {
@@ -49,7 +49,7 @@ std::size_t most_capacity_of(const State& s) noexcept {
     const store_look growing(s);
     const auto& g = s.chunks.geometry();
     const std::size_t blocks = detail::capacity_of(s);
-    return blocks != 0 ? blocks : State::traits::layout::blocks_in(s.supply.room(g), s.chunks.next(0, 0).at_most, g);
+    return blocks != 0 ? blocks : State::traits::layout::blocks_in(s.upstream.room(g), s.chunks.next(0, 0).at_most, g);
   }
 }
 
@@ -160,7 +160,7 @@ TARN_COLD std::size_t give_back(State& s, typename State::chunk* c) noexcept {
     memory_tools::hand_out(c->first, g.extent(its.blocks));
     c = c->next;  // the record may lie in the region
     bytes += its.region.bytes;
-    s.supply.give_back(its, g);
+    s.upstream.give_back(its, g);
   }
   return bytes;
 }
@@ -174,10 +174,10 @@ class growth {
   static constexpr bool looks = traits::checking::traits.refuses;
 
  public:
-  static constexpr bool has_second = decltype(State::supply)::has_second;
+  static constexpr bool has_second = decltype(State::upstream)::has_second;
 
   template <at_store How>
-  growth(State& its, const store_scope<State, How>&) noexcept : s_(its), second_before_(its.supply.second()) {}
+  growth(State& its, const store_scope<State, How>&) noexcept : s_(its), second_before_(its.upstream.second()) {}
   ~growth() {
     if (first_ != nullptr) drop();
   }
@@ -199,16 +199,16 @@ class growth {
   TARN_COLD bool fetch([[maybe_unused]] attempt_at<State>& one) noexcept {
     const chunk_request request = [&] {
       const core_lock guard(s_);
-      return s_.chunks.next(last_, blocks_ + s_.ahead.blocks() - s_.supply.second().all);
+      return s_.chunks.next(last_, blocks_ + s_.ahead.blocks() - s_.upstream.second().all);
     }();
-    if (make(s_.supply.fetch(request, s_.chunks.geometry()))) return true;
+    if (make(s_.upstream.fetch(request, s_.chunks.geometry()))) return true;
     if constexpr (has_second) return fetch_second();
     else return one.store_refused = request.wanted != 0, false;
   }
   bool fetch_second() noexcept
     requires(has_second)
   {
-    return make(s_.supply.fetch_second(s_.chunks.geometry()));
+    return make(s_.upstream.fetch_second(s_.chunks.geometry()));
   }
 
   /// Gives the chunk map and the locking policy memory to adopt the chunks or, if there are none, to continue. The map does
@@ -220,13 +220,13 @@ class growth {
     };
     const auto is_ours = [this](memory region) { return !is_new(region, cache_line); };
     while (const std::size_t bytes = lacking_in_map()) {
-      const memory got = s_.supply.fetch_own(bytes, is_ours);
+      const memory got = s_.upstream.allocate_metadata(bytes, is_ours);
       if (!got) break;
       const core_lock guard(s_);
       s_.chunks.supply(got);
     }
     while (const std::size_t bytes = s_.locking.shortage(s_, first_)) {
-      const memory got = s_.supply.fetch_own(bytes, is_ours);
+      const memory got = s_.upstream.allocate_metadata(bytes, is_ours);
       s_.locking.supply(s_, got);
       if (!got) return first_ != nullptr && s_.locking.shortage(s_, first_) == 0;  // it can do without for now
     }
@@ -256,7 +256,7 @@ class growth {
     chunk* const c = s_.chunks.make(got.region, got.blocks);
     if (c == nullptr) return false;
     c->from_second = got.from_second;
-    s_.supply.count(got);
+    s_.upstream.count(got);
     push(*c);
     return true;
   }
@@ -265,9 +265,9 @@ class growth {
   bool is_new([[maybe_unused]] memory region, [[maybe_unused]] std::size_t alignment) noexcept {
     if constexpr (looks) {
       const core_lock guard(s_);
-      bool is_known = s_.chunks.overlaps(region) || s_.supply.own_overlaps(region) || s_.ahead.overlaps(region);
+      bool is_known = s_.chunks.overlaps(region) || s_.upstream.metadata_overlaps(region) || s_.ahead.overlaps(region);
       if constexpr (maps) is_known = is_known || detail::overlaps(map_, region);
-      if (is_known) s_.supply.note_broken(region, alignment);
+      if (is_known) s_.upstream.note_broken(region, alignment);
       return !is_known;
     } else {
       return true;
@@ -275,14 +275,14 @@ class growth {
   }
   TARN_COLD void drop() noexcept {
     detail::give_back(s_, first_);
-    s_.supply.restore(second_before_);
+    s_.upstream.restore(second_before_);
   }
 
   State& s_;
   chunk* first_ = nullptr;  // linked by `next`
   std::size_t last_ = 0;    // blocks in the one that was fetched last
   std::size_t blocks_ = 0;  // in all
-  decltype(static_cast<State*>(nullptr)->supply.second()) second_before_;
+  decltype(static_cast<State*>(nullptr)->upstream.second()) second_before_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<maps, chunk_tree<chunk, typename traits::geometry>, no_map> map_;
 };
 
@@ -372,7 +372,7 @@ TARN_COLD void feed(State& s) noexcept {
   if constexpr (State::traits::keeps_memory && State::traits::locking::traits.can_try) {
     if (s.ahead.is_maintained() || detail::grows_here(s)) return;
     if (const growth_try_lock growing(s); growing.is_held()) detail::top_up(s, growing);
-    s.supply.tell();
+    s.upstream.tell();
   }
 }
 
@@ -407,7 +407,7 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
       s.chunks.set_pages_go(true);
       return s.list.take_idle(s.chunks, runs, of, most);
     }();
-    gone = n != 0 ? s.supply.discard(runs, n) : 0;
+    gone = n != 0 ? s.upstream.discard(runs, n) : 0;
     for (std::size_t i = 0; i != gone; ++i) bytes += runs[i].bytes;
     const core_lock guard(s);
     s.chunks.set_pages_go(false);
@@ -434,7 +434,7 @@ std::size_t return_idle(State& s) noexcept {
       if (s.chunks.capacity() != 0 || !s.locking.forget_if_alone()) return bytes;
       s.chunks.forget();
     }
-    s.supply.drop_own();
+    s.upstream.release_metadata();
   }
   return bytes;
 }
@@ -453,7 +453,7 @@ void return_all(State& s) noexcept {
       detail::on_release(its);
       return detail::unlink_all(its);
     });
-    s.supply.drop_own();
+    s.upstream.release_metadata();
   }
   s.locking.end();
 }
@@ -499,7 +499,7 @@ trimmed trim_if_idle(State& s) noexcept {
   trimmed result;
   if constexpr (State::is_confined) s.locking.drain(s);
   const bool could = detail::without_waiting(s, [&] {
-    s.supply.asked();
+    s.upstream.asked();
     if constexpr (!State::is_confined) s.locking.drain(s);
     result.bytes = detail::return_idle(s);
   });

@@ -32,7 +32,7 @@ struct inspector {
   /// From now on no call waits for a block: there is no other thread.
   template <class Traits>
   static void end_waiting([[maybe_unused]] pool_members<Traits>& pool) noexcept {
-    if constexpr (Traits::waits) pool.state_.supply.line().close();
+    if constexpr (Traits::waits) pool.state_.upstream.line().close();
   }
 
   /// Calls visit(block) for every block in use, as detail::each_live() does. Precondition: no other thread uses the pool.
@@ -92,20 +92,20 @@ struct inspector {
   }
   template <class Traits>
   static void tell(pool_members<Traits>& pool) noexcept {
-    pool.state_.supply.tell();
+    pool.state_.upstream.tell();
   }
 
   /// Called after release(): the pool ends, though it is never destroyed.
   template <class Traits>
   static void end_stores(pool_members<Traits>& pool) noexcept {
-    pool.state_.supply.end();
+    pool.state_.upstream.end();
     if constexpr (Traits::in_place) pool.state_.chunks.end();
   }
 
   /// The pool lies in that owner. Precondition: its store was not called yet.
   template <class Traits, class Owner>
   static void belong_to(pool_members<Traits>& pool, Owner owner) noexcept {
-    pool.state_.supply.belong_to(owner);
+    pool.state_.upstream.belong_to(owner);
   }
 
   /// Gives empty chunks back, unless another thread is at the pool. Returns their bytes. Never waits.

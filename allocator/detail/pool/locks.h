@@ -89,10 +89,10 @@ template <class State>
 bool grows_here([[maybe_unused]] const State& s) noexcept {
   constexpr growth_again again = again_of<typename State::locking_state>;
   if constexpr (!State::traits::store_comes_back) return false;
-  else if (s.supply.owner_is_at_store()) return true;
+  else if (s.upstream.owner_is_at_store()) return true;
   else if constexpr (again == growth_again::nests) return s.chunks.is_growing();
   else if constexpr (again == growth_again::told) return s.locking.grows_here();
-  else return s.supply.grower() == this_thread_number();
+  else return s.upstream.grower() == this_thread_number();
 }
 
 enum class at_store { waits, tries, looks };
@@ -107,7 +107,7 @@ template <at_store How, class State>
 TARN_STEP auto visit_of_store(State& s) {
   const auto lock = [&s] { return detail::guard_of_store<How>(s); };
   if constexpr (How == at_store::looks || !State::traits::reclaims) return lock();
-  else return reclaim_member::at_store<decltype(lock())>(s.supply.asked_through(), lock);
+  else return reclaim_member::at_store<decltype(lock())>(s.upstream.asked_through(), lock);
 }
 
 /// The growth guard, unless this thread is at the store already, and a mark that now it is.
@@ -142,7 +142,7 @@ class store_scope {
   void mark([[maybe_unused]] bool now) noexcept {
     if constexpr (How != at_store::looks && State::traits::store_comes_back) {
       if constexpr (again == growth_again::nests) s_.chunks.set_growing(now);
-      if constexpr (again == growth_again::waits) s_.supply.set_grower(now ? this_thread_number() : 0);
+      if constexpr (again == growth_again::waits) s_.upstream.set_grower(now ? this_thread_number() : 0);
     }
   }
 

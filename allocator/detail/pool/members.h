@@ -262,7 +262,7 @@ class pool_members {
   const auto& store() const noexcept
     requires(Traits::has_source)
   {
-    return state_.supply.store();
+    return state_.upstream.store();
   }
 
   /// Returns a page_report: what the system granted of the pages that the store requested. Reads a system file: 5 ms per GiB.
@@ -270,7 +270,7 @@ class pool_members {
     requires(Traits::reports_pages)
   {
     const store_look growing(state_);
-    return growing.is_held() ? state_.supply.pages() : decltype(state_.supply.pages())();
+    return growing.is_held() ? state_.upstream.pages() : decltype(state_.upstream.pages())();
   }
 
   // ---- checking ------------------------------------------------------------------------------------------------------------

@@ -157,14 +157,14 @@ TARN_STEP void enlist(State& s) noexcept {
     static_cast<void>(&fork_handlers<State>), static_cast<void>(&process_list_at_load<State>);  // instantiates them
     static constexpr process_calls calls{
         .trim = [](void* its) noexcept { return detail::trim_if_idle(*static_cast<State*>(its)); }};
-    s.supply.asked_through().enter(detail::pointer_to(s), calls, State::is_confined);
+    s.upstream.asked_through().enter(detail::pointer_to(s), calls, State::is_confined);
   }
 }
 /// Called before the pool ends.
 template <class State>
 TARN_STEP void be_left_alone(State& s) noexcept {
   if constexpr (State::traits::is_listed) s.name.leave();
-  if constexpr (State::traits::reclaims) s.supply.asked_through().leave();
+  if constexpr (State::traits::reclaims) s.upstream.asked_through().leave();
 }
 
 /// While this lives, nobody asks the pool, not even the thread that looks through its blocks, and no call waits for a block:
@@ -174,16 +174,16 @@ class undisturbed {
  public:
   explicit undisturbed(State& its) noexcept : s_(its) {
     if constexpr (State::traits::is_listed) s_.name.pause();
-    if constexpr (can_be_asked<State>) s_.supply.asked_through().pause();
+    if constexpr (can_be_asked<State>) s_.upstream.asked_through().pause();
     if constexpr (State::traits::waits) {
-      was_closed_ = s_.supply.line().is_closed();
-      s_.supply.line().close();
+      was_closed_ = s_.upstream.line().is_closed();
+      s_.upstream.line().close();
     }
   }
   ~undisturbed() {
     if constexpr (State::traits::waits)
-      if (!was_closed_) s_.supply.line().open();
-    if constexpr (can_be_asked<State>) s_.supply.asked_through().resume();
+      if (!was_closed_) s_.upstream.line().open();
+    if constexpr (can_be_asked<State>) s_.upstream.asked_through().resume();
     if constexpr (State::traits::is_listed) s_.name.resume();
   }
   undisturbed(const undisturbed&) = delete;

@@ -88,10 +88,10 @@ struct slow_path {
     if (answer == status::crowded) make_room(detail::pointer_to(s), s);
     else if (answer != status::done) settle(s, block, answer);
     if constexpr (traits::hears_frees)
-      if (answer != status::refused) s.supply.freed(1);
+      if (answer != status::refused) s.upstream.freed(1);
   }
 
-  /// \tparam Tells  false: the caller holds something, and calls supply.tell() once it holds nothing
+  /// \tparam Tells  false: the caller holds something, and calls upstream.tell() once it holds nothing
   template <bool Tells = true, class Limit = limit_of_try>
   TARN_COLD static void* try_allocate_cold(State& s, [[maybe_unused]] Limit limit = {}) noexcept {
     attempt_at<State> one;
@@ -180,7 +180,7 @@ struct slow_path {
     }
     if (path::put_batch(s, blocks) == status::surplus) detail::give_surplus_back(s);
     detail::report_pending(s);
-    if constexpr (traits::hears_frees) s.supply.freed(blocks.size());
+    if constexpr (traits::hears_frees) s.upstream.freed(blocks.size());
   }
 
   /// Gets chunks until there are at least that many blocks. Returns whether it could.
@@ -263,7 +263,7 @@ struct slow_path {
       const growth_lock growing(s);
       detail::return_all(s);
     }
-    s.supply.end();
+    s.upstream.end();
     if constexpr (traits::in_place) s.chunks.end();
   }
 
@@ -282,7 +282,7 @@ struct slow_path {
   }
   /// Whether to try again. Called with nothing held.
   static bool retry(State& s, attempt_at<State>& one) noexcept {
-    return s.supply.retry(s.chunks.geometry().block_size(), one);
+    return s.upstream.retry(s.chunks.geometry().block_size(), one);
   }
 
   /// Waits for blocks that somebody frees, or that a chunk has which can be had by now. Not at the pool's own store: who is

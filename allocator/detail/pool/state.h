@@ -48,7 +48,7 @@ struct pool_state : hot_state<Traits> {
   template <class Values>
   TARN_STEP constexpr explicit pool_state(const Values& values) noexcept(Values::nothrow)
       : hot_state<Traits>(values),
-        supply(values),
+        upstream(values),
         checking(values.template get<typename Traits::checking>()),
         statistics(values.template get<typename Traits::statistics>()),
         name(values.template get<typename Traits::name>()) {
@@ -65,7 +65,7 @@ struct pool_state : hot_state<Traits> {
   static constexpr bool is_confined =
       std::is_same_v<decltype(static_cast<const locking_state*>(nullptr)->core_guard()), no_guard>;
 
-  TARN_NO_UNIQUE_ADDRESS detail::supply<Traits> supply;  // the store, and what exhaustion adds to it
+  TARN_NO_UNIQUE_ADDRESS detail::upstream<Traits> upstream;  // the store, and what exhaustion adds to it
   TARN_NO_UNIQUE_ADDRESS typename Traits::checking::template state<Traits> checking;
   TARN_NO_UNIQUE_ADDRESS typename Traits::statistics::template state<Traits> statistics;
   TARN_NO_UNIQUE_ADDRESS typename Traits::name::state name;  // its entry in the registry

@@ -2,7 +2,8 @@
 // returns a region; it knows no chunk, list or lock, and calls nothing back.
 //
 //   fetch, fetch_second, give_back   regions for chunks; which of the two stores a region is from, it says itself (`supplied`)
-//   fetch_own, drop_own              memory for the pool itself, such as a thread cache's arrays: metadata_memory
+//   allocate_metadata, release_metadata
+//                                    memory for the pool itself, such as a thread cache's arrays: metadata_memory
 //   retry, freed, asked, line        what the exhaustion policy does when no block is left
 //
 // What calls a store is called under the growth lock, or by the only user of the pool; retry, freed, tell and asked_through
@@ -171,7 +172,7 @@ struct blocks_of_second<false> {
 };
 
 template <class Traits>
-class supply {
+class upstream {
   using geometry_type = typename Traits::geometry;
   using layout = typename Traits::layout;
   using source = typename source_of<Traits>::type;
@@ -188,7 +189,7 @@ class supply {
   static constexpr bool has_second = Traits::exhaustion::traits.has_second();
 
   template <class Values>
-  TARN_STEP constexpr explicit supply(const Values& values) noexcept(Values::nothrow)
+  TARN_STEP constexpr explicit upstream(const Values& values) noexcept(Values::nothrow)
       : source_(values.template get<typename Traits::store>()),
         exhaustion_(values.template get<typename Traits::exhaustion>()) {
     if constexpr (Traits::arrays_lie_beside) {
@@ -244,10 +245,11 @@ class supply {
 
   // ---- memory for the pool itself ------------------------------------------------------------------------------------------
 
-  /// At least `bytes` bytes, valid until drop_own(), or null. Never from a bounded store: what that has are the users' blocks.
+  /// At least `bytes` bytes, valid until release_metadata(), or null. Never from a bounded store: what that has are the users'
+  /// blocks.
   /// is_ours(region): whether the store should not have given that.
   template <class IsOurs>
-  memory fetch_own(std::size_t bytes, IsOurs is_ours) noexcept {
+  memory allocate_metadata(std::size_t bytes, IsOurs is_ours) noexcept {
     memory got;
     const auto sound = [&](memory region, std::size_t alignment) { return is_aligned(region, alignment) && !is_ours(region); };
     if constexpr (!Traits::store::traits.bounded)  // it would give all that it has
@@ -256,8 +258,8 @@ class supply {
       if (!got) got = own_.template fetch<call_of_store>(exhaustion_, bytes, sound, true);
     return got;
   }
-  bool own_overlaps(memory region) const noexcept { return own_.overlaps(region); }
-  void drop_own() noexcept { own_.template drop<call_of_store>(of_source(), exhaustion_); }
+  bool metadata_overlaps(memory region) const noexcept { return own_.overlaps(region); }
+  void release_metadata() noexcept { own_.template drop<call_of_store>(of_source(), exhaustion_); }
 
   // ---- what else the policies say ------------------------------------------------------------------------------------------
 

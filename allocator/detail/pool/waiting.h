@@ -50,7 +50,7 @@ inline std::uint64_t time_after(std::uint64_t nanoseconds) noexcept {
 /// When a call that found nothing gives up.
 template <class State>
 std::uint64_t end_of(State& s, waits_as_usual) noexcept {
-  return time_after(s.supply.nanoseconds_to_wait());
+  return time_after(s.upstream.nanoseconds_to_wait());
 }
 template <class State>
 std::uint64_t end_of(State&, waits_within limit) noexcept {
@@ -105,18 +105,18 @@ using served_of = std::conditional_t<State::traits::waits, served_threads, no_gu
 /// Whether a block that comes back is to go to somebody, and not into the list. Called under the hit lock.
 template <class State>
 TARN_STEP bool is_awaited([[maybe_unused]] State& s) noexcept {
-  if constexpr (State::traits::waits) return s.supply.line().is_awaited();
+  if constexpr (State::traits::waits) return s.upstream.line().is_awaited();
   else return false;
 }
 /// Gives what is in the list to those who wait. Called under the core lock, after blocks came otherwise than by a free.
 template <class State>
 void serve([[maybe_unused]] State& s, [[maybe_unused]] served_of<State>& served) noexcept {
   if constexpr (State::traits::waits) {
-    while (detail::is_awaited(s) && s.supply.line().has_first()) {
+    while (detail::is_awaited(s) && s.upstream.line().has_first()) {
       void* const block = s.locking.pop_slow(s);
       detail::on_outside(s);
       if (block == nullptr) return;
-      s.supply.line().give(block, served);
+      s.upstream.line().give(block, served);
     }
   }
 }
@@ -134,8 +134,8 @@ template <class State>
 bool give_to_first([[maybe_unused]] State& s, [[maybe_unused]] void* block,
                    [[maybe_unused]] served_of<State>& served) noexcept {
   if constexpr (State::traits::waits) {
-    if (!detail::is_awaited(s) || !s.supply.line().has_first()) return false;
-    s.supply.line().give(block, served);
+    if (!detail::is_awaited(s) || !s.upstream.line().has_first()) return false;
+    s.upstream.line().give(block, served);
     detail::serve(s, served);  // a list that was mended may have some
     return true;
   } else {
@@ -178,7 +178,7 @@ template <class State, class Grow>
 std::size_t wait_for(State& s, span<void*> out, std::uint64_t deadline, Grow grow_until) noexcept {
   static_assert(!State::hits_unguarded && std::is_same_v<decltype(s.locking.hit_guard()), decltype(s.locking.core_guard())>,
                 "a locking policy that says can_wait has one lock: its hit_guard() is its core_guard()");
-  auto& line = s.supply.line();
+  auto& line = s.upstream.line();
   waiting_thread me(out);
   {
     served_of<State> served;
