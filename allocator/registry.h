@@ -5,9 +5,10 @@
 //   std::string text = tarn::to_json(tarn::snapshot());
 //   std::size_t bytes = tarn::reclaim_all();
 //
-// A pool with a name is in the registry from its construction on; one that is a constant, as static pools are, from its first
-// chunk on. Those whose exhaustion policy is reclaim_and_retry can be asked for memory from their first chunk on. Either ends
-// with the pool; for pools of classes and static pools, with the process or their library.
+// A pool with a name is in the registry from its construction on; one that is a constant, as static pools are, and the pool of
+// a size class from its first chunk on. Pools whose exhaustion policy is reclaim_and_retry can be asked for memory from their
+// first chunk on. Both last until the pool is destroyed; for pools of classes and static pools, until the process exits or
+// their library is unloaded. detail/pool/registration.h enters them.
 #ifndef TARN_ALLOCATOR_REGISTRY_H_
 #define TARN_ALLOCATOR_REGISTRY_H_
 

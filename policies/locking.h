@@ -1,5 +1,5 @@
 // Axis locking: which threads may use the pool at the same time. A locking policy calls the free list, which is written for one
-// thread. Of most policies only the guards differ; direct_calls then goes straight to the list.
+// thread. Most policies differ only in their guards; they share direct_calls, which goes straight to the list.
 //
 // Here: locking_traits, no_locking, mutex_locking, interrupt_locking, locking_policy, shared_locking. In headers of their own:
 // thread_cached, lock_free, grouped_locking with group_guard, and the mutexes.

@@ -30,8 +30,8 @@
 //
 //   due           a countdown: one call in N, on average
 //    take           a free slot; its pages become accessible, and a canary is written beside the block
-//   owns          whether a block that is freed lies here; one comparison
-//    give           the canary is looked at, and the pages become inaccessible
+//   owns          whether a freed block is a sampled one; one comparison
+//    give           the canary is checked, and the pages become inaccessible
 //   describe_fault  in a handler of SIGSEGV: which block the address is near, and what became of it
 
 namespace tarn::detail {

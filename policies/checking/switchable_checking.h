@@ -26,13 +26,13 @@
 // What happens:
 //
 //   choose        the pool gets its name: TARN_CHECK says whether the checks are on
-//   comes_out     a block came from the list, while they are on: its record, its guard bytes if there are any
-//   comes_in      a block is given back: the same
-//    take_noted     after a call, with the core guard: describes what one of the two found
+//   comes_out     a block came from the list while they are on: its record and any guard bytes are checked
+//   comes_in      a block is freed while they are on: the same
+//    take_noted     after a call, under the core guard: describes what one of the two found
 //   switch_on     all records are forgotten
 //
-// A block's record says that it is in use or free only if it was handed out, or given back, while the checks were on. Of all
-// others nothing is known: they pass.
+// A block's record says that it is in use or free only if it was handed out, or freed, while the checks were on. Of other
+// blocks nothing is known, so they pass.
 
 namespace tarn::detail {
 

@@ -1,6 +1,6 @@
 // Which pools have a call of the calling thread in progress. A reentrant call, by a signal handler that interrupted the pool,
-// would deadlock or see inconsistent state; one by its own store finds the pool as other threads do then. And the number that
-// every thread of the process has.
+// would deadlock or see inconsistent state; one by the pool's own store finds the pool as other threads do at that moment. Also
+// here: the number that every thread of the process has.
 #ifndef TARN_POLICIES_DETAIL_CALL_FRAME_H_
 #define TARN_POLICIES_DETAIL_CALL_FRAME_H_
 

@@ -1,26 +1,26 @@
 // Forks. The child of a fork has one thread: a mutex that another thread held would stay locked for ever, with what it guards
-// half changed. So a fork first waits until no pool is half changed, and the child makes anew what threads held that are gone:
+// half changed. So a fork first waits until no pool is half changed, and the child renews the locks of threads that are gone:
 //
 //   before      locks `forking`: one fork at a time
-//               closes the gate, and waits until nobody is inside but threads that are at stores                   fork_gate
+//               closes the gate, and waits until the only threads inside are at stores                             fork_gate
 //               marks the members, so that newcomers wait, and locks every leaf mutex, which none may hold now     fork_list
 //   in parent   unlocks them, and opens the gate
-//   in child    makes them anew, and the growth guards whose threads are gone; opens the gate      act_on_leaf, store_mutex
+//   in child    renews them, and the growth guards whose threads are gone; opens the gate          act_on_leaf, store_mutex
 //
-// Locks, in this order; a thread that holds one takes only what stands below it:
+// Locks, in this order; a thread that holds one takes only those below it:
 //
 //   the program's own
-//   forking, then the gate: one fork at a time; whoever may call a store is inside
+//   forking, then the gate: one fork at a time; every thread that may call a store is inside
 //   store mutexes  growth guards: the outer pool's before that of the pool that is its store; under them stores are called,
 //                  and may take locks of the program
 //   list           the members
 //   leaf mutexes   under one nothing else is locked, so that a fork can hold them all
 //
 // A thread is inside the gate while it may call a store: while it holds a growth guard, a group_guard, or asks pools to trim
-// (inside_gate). A store may wait for a lock of the program, whose holder waits at the closed gate. So the fork waits for a
-// moment only; then it continues as soon as all that are inside are at a store at once (store_call), and each of those waits,
-// when it comes back, until the fork is over. Until then they come and go: one that is waited for may itself wait for one that
-// comes back.
+// (inside_gate). A store may wait for a lock of the program whose holder waits at the closed gate. So the fork waits only for a
+// moment for the gate to be empty. After that it continues as soon as all threads inside are at a store at the same time
+// (store_call), and each of those waits, when it comes back, until the fork is over. Before the fork continues, threads come
+// back from their stores as usual, because one that the fork waits for may itself wait for such a thread.
 #ifndef TARN_POLICIES_DETAIL_FORK_H_
 #define TARN_POLICIES_DETAIL_FORK_H_
 

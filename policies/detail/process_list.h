@@ -1,13 +1,13 @@
 // The pools of the process that any thread may ask something: to trim, because another pool ran out of memory or the program
-// wants memory back; how they are; to switch their checks. One list, whatever libraries they lie in.
+// wants memory back; for their figures; to switch their checks. One list, whichever libraries the pools are in.
 //
-//   enter      a pool, when it is made or before its first chunk: from now on it may be asked
+//   enter      a pool, when it is created or before its first chunk: from now on it may be asked
 //   ask_each   a thread: goes from one pool to the next, marks it as asked, and asks it with nothing held
 //   pause      a pool: waits until nobody asks it; then nobody does until resume
 //   leave      a pool, or its library at the end, for all of its pools: the same, and it is out of the list
 //
 // Nothing here waits while it holds something: the list's mutex is never held while a pool is asked. To enter, to leave and to
-// go on to the next pool take the same time, however many pools there are, but for those that aren't meant and are passed over.
+// go on to the next pool take the same time, however many pools there are, except that pools that aren't meant are passed over.
 #ifndef TARN_POLICIES_DETAIL_PROCESS_LIST_H_
 #define TARN_POLICIES_DETAIL_PROCESS_LIST_H_
 

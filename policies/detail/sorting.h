@@ -1,5 +1,5 @@
-// Orders of free blocks: shuffler puts those that were never handed out into one that can't be predicted from their addresses,
-// sort_links a list into that of addresses.
+// Orders of free blocks: shuffler puts blocks that were never handed out into an order that can't be predicted from their
+// addresses; sort_links sorts a list by address.
 #ifndef TARN_POLICIES_DETAIL_SORTING_H_
 #define TARN_POLICIES_DETAIL_SORTING_H_
 

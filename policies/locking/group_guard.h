@@ -1,4 +1,4 @@
-// Holds the mutexes of a group over many calls. A header of its own, since its default costs <mutex>.
+// Holds the mutexes of a group over many calls. A header of its own, since its default mutex needs <mutex>.
 #ifndef TARN_POLICIES_LOCKING_GROUP_GUARD_H_
 #define TARN_POLICIES_LOCKING_GROUP_GUARD_H_
 

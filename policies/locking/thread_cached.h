@@ -31,20 +31,20 @@
 // What happens:
 //
 //   pop          a block of the current magazine
-//    pop_slow      mine(): the thread's slot; a first call takes one, a call that trim() asked for blocks empties it
-//     refill         the spare; else a full magazine of the depot; else blocks of the list, in the end of threads that ended
+//    pop_slow      mine(): the thread's slot; its first call takes one, its first call after another thread's trim() empties it
+//     refill         the spare; else a full magazine of the depot; else blocks of the list; else those of threads that exited
 //   push         into the current magazine
 //    push_slow     mine()
 //     make_space     an empty spare; else an empty magazine of the depot, to which the full spare goes; else into the list
-//     unload         before that, if chunks go back by themselves: few blocks wait in front of the list
-//   drain        the caller's slot, the depot and the slots of threads that ended go to the list; other threads are asked
+//     unload         before that, if chunks go back automatically: few blocks wait in front of the list
+//   drain        the caller's slot, the depot and the slots of threads that exited go to the list; other threads are asked
 //   shortage     after a slow call that found no memory for a magazine, the pool asks its store for it, and calls supply()
 //
 // Only the holder of number `id` of the domain uses slot `id`: the thread that took the number, or a scavenger that took the
-// number of a thread that ended. A thread that ends hands nothing over: the next holder of its number gets its slots as they
-// are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the list.
+// number of a thread that exited. When a thread exits, its magazines stay where they are: the next holder of its number gets
+// its slots as they are. A block is in one place: in use, in the magazines of one slot, in the depot, or in the list.
 //
-// A thread without a number (it is ending, or there are 1023 others) or of another domain takes the core guard each time.
+// A thread without a number (it is exiting, or there are 1023 others) or of another domain takes the core guard each time.
 
 namespace tarn::detail {
 

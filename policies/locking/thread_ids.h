@@ -1,13 +1,15 @@
 // Dense numbers for threads, so that a pool can keep something for each thread in itself. A thread takes the lowest free number
-// once it needs one, and gives it back when it ends. Only the holder of a number uses what pools keep under it.
+// once it needs one, and gives it back when it exits. Only the holder of a number uses what pools keep under it.
 //
-// Who tells that a thread ends? The destructor of a thread_local variable (janitor), which is registered in an allocation and
-// also keeps the library loaded. In a free nothing may need memory, so there a key of the system does (thread_end.h), until
-// the thread's next allocation that finds no block. A thread that only frees is common, as a consumer, and would otherwise
-// take a lock for each block. Where keys run last (Windows), the key always does, by the thread's number: its record is gone.
+// What gives the number back? The destructor of a thread_local variable (janitor), which is registered in an allocation and
+// also keeps the library loaded. A free must not need memory, so in a free a key of the system is set instead (thread_end.h),
+// which serves until the thread's next allocation that finds no block. Threads that only free are common, as consumers, and
+// would otherwise take a lock for each block. Where keys run last (Windows), the key always does it, from the thread's number,
+// because the thread's record is gone by then.
 //
-// A thread whose first use comes so late that neither is called any more, as in a key's destructor, keeps its number when it is
-// gone. Others find that out (number_holders): two numbers whenever one is taken or blocks are short, and all in trim().
+// A thread whose first use comes so late that neither is called any more, as in a key's destructor, still has its number when
+// it is gone. Others find that out (number_holders): they check two numbers whenever one is taken or blocks are short, and all
+// in trim().
 #ifndef TARN_POLICIES_LOCKING_THREAD_IDS_H_
 #define TARN_POLICIES_LOCKING_THREAD_IDS_H_
 

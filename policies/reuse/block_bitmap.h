@@ -7,7 +7,8 @@
 // So the lowest free block of a page is a few zero counts away, however few are free, and no block is touched. Where pages of
 // memory go back to the system, idle_units (page_returns.h) has three more parts.
 //
-// Besides, fullness_shelves: chunks by how many of their blocks are free; and each_marked_word(): from blocks to their bits.
+// Also here: fullness_shelves, which sorts chunks by how many of their blocks are free; and each_marked_word(), from blocks to
+// their bits.
 #ifndef TARN_POLICIES_REUSE_BLOCK_BITMAP_H_
 #define TARN_POLICIES_REUSE_BLOCK_BITMAP_H_
 

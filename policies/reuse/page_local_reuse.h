@@ -28,8 +28,8 @@
 //   push          onto the array
 //    make_room      flush(): the older half of the array is marked in the bitmaps; a chunk that is wholly free then may go back
 //
-// If pages of memory go back, not only chunks, page_returns.h comes in: then chunks also stand on shelves by their idle pages,
-// and a pool that has become thin has no array in front.
+// If pages of memory go back, not only chunks, page_returns.h adds to this: chunks are also on shelves by their idle pages, and
+// a pool that has become thin has no array in front.
 
 namespace tarn::detail {
 

@@ -4,10 +4,10 @@
 //   idle shelves          chunks with idle units, by fullness: the emptiest gives first
 //   decommitted shelves   chunks of which blocks have gone: the fullest takes back first
 //
-// A thin pool is one whose blocks in use lie far apart, so that pages hardly become idle. Nothing moves them, but a block that
-// is freed and allocated again could move to a fuller chunk, if it weren't the same block: the front hands out what was freed
-// last. So while the pool is thin, there is no front. That costs some 15 ns a call, so it ends once 16 times as many blocks
-// came and went as are in use, whether or not it has helped.
+// A thin pool is one whose blocks in use are far apart, so that pages hardly ever become idle. Blocks in use can't move, but
+// after a free, the next allocation could take a block of a fuller chunk. A front would hand out the block freed last instead.
+// So while the pool is thin, it has no front. That costs about 15 ns a call, so it is over once 16 times as many blocks came
+// and went as are in use, whether or not it has helped.
 #ifndef TARN_POLICIES_REUSE_PAGE_RETURNS_H_
 #define TARN_POLICIES_REUSE_PAGE_RETURNS_H_
 

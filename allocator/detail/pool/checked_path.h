@@ -1,7 +1,7 @@
 // One block out, one block in, if the checking policy can refuse a call. The checks run before anything is touched; misuse is
 // reported once nothing is held any more.
 //
-//   take   [hit: pop, verdict, count]     no free block came: take_carefully
+//   take   [hit: pop, verdict, count]     what came isn't a free block: take_carefully
 //   put    [hit: verdict, count, push]    refused: examined again to describe it, then reported
 //
 // If a hit holds no lock, the checks run under the core lock, which protects what they look up. sampled_path is for blocks that

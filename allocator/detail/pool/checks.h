@@ -1,10 +1,10 @@
-// What is checked around a call, and what was found: reported once nothing is held any more.
+// What is checked around a call, and the reports, made once nothing is held any more. docs/design.md lists which comes when.
 //
-//   report_pending   the end of every slow call: what was found meanwhile
-//   admission        whether a call goes on at all, of pools whose checking policy can refuse it
-//   switched         what a hit looks at where checks were switched on while the program runs; off, it is one branch
-//                    take   [hit: pop · on: looked up, and its record]     wrong: null, so that the slow half goes on
-//                    put    [hit: on: looked up, and its record · push]    wrong: refused
+//   report_pending   called at the end of every slow call: reports what that found
+//   admission        whether a call goes on at all, in pools whose checking policy can refuse it
+//   switched         what a hit checks if checks were switched on while the program runs; off, that is one branch
+//                    take   [hit: pop · on: chunk and record of the block]     wrong: null, so that the slow half goes on
+//                    put    [hit: on: chunk and record of the block · push]    wrong: refused
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CHECKS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_CHECKS_H_
 

@@ -1,12 +1,12 @@
 // What pools of objects do with many objects at once.
 //
-//   clearing   ends every object, each once, although an object may own others of the pool and end them itself:
+//   clearing   destroys every object once, although an object may own others of the pool and destroy them itself:
 //     run      a live object: its destructor runs, its block is set aside
-//     ends     an object's destructor wants to end another one: nothing if the walk came to that one, else as the walk does
-//   endings    what the pool knows meanwhile: whom destroy() need not destroy
-//   burst      makes objects in many blocks; end_all ends them
+//     ends     a destructor destroys another object: nothing happens if the walk has passed that one, else the same as in run
+//   endings    what the pool knows during the walk: which objects destroy() need not destroy
+//   burst      constructs objects in many blocks; end_all destroys them
 //
-// No block goes back to the list before the walk is over, so that one that the walk has passed holds no other object.
+// No block goes back to the list before the walk is over, so a block that the walk has passed never holds a new object.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CLEARING_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_CLEARING_H_
 

@@ -1,8 +1,8 @@
-// The events of a pool. Each is told here to all who observe it, and whoever doesn't costs nothing: the statistics policy, its
-// trace, the registry, and tools that know which memory may be used.
+// The events of a pool. Each is reported here to all observers: the statistics policy, its trace, the registry, and tools that
+// know which memory may be used. An observer that the pool doesn't have costs nothing.
 //
 //   a block       on_allocate, on_deallocate; for tools: open_block, poison_block
-//   none came     on_refusal
+//   no block      on_refusal
 //   a chunk       on_chunk, off_chunk
 //   all blocks    on_release
 //   the front     on_outside

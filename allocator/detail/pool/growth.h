@@ -6,6 +6,7 @@
 //     top_up         what the chunk map and the locking policy need for themselves · store
 //     adopt          [core: into the chunk map and the list]         not adopted: back to the store
 //
+//   give_surplus_back  called by a free: return_surplus, if the growth lock can be had without waiting
 //   return_chunks    [core: unlink] · store
 //   return_pages     [core: take idle pages] · store · [core: those that it refused are as before]
 //   come_back        [core: blocks whose pages have gone may be taken again]

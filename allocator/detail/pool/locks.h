@@ -5,14 +5,15 @@
 //   core_lock         around the list and the chunks
 //   look_lock         within a hit_lock, around what belongs under the core lock: nothing more where that is the same lock
 //   growth_lock       around the store; not held if this thread is at the store already
-//   growth_try_lock   as growth_lock; not held, either, if another thread has it
-//   store_look        around a question about the store, which may be asked in the middle of the store's own call
+//   growth_try_lock   as growth_lock; also not held if another thread has it
+//   store_look        around a question about the store, which may be asked during a call of that store
 //   call_mark         no lock: only the record
 //
 // Order: growth lock, then core lock. A store is called under the growth lock only.
 //
-// A store may run code of the program that comes back to the pool: a new-handler, a memory resource, a hook. It finds the pool
-// as any other thread would, but that it can't wait for the growth lock, which it holds. So it isn't given that.
+// A store may run code of the program that calls the pool again: a new-handler, a memory resource, a hook. That code finds the
+// pool as any other thread would, except that it can't wait for the growth lock, because its own thread holds it. So there, a
+// growth_lock isn't held.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_LOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_LOCKS_H_
 

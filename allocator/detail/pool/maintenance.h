@@ -4,7 +4,8 @@
 //
 // A chunk is fetched, filled and adopted before the next is. While it is filled it lies in the state (chunk_ahead), so no
 // thread owns it: another maintain() goes on with it, an allocation that finds no block takes it as it is, trim() and release()
-// give it back, and the child of a fork has it, too. A slice is filled inside the gate of forks: none is half way in a child.
+// give it back, and the child of a fork has it as well. A slice is filled inside the gate of forks, so in a child none is half
+// filled.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_MAINTENANCE_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_MAINTENANCE_H_
 

@@ -4,7 +4,7 @@
 //   pool_body      the others
 //
 // take and put belong to the path: plain_path, or checked_path if a call can be refused. slow_path.h has the order of events.
-// There is no destructor, so that a static pool is constant-initialised and never ends.
+// There is no destructor, so that a static pool is constant-initialised and never destroyed.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_MEMBERS_H_
 

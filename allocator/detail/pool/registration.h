@@ -1,10 +1,10 @@
-// How a pool is known to the process: in the registry, if it has a name, and in the list of those that others ask to trim.
+// How the process knows a pool: in the registry, if it has a name, and among the pools that others may ask to trim.
 //
-//   enlist         called before the pool's store is, with nothing held: from now on the process knows the pool
-//   undisturbed    while this lives, nobody comes
-//   be_left_alone  the pool ends
-//
-// What a pool notes for the registry where it works anyway, events.h has; here is what is counted when somebody asks.
+//   be_registered  enters the registry: called by the constructor; for constants and the pools of size classes, by enlist
+//   enlist         called before the pool's store is, with nothing held: enters the registry and the list of those to ask
+//   undisturbed    while this lives, no thread asks the pool
+//   be_left_alone  leaves both; called before the pool is destroyed
+//   describe       what a snapshot shows of the pool that is counted only then; what it notes beforehand: events.h
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_REGISTRATION_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_REGISTRATION_H_
 

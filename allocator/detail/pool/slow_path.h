@@ -5,7 +5,7 @@
 //   take_cold    [growth: slow again, since another thread may have grown the pool; grow]  failed: retry, with nothing held
 //   deallocate   put [hit: verdict, count, push; crowded: make_room, or after it where a hit holds no lock]  not done: settle
 //   settle       full: [hit: push_slow; crowded: make_room]   surplus: [growth: give back]
-//   each ends    report_pending, with nothing held
+//   at the end   report_pending, with nothing held; then freed, if the exhaustion policy `hears_frees`
 //
 // [x: …] under that guard.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_SLOW_PATH_H_

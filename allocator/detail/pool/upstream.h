@@ -1,13 +1,13 @@
 // Where a pool's memory comes from: its store, and the second store that an exhaustion policy may add. It takes a request and
 // returns a region; it knows no chunk, list or lock, and calls nothing back.
 //
-//   fetch, fetch_second, give_back   regions for chunks; which of the two stores a region is from, it says itself (`supplied`)
+//   fetch, fetch_second, give_back   regions for chunks; a `supplied` says which of the two stores its region is from
 //   allocate_metadata, release_metadata
 //                                    memory for the pool itself, such as a thread cache's arrays: metadata_memory
 //   retry, freed, asked, line        what the exhaustion policy does when no block is left
 //
-// What calls a store is called under the growth lock, or by the only user of the pool; retry, freed, tell and asked_through
-// with nothing held.
+// Members that call a store are called under the growth lock, or by the only user of the pool; retry, freed, tell and
+// asked_through with nothing held.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_UPSTREAM_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_UPSTREAM_H_
 

@@ -1,11 +1,12 @@
-// How long a call waits for a block, and the waiting. The line of waiting threads belongs to the exhaustion policy
-// (wait_for_block.h). Used only if that `waits`:
+// How long a call waits for a block, and how blocks reach the threads that wait. Their line, waiting_line, and what wakes them,
+// served_threads, are the exhaustion policy's (wait_for_block.h). Used only if that `waits`:
 //
-//   push     [hit: somebody waits] → push_slow: [hit: to the first in the line; none left: push]
-//   grow     [core: adopt, to those in the line]
-//   wait     [hit: join, what is in the list to those in the line] · [growth: grow] · sleep · [hit: leave]
+//   push     [hit: a thread waits] → push_slow: [hit: give the block to the first in the line; none left: push] · wake it
+//   serve    called where else blocks come, as in adopt and trim: [core: give the list's blocks to the line] · wake them
+//   wait     [hit: join, serve] · [growth: grow] · sleep · [hit: leave]
 //
-// So nothing is in the list while somebody waits, and a hit can't overtake: it finds nothing.
+// So nothing is in the list while a thread waits, and a hit can't overtake: it finds no block. The thread that brings a block
+// wakes the one that gets it, once the hit or core lock is released.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_WAITING_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_WAITING_H_
 
