@@ -26,7 +26,7 @@ struct shared_pool_parts;
 template <class Tag, class... Policies>
 struct shared_pool_parts<static_pool<Tag, Policies...>> {
   using tag = Tag;
-  using composition = pool<Policies...>;
+  using composition = composed<Policies...>;
 };
 
 /// The static pool of a class that has one itself, not only by a base.

@@ -150,17 +150,19 @@ inline constexpr bool is_in_place<pool_body<Traits, Size>> = Traits::in_place;
 /// \tparam Policies  as for pool<...>; each must have a default value and a trivial destructor
 template <class Tag, class... Policies>
 class static_pool {
+  using composition = detail::composed<Policies...>;  // not judged before it has its name
+
  public:
   /// The pool's members without a destructor.
-  using body = detail::static_body_of<Tag, pool<Policies...>>;
+  using body = detail::static_body_of<Tag, composition>;
 
   static_pool() = delete;
 
   /// Returns the one pool of the tag. It costs an instruction: the address is hidden from the compiler once, so that the
   /// pool is reached through a register like any object. Not where its blocks are an array in it: firmware counts that one.
   static body& instance() noexcept {
-    if constexpr (detail::is_in_place<body>) return detail::static_body<Tag, pool<Policies...>>::body;
-    else return *detail::launder_address(detail::pointer_to(detail::static_body<Tag, pool<Policies...>>::body));
+    if constexpr (detail::is_in_place<body>) return detail::static_body<Tag, composition>::body;
+    else return *detail::launder_address(detail::pointer_to(detail::static_body<Tag, composition>::body));
   }
 };
 
