@@ -79,6 +79,8 @@ def says(what, names):
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     path = "module/tarn.cppm" if sys.argv[1] == "--write" else sys.argv[1]
     with open(path, encoding="utf-8") as file:
         module = file.read()
