@@ -48,9 +48,12 @@ class synchronized_pool_resource;
 class unsynchronized_pool_resource;
 }  // namespace pmr
 
-// ---- what functions take -------------------------------------------------------------------------------------------------
+// ---- what functions and other declarations take --------------------------------------------------------------------------
+class memory_budget;
+enum class prefetch;
 template <class T>
 class span;
+enum class trace_times : unsigned char;
 
 // ---- size ----------------------------------------------------------------------------------------------------------------
 class dynamic_size;
@@ -93,7 +96,6 @@ template <std::size_t Blocks>
 struct no_growth;
 
 // ---- store ---------------------------------------------------------------------------------------------------------------
-class memory_budget;
 template <class Inner, memory_budget* Budget>
 class budgeted;
 class buffer_store;
@@ -112,7 +114,6 @@ template <std::size_t Blocks>
 struct static_array_store;
 
 // ---- reuse ---------------------------------------------------------------------------------------------------------------
-enum class prefetch;
 template <prefetch Prefetch, std::size_t Front>
 struct batch_reuse;
 template <prefetch Prefetch>
@@ -174,7 +175,6 @@ template <class Sink, std::size_t MeanBytes, std::size_t Live>
 class sampled_trace;
 struct trace_event;
 enum class trace_kind : unsigned char;
-enum class trace_times : unsigned char;
 template <std::size_t Events, std::size_t Threads, trace_times Times>
 class trace_ring;
 template <class Sink, class Inner>

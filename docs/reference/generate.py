@@ -281,7 +281,8 @@ def pages_of(found, about):
         pages[one.page].append(one)
     unknown = sorted(set(pages) ^ (set(about["pages"]) - {"settings"})) + sorted(set(found.settings()) ^ set(about["settings"]))
     if unknown or found.unplaced:
-        raise SystemExit(f"pages.toml and the headers differ: {', '.join(unknown + found.unplaced)}")
+        raise SystemExit("docs/reference/pages.toml and the headers don't have the same pages and settings; write what is "
+                         f"missing, or take away what is no more: {', '.join(unknown + found.unplaced)}")
     text = {f"{page}.md": page_text(page, names, about["pages"][page]) for page, names in pages.items()}
     text["settings.md"] = macros_text(about["pages"]["settings"], about["settings"])
     pages["settings"] = []

@@ -83,6 +83,8 @@ def selftest():
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     root = compilers.include_root()
 
     def case(product, limit):

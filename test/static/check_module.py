@@ -7,6 +7,7 @@ usage: check_module.py module/tarn.cppm
        check_module.py --write    writes its lines, where the tree's top is the current folder
 """
 
+import glob
 import os
 import re
 import sys
@@ -47,7 +48,7 @@ def exported(text):
 
 
 def headers(first):
-    """The texts of a header and of all that it includes, as far as they are tarn's."""
+    """{path: text} of a header and of all that it includes, as far as they are tarn's."""
     found, todo = {}, [first]
     while todo:
         path = todo.pop()
@@ -55,7 +56,7 @@ def headers(first):
             with open(path, encoding="utf-8") as file:
                 found[path] = file.read()
             todo += re.findall(r'^#include "tarn/(.*)"$', found[path], re.MULTILINE)
-    return list(found.values())
+    return found
 
 
 def differences(texts, module):
@@ -78,11 +79,20 @@ def says(what, names):
     return f"module/tarn.cppm {what} {', '.join(names)}; run test/generate" if names else None
 
 
+def not_in_all(texts):
+    """The products that all.h, and so the module, leaves out."""
+    left = sorted(set(glob.glob("allocator/*.h")) - {"allocator/fwd.h"} - set(texts))
+    return f"allocator/all.h doesn't include {', '.join(left)}" if left else None
+
+
 def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     path = "module/tarn.cppm" if sys.argv[1] == "--write" else sys.argv[1]
     with open(path, encoding="utf-8") as file:
         module = file.read()
-    texts = headers("allocator/all.h")
+    included = headers("allocator/all.h")
+    texts = list(included.values())
     if sys.argv[1] == "--write":
         with open(path, "w", encoding="utf-8") as file:
             file.write(written(module, set().union(*map(declared, texts)) | NAMED_IN_PASSING))
@@ -96,6 +106,9 @@ def main():
     return compilers.report([
         (f"each of {len(exported(module))} public names is exported", lambda: says("doesn't export", left)),
         ("no other, and none twice", lambda: says("exports what isn't public:", more)),
+        ("all.h includes every product", lambda: not_in_all(included)),
+        compilers.same("a product that is left out", not_in_all(set(included) - {"allocator/multipool.h"}),
+                       "allocator/all.h doesn't include allocator/multipool.h"),
         ("there are names", lambda: None if len(exported(module)) >= LEAST else f"fewer than {LEAST}"),
         compilers.same("lines that are missing", differences(texts, fewer)[0], sorted(gone)),
         compilers.same("new names", differences([*texts, new], module)[0], ["new_pool", "newer", "newest"]),

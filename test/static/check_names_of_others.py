@@ -122,6 +122,8 @@ def selftest():
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     with open(sys.argv[1], encoding="utf-8") as file:
         names = parse(file.read())
     root = compilers.include_root()

@@ -39,7 +39,8 @@ HEADS = {
 def program():
     """What chooses; it prints the rows, with an argument those of the products."""
     root = compilers.include_root()
-    command = [compilers.present()[0], "-std=c++20", "-O2", "-I.", *compilers.WARNINGS, "tarn/test/support/cover.cc"]
+    command = [compilers.present()[0], "-std=c++20", "-O2", "-I.", "-Wfatal-errors", *compilers.WARNINGS,
+               "tarn/test/support/cover.cc"]
     subprocess.run([*command, "-o", "cover"], cwd=root, check=True)
     return os.path.join(root, "cover")
 
@@ -157,10 +158,13 @@ def main():
                 ("every refusal", unknown_cases),
             ]
         )
-    for name, text in covers("--anew" in sys.argv[1:]):
-        with open(name, "w", encoding="utf-8") as file:
-            file.write(text)
-        print(f"{text.count('ROW(')} rows in {name}")
+    try:
+        for name, text in covers("--anew" in sys.argv[1:]):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+            print(f"{text.count('ROW(')} rows in {name}")
+    except subprocess.CalledProcessError:  # the compiler, or the program, has said why
+        return "the compositions weren't chosen: test/support/kinds.h or products.h, or a header that they name, is wrong"
     return 0
 
 
