@@ -108,7 +108,7 @@ class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_
       // It doesn't wait for blocks: two that wait for each other's would both wait in vain.
       constexpr bool retries = !traits::hears_frees && !traits::waits;
       typename slow::search its{one};
-      block = slow::template take_cold<retries>(s, its, missing);
+      block = slow::template take_cold<retries, true>(s, its, missing);
       if (block == nullptr) detail::on_refusal(s);
       slow::end(s, its);
       if (block == nullptr) return 0;

@@ -37,7 +37,7 @@ using attempt_at = typename upstream<typename State::traits>::attempt;
 
 template <class State>
 std::size_t capacity_of(const State& s) noexcept {
-  const core_lock guard(s);
+  const ask_lock guard(s);
   return s.chunks.capacity();
 }
 
@@ -325,11 +325,13 @@ TARN_COLD std::size_t get_chunks(State& s, const store_scope<State, How>& held, 
 }
 
 /// Gets the chunk that is ahead or, if there is none, at least that many blocks. Returns whether it could.
+/// \param expects  whether they are reserved: then the locking policy gets ready for them
 template <class State, at_store How>
-bool grow(State& s, const store_scope<State, How>& held, std::size_t blocks, attempt_at<State>& one) noexcept {
+bool grow(State& s, const store_scope<State, How>& held, std::size_t blocks, attempt_at<State>& one,
+          bool expects = false) noexcept {
   if (detail::adopt_ahead(s, held)) return true;
   const std::size_t more = detail::get_chunks(s, held, blocks, one);
-  if (blocks > 1 && more != 0) s.locking.expect(more);
+  if (expects && more != 0) s.locking.expect(more);
   return more != 0;
 }
 /// Gets chunks until there are at least that many blocks, or gets none. Takes the growth lock.

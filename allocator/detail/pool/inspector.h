@@ -124,7 +124,7 @@ struct inspector {
   /// A number that is unique to one use of a block; 0: none. Any address is valid. Other threads may use the pool.
   template <class Traits>
   static std::uint64_t generation_of(pool_members<Traits>& pool, const void* block) noexcept {
-    const core_lock guard(pool.state_);
+    const ask_lock guard(pool.state_);
     return pool.state_.checking.generation_of(pool.state_.chunks, block);
   }
   template <class Traits>
@@ -175,7 +175,7 @@ struct inspector {
   /// Whether a block, free or in use, starts at the address. Other threads may use the pool.
   template <class Traits>
   static bool is_block(const pool_members<Traits>& pool, const void* address) noexcept {
-    const core_lock guard(pool.state_);
+    const ask_lock guard(pool.state_);
     return pool.state_.chunks.is_block(address);
   }
 };

@@ -3,6 +3,7 @@
 //
 //   hit_lock          around one block, out or in
 //   core_lock         around the list and the chunks
+//   ask_lock          the same around a question, which is no call of the pool: it records nothing
 //   look_lock         within a hit_lock, around what belongs under the core lock: nothing more where that is the same lock
 //   growth_lock       around the store; not held if this thread is at the store already
 //   growth_try_lock   as growth_lock; also not held if another thread has it
@@ -66,6 +67,18 @@ class core_lock : call_mark<State> {
 };
 
 template <class State>
+class ask_lock {
+ public:
+  TARN_STEP explicit ask_lock(const State& its) : guard_(its.locking.core_guard()) {}
+  TARN_STEP ~ask_lock() {}
+  ask_lock(const ask_lock&) = delete;
+  ask_lock& operator=(const ask_lock&) = delete;
+
+ private:
+  decltype(static_cast<const State*>(nullptr)->locking.core_guard()) guard_;
+};
+
+template <class State>
 class look_lock {
  public:
   TARN_STEP explicit look_lock(const State& its) : guard_(lock(its)) {}
@@ -97,6 +110,11 @@ bool grows_here([[maybe_unused]] const State& s) noexcept {
 }
 
 enum class at_store { waits, tries, looks };
+
+struct no_mark {
+  template <class State>
+  TARN_STEP explicit no_mark(const State&) noexcept {}
+};
 
 template <at_store How, class State>
 TARN_STEP auto guard_of_store(const State& s) {
@@ -136,7 +154,7 @@ class store_scope {
  private:
   struct scope {
     explicit scope(state& its) : mark(its), guard(detail::visit_of_store<How>(its)) {}
-    TARN_NO_UNIQUE_ADDRESS call_mark<State> mark;
+    TARN_NO_UNIQUE_ADDRESS std::conditional_t<How == at_store::looks, no_mark, call_mark<State>> mark;
     decltype(detail::visit_of_store<How>(*static_cast<state*>(nullptr))) guard;
   };
 

@@ -240,7 +240,7 @@ class pool_members {
   bool owns(const void* address) const noexcept {
     if constexpr (Traits::samples)
       if (sampled::owns(state_, address)) return true;
-    const core_lock guard(state_);
+    const ask_lock guard(state_);
     return state_.chunks.find(address) != nullptr;
   }
 
@@ -254,7 +254,7 @@ class pool_members {
   auto statistics() const noexcept
     requires(Traits::counts)
   {
-    const core_lock guard(state_);
+    const ask_lock guard(state_);
     return state_.statistics.read();
   }
 

@@ -89,7 +89,7 @@ void describe(const State& s, pool_record& out) noexcept {
   at = detail::add_short_name<typename traits::reuse>(out.policies, at, end);
   out.policies[detail::add_short_name<typename traits::store>(out.policies, at, end)] = 0;
   if (!out.is_exact) return;
-  const core_lock guard(s);
+  const ask_lock guard(s);
   const std::size_t outside = s.list.outside(s.chunks);
   const std::size_t at_rest = smaller(detail::free_outside(s), outside);
   out.in_use = outside - at_rest + detail::apart(s);
@@ -151,6 +151,7 @@ inline constexpr bool can_be_asked =
 /// may ask it, if the exhaustion policy says so.
 template <class State>
 TARN_STEP void enlist(State& s) noexcept {
+  if (detail::grows_here(s)) return;  // the store came back: the pool is in the lists, or has left them to end
   detail::be_registered(s);
   if constexpr (State::traits::checking::traits.refuses) admission<State>::be_listed(s);
   if constexpr (can_be_asked<State>) {

@@ -105,8 +105,9 @@ struct slow_path {
   }
   /// Takes a block, under the growth lock if it must come from a chunk that the pool hasn't got yet.
   /// \tparam Retries  whether the exhaustion policy is asked
+  /// \tparam Expects  whether they are reserved
   /// \param blocks    how many it gets at least, if it must get a chunk
-  template <bool Retries = true>
+  template <bool Retries = true, bool Expects = false>
   TARN_STEP static void* take_cold(State& s, search& its, std::size_t blocks) noexcept {
     void* block = nullptr;
     do {
@@ -126,7 +127,7 @@ struct slow_path {
           if (growing.is_held()) detail::top_up(s, growing);
           block = path::take_slow(s, its.seen);
         } while (block == nullptr && (detail::come_back(s, growing.is_held()) ||
-                                      (growing.is_held() && detail::grow(s, growing, blocks, its.one))));
+                                      (growing.is_held() && detail::grow(s, growing, blocks, its.one, Expects))));
       }
     } while (block == nullptr && Retries && retry(s, its.one));
     return block;
@@ -188,9 +189,9 @@ struct slow_path {
     if (s.chunks.geometry().extent(blocks) > size_limit) return false;
     attempt_at<State> one;
     search its{one};
-    its.was_at_store = !detail::is_at_cap(s);
     bool done = false;
     do {
+      its.was_at_store = its.was_at_store || !detail::is_at_cap(s);
       if constexpr (traits::in_place) {
         if (blocks <= s.chunks.capacity()) return true;
       } else {
