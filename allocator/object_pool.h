@@ -321,6 +321,16 @@ class object_pool<T, Policies...>
 
   template <class... Anything>
   constexpr explicit(false) object_pool(const Anything&...) noexcept {}
+
+  template <class... Anything>
+  auto make_unique(Anything&&...) noexcept {
+    if constexpr (detail::is_one_object<T>) return unique_ptr();
+    else return static_cast<std::decay_t<T>*>(nullptr);
+  }
+  template <class... Anything>
+  std::shared_ptr<std::decay_t<T>> allocate_shared(Anything&&...) noexcept {
+    return {};
+  }
 };
 
 }  // namespace tarn

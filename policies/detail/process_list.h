@@ -2,12 +2,15 @@
 // wants memory back; for their figures; to switch their checks. One list, whichever libraries the pools are in.
 //
 //   enter      a pool, when it is created or before its first chunk: from now on it may be asked
-//   ask_each   a thread: goes from one pool to the next, marks it as asked, and asks it with nothing held
+//   ask_each…  a thread: goes from one pool to the next, marks it as asked, and asks it with nothing held
 //   pause      a pool: waits until nobody asks it; then nobody does until resume
 //   leave      a pool, or its library at the end, for all of its pools: the same, and it is out of the list
 //
+// Pools of the registry and those that can trim are two chains: no question passes the other's pools.
+//
 // Nothing here waits while it holds something: the list's mutex is never held while a pool is asked. To enter, to leave and to
-// go on to the next pool take the same time, however many pools there are, except that pools that aren't meant are passed over.
+// go on to the next pool take the same time, however many pools there are, except that a walk to a rank passes the lower ones,
+// and a pool that enters passes the higher ones.
 #ifndef TARN_POLICIES_DETAIL_PROCESS_LIST_H_
 #define TARN_POLICIES_DETAIL_PROCESS_LIST_H_
 
@@ -168,28 +171,26 @@ struct reclaim_round {
 /// One for the process.
 class process_list : fork_member {
  public:
-  /// Calls ask(node) for each node of which wanted(node) says so, in the order in which they came.
-  template <class Wanted, class Ask>
-  void ask_each(Wanted wanted, Ask ask) noexcept {
-    const inside_gate inside;
-    for (asking now; next(now, wanted);) ask(*now.node);
-  }
-  /// Calls ask(node) for each node that is in the registry.
+  /// Calls ask(node) for each node that is in the registry, in the order in which they came.
   template <class Ask>
   void ask_each_listed(Ask ask) noexcept {
-    ask_each([](const process_node& node) { return is_listed(node); }, ask);
+    ask_each(first_, [](const process_node&) { return true; }, ask);
+  }
+  /// Calls ask(node) for each that can trim and has that rank, in the order in which they came.
+  template <class Ask>
+  void ask_each_of_rank(int rank, Ask ask) noexcept {
+    ask_each(first_to_trim_, [rank](const process_node& node) { return node.rank_ == rank; }, ask);
   }
   /// Asks the pools of the next rank to trim. Returns how many bytes they gave back.
   std::size_t trim_next(reclaim_round& round) noexcept {
     std::size_t bytes = 0;
     round.ended = !find_rank(round.from);
     if (round.ended) return 0;
-    ask_each([&round](const process_node& node) { return node.calls_->trim != nullptr && node.rank_ == round.from; },
-             [&round, &bytes](const process_node& node) {
-               const trimmed answer = static_cast<const reclaim_member&>(node).ask();
-               bytes += answer.bytes;
-               round.met_busy |= answer.busy;
-             });
+    ask_each_of_rank(round.from, [&round, &bytes](const process_node& node) {
+      const trimmed answer = static_cast<const reclaim_member&>(node).ask();
+      bytes += answer.bytes;
+      round.met_busy |= answer.busy;
+    });
     if (round.from == INT_MAX) round.ended = true;
     else ++round.from;
     return bytes;
@@ -208,9 +209,12 @@ class process_list : fork_member {
     n.pool_ = pool;
     n.calls_ = &its;
     if (its.entered != nullptr) its.entered(pool);
-    n.before_ = last_;
-    (last_ != nullptr ? last_->after_ : first_) = &n;
-    last_ = &n;
+    const chain its_chain = chain_of(n);
+    for (n.before_ = its_chain.last; n.before_ != nullptr && n.before_->rank_ > n.rank_;) n.before_ = n.before_->before_;
+    process_node*& link = n.before_ != nullptr ? n.before_->after_ : its_chain.first;
+    n.after_ = link;
+    (n.after_ != nullptr ? n.after_->before_ : its_chain.last) = &n;
+    link = &n;
     listed_ += is_listed(n);
     n.entered_.store(true, memory_order_release);
   }
@@ -222,19 +226,8 @@ class process_list : fork_member {
   }
   /// The library is unloaded, or the process ends.
   void remove(const process_library& library) noexcept {
-    tarn::mutex& held_one = mutex();
-    const held lock(held_one);
-    for (process_node* next = first_; next != nullptr;) {
-      process_node& n = *next;
-      next = n.after_;
-      if (n.library_.load(memory_order_relaxed) != &library) continue;
-      if (n.asked_by_ == 0) {
-        unlink(n);
-      } else {
-        wait_a_moment(held_one);
-        next = first_;  // any may have come or gone
-      }
-    }
+    remove(library, first_);
+    remove(library, first_to_trim_);
   }
 
   /// From now on nobody asks it. Waits for threads that are asking it.
@@ -250,6 +243,35 @@ class process_list : fork_member {
   }
 
  private:
+  /// The pools that can trim, by rank, or those of the registry. Of the same rank: in the order in which they came.
+  struct chain {
+    process_node*& first;
+    process_node*& last;
+  };
+  chain chain_of(const process_node& n) noexcept {
+    return n.calls_->trim != nullptr ? chain{first_to_trim_, last_to_trim_} : chain{first_, last_};
+  }
+  void remove(const process_library& library, process_node*& first) noexcept {
+    tarn::mutex& held_one = mutex();
+    const held lock(held_one);
+    for (process_node* next = first; next != nullptr;) {
+      process_node& n = *next;
+      next = n.after_;
+      if (n.library_.load(memory_order_relaxed) != &library) continue;
+      if (n.asked_by_ == 0) {
+        unlink(n);
+      } else {
+        wait_a_moment(held_one);
+        next = first;  // any may have come or gone
+      }
+    }
+  }
+  template <class Wanted, class Ask>
+  void ask_each(process_node*& first, Wanted wanted, Ask ask) noexcept {
+    const inside_gate inside;
+    for (asking now; next(now, first, wanted);) ask(*now.node);
+  }
+
   /// What a thread asks now.
   struct asking {
     process_node* node = nullptr;
@@ -277,11 +299,11 @@ class process_list : fork_member {
 
   /// Goes from the node that is asked now to the next one, or from none to the first. Returns false after the last.
   template <class Wanted>
-  bool next(asking& now, Wanted wanted) noexcept {
+  bool next(asking& now, process_node*& first, Wanted wanted) noexcept {
     const held lock(mutex());
     process_node* const before = now.node;
     if (before != nullptr) --before->asked_by_;
-    process_node* n = before != nullptr ? before->after_ : first_;
+    process_node* n = before != nullptr ? before->after_ : first;
     while (n != nullptr && (n->paused_ != 0 || !wanted(*n))) n = n->after_;
     now.node = n;
     if (n != nullptr) ++n->asked_by_;
@@ -298,12 +320,10 @@ class process_list : fork_member {
   /// Looks for the lowest rank from a given one on. Returns whether a pool has one.
   bool find_rank(int& from) noexcept {
     const held lock(mutex());
-    const process_node* lowest = nullptr;
-    for (const process_node* n = first_; n != nullptr; n = n->after_)
-      if (n->calls_->trim != nullptr && n->paused_ == 0 && n->rank_ >= from && (lowest == nullptr || n->rank_ < lowest->rank_))
-        lowest = n;
-    if (lowest != nullptr) from = lowest->rank_;
-    return lowest != nullptr;
+    const process_node* n = first_to_trim_;
+    while (n != nullptr && (n->paused_ != 0 || n->rank_ < from)) n = n->after_;
+    if (n != nullptr) from = n->rank_;
+    return n != nullptr;
   }
 
   static void wait_a_moment(tarn::mutex& held_one) noexcept {
@@ -312,8 +332,9 @@ class process_list : fork_member {
     held_one.lock();
   }
   void unlink(process_node& n) noexcept {
-    (n.before_ != nullptr ? n.before_->after_ : first_) = n.after_;
-    (n.after_ != nullptr ? n.after_->before_ : last_) = n.before_;
+    const chain its_chain = chain_of(n);
+    (n.before_ != nullptr ? n.before_->after_ : its_chain.first) = n.after_;
+    (n.after_ != nullptr ? n.after_->before_ : its_chain.last) = n.before_;
     n.before_ = n.after_ = nullptr;
     listed_ -= is_listed(n);
     n.forget_library();
@@ -321,8 +342,10 @@ class process_list : fork_member {
   }
 
   tarn::mutex mutex_;
-  process_node* first_ = nullptr;  // in the order in which they came
+  process_node* first_ = nullptr;  // of the registry
   process_node* last_ = nullptr;
+  process_node* first_to_trim_ = nullptr;
+  process_node* last_to_trim_ = nullptr;
   std::size_t listed_ = 0;
   asking* asking_ = nullptr;  // by other threads, and by those at whose stores they are
 };

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "tarn/allocator/all.h"
+#include "tarn/test/support/calling_memory.h"
 #include "tarn/test/support/check.h"
 
 namespace tarn::test {
@@ -181,6 +182,23 @@ void come_and_go(std::size_t rounds, std::uint64_t seed, std::atomic<std::size_t
   }
 }
 
+// The store uses the pool while that ends. So it looks for a block, and must not enter the registry again.
+BOOST_AUTO_TEST_CASE(a_pool_that_ends_is_in_no_list_whatever_its_store_does) {
+  const alarm_clock limit(60);
+  const std::size_t before = snapshot().size();
+  test::budget memory(1 << 20);
+  std::size_t used = 0;
+  {
+    std::optional<pool<static_size<64>, mutex_locking<>, resource_store, named<"ends">>> one(std::in_place,
+                                                                                            resource_store{&memory});
+    one->deallocate(one->allocate());
+    memory.on_deallocate = [&](std::size_t) { used += one->try_allocate() == nullptr; };
+    one.reset();
+    memory.on_deallocate = nullptr;
+  }
+  CHECK(used != 0);
+  CHECK(snapshot().size() == before);
+}
 BOOST_AUTO_TEST_CASE(snapshots_are_right_while_pools_come_and_go) {
   constexpr std::size_t stay = 20;
   using staying = pool<static_size<64>, mutex_locking<>, named<"stays">>;

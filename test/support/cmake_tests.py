@@ -108,7 +108,7 @@ class Folder:
     def package_name(self):
         return self.path
 
-    def glob(self, include, exclude=()):
+    def glob(self, include, exclude=(), allow_empty=True):
         here = pathlib.Path(self.tree.source, self.path)
         some, others = ({path for one in patterns for path in here.glob(one)} for patterns in (include, exclude))
         return sorted(str(path.relative_to(here)) for path in some - others if path.is_file())

@@ -52,7 +52,8 @@ FULL = {
     "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads", "optimised", "first_tier")),
     "gcc": Configuration(("--config=opt", "--config=gcc"), "optimised"),
     "clang19": Configuration(("--config=opt", "--config=clang"), "optimised", ONCE),
-    "clang14": Configuration(("--config=clang14",), "optimised", ONCE),
+    # And what runs under no sanitizer: else no clang would compile it.
+    "clang14": Configuration(("--config=clang14",), "optimised,no_sanitizers", ONCE),
     "sanitizers": Configuration(("--config=sanitizers", *BRIEF), "", UNDER_ASAN),
     "tsan": Configuration(("--config=tsan",), "threads", UNDER_TSAN),  # the two runtimes see different races
     "tsan_gcc": Configuration(("--config=tsan_gcc",), "threads", UNDER_TSAN),

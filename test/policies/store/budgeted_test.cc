@@ -449,6 +449,23 @@ BOOST_AUTO_TEST_CASE(the_handler_is_called_once_for_each_time_that_the_soft_limi
   CHECK(seen.told == 5);
 }
 
+// The pool is at its cap when the reservation begins, so nobody need wait for the store; but the policy gives a chunk back.
+std::function<std::size_t()> trim_once;
+struct trims_once {
+  bool operator()(std::size_t) const noexcept { return std::exchange(trim_once, [] { return std::size_t{0}; })() != 0; }
+};
+BOOST_AUTO_TEST_CASE(a_reservation_that_begins_at_the_cap_tells_what_the_store_was_asked_then) {
+  calls seen;
+  memory_budget budget(unlimited, 1000, calls::note, &seen);
+  pool<static_size<64>, mutex_locking<>, fixed_growth<16, 32>, budgeted<heap_store>, retry_with<trims_once>> one(
+      budgeted<heap_store>{budget});
+  one.reserve(32);
+  CHECK(seen.told == 1);
+  trim_once = [&] { return one.trim(); };
+  CHECK(!one.try_reserve(40));
+  CHECK(budget.peak() > 1000);
+  CHECK(seen.told == 2);
+}
 BOOST_AUTO_TEST_CASE(nested_budgets_both_call) {
   calls inner_calls, outer_calls;
   memory_budget inner(unlimited, 100, calls::note, &inner_calls), outer(unlimited, 100, calls::note, &outer_calls);
