@@ -13,12 +13,17 @@ def read(tree, path):
 
 
 def cost_of(tree, policy):
-    """The `costs` line of a policy's header."""
+    """The `costs` line of a policy's four: above its class, or at the top of the header that is named after it."""
     name = re.match(r"tarn::(\w+)", policy)[1]
-    header = glob.glob(os.path.join(tree, f"policies/*/{name}.h"))
-    text = read(tree, header[0])
-    found = re.search(r"^// costs +(.*?)^// conflicts", text, re.MULTILINE | re.DOTALL)
-    return re.sub(r"\s*\n// +", " ", found[1]).strip()
+    for header in glob.glob(os.path.join(tree, "policies/*.h")) + glob.glob(os.path.join(tree, "policies/*/*.h")):
+        text = read(tree, header)
+        for head in re.finditer(r"^// decides .*\n(?://.*\n)*", text, re.MULTILINE):
+            below = re.match(r"(?:(?:///|template\b|requires\b|  ).*\n)*(?:class|struct) (\w+)", text[head.end():])
+            owner = os.path.basename(header)[:-2] if head.start() == 0 else below[1].removesuffix("_with")
+            if owner == name:
+                found = re.search(r"^// costs +(.*?)^// conflicts", head[0], re.MULTILINE | re.DOTALL)
+                return re.sub(r"\s*\n// +", " ", found[1]).strip()
+    raise LookupError(f"no header of policies/ says what {name} costs")
 
 
 def data(tree):

@@ -197,7 +197,7 @@ class growth {
   chunk* forget() noexcept { return detail::replace(first_, nullptr); }
 
   /// Fetches another chunk. Returns whether it could: else growth or the store refused, and nothing has changed.
-  TARN_COLD bool fetch([[maybe_unused]] attempt_at<State>& one) noexcept {
+  bool fetch([[maybe_unused]] attempt_at<State>& one) noexcept {
     const chunk_request request = [&] {
       const core_lock guard(s_);
       return s_.chunks.next(last_, blocks_ + s_.ahead.blocks() - s_.upstream.second().all);
@@ -214,7 +214,7 @@ class growth {
 
   /// Gives the chunk map and the locking policy memory to adopt the chunks or, if there are none, to continue. The map does
   /// without if the store refuses: then it finds chunks in its tree. Returns whether the locking policy has what it needs.
-  TARN_COLD bool top_up() noexcept {
+  bool top_up() noexcept {
     const auto lacking_in_map = [this] {
       const core_lock guard(s_);
       return s_.chunks.shortage(first_);
@@ -235,22 +235,24 @@ class growth {
   }
 
   /// Makes the chunks part of the pool.
-  TARN_COLD void adopt() noexcept {
-    for (chunk *c = forget(), *next = c; c != nullptr; c = next) {
-      next = c->next;
-      [[maybe_unused]] served_of<State> served;
-      const core_lock guard(s_);
-      if constexpr (requires { s_.checking.lies_in(detail::pointer_to(s_)); }) s_.checking.lies_in(detail::pointer_to(s_));
-      s_.locking.adopt(s_, *c);
-      detail::on_chunk(s_, c->region);
-      detail::serve(s_, served);
-    }
-  }
+  TARN_STEP void adopt() noexcept { adopt(s_, forget()); }
 
  private:
   static constexpr bool maps = looks && !traits::one_chunk;
   struct no_map {};
 
+  /// Not a part of the other: so compilers see that nothing is left to give back.
+  static void adopt(State& s, chunk* c) noexcept {
+    for (chunk* next = c; c != nullptr; c = next) {
+      next = c->next;
+      [[maybe_unused]] served_of<State> served;
+      const core_lock guard(s);
+      if constexpr (requires { s.checking.lies_in(detail::pointer_to(s)); }) s.checking.lies_in(detail::pointer_to(s));
+      s.locking.adopt(s, *c);
+      detail::on_chunk(s, c->region);
+      detail::serve(s, served);
+    }
+  }
   /// Makes a chunk in a region. Returns whether it could: there is one, and it is sound.
   bool make(const supplied& got) noexcept {
     if (!got || !is_new(got.region, traits::chunk_alignment(s_.chunks.geometry()))) return false;
@@ -274,7 +276,7 @@ class growth {
       return true;
     }
   }
-  TARN_COLD void drop() noexcept {
+  void drop() noexcept {
     detail::give_back(s_, first_);
     s_.upstream.restore(second_before_);
   }
@@ -306,7 +308,7 @@ bool adopt_ahead(State& s, const store_scope<State, How>& held) noexcept {
 /// Gets chunks with at least that many blocks in all, or none. Returns how many blocks they have; 0: growth or a store refused.
 /// If there are no tables for chunks of the first store, those of the second, which may need none, must do.
 template <class State, at_store How>
-TARN_COLD std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_t blocks,
+std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_t blocks,
                                  attempt_at<State>& one) noexcept {
   constexpr bool may_do_without = growth<State>::has_second && State::traits::locking::traits.keeps_memory;
   for (bool second_only = false;; second_only = true) {
@@ -316,8 +318,9 @@ TARN_COLD std::size_t get_chunks(State& s, const store_scope<State, How>& held, 
         if (second_only) return fresh.fetch_second();
       return fresh.fetch(one);
     };
-    while (fresh.blocks() < blocks)
+    do {
       if (!fetch()) return 0;
+    } while (blocks > 1 && fresh.blocks() < blocks);
     if (fresh.top_up()) return fresh.adopt(), fresh.blocks();
     one.store_refused = true;
     if (!may_do_without || second_only) return 0;
