@@ -308,8 +308,7 @@ bool adopt_ahead(State& s, const store_scope<State, How>& held) noexcept {
 /// Gets chunks with at least that many blocks in all, or none. Returns how many blocks they have; 0: growth or a store refused.
 /// If there are no tables for chunks of the first store, those of the second, which may need none, must do.
 template <class State, at_store How>
-std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_t blocks,
-                                 attempt_at<State>& one) noexcept {
+std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_t blocks, attempt_at<State>& one) noexcept {
   constexpr bool may_do_without = growth<State>::has_second && State::traits::locking::traits.keeps_memory;
   for (bool second_only = false;; second_only = true) {
     growth<State> fresh(s, held);

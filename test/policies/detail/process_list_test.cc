@@ -11,6 +11,7 @@
 #include <deque>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
