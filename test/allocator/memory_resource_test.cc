@@ -499,7 +499,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_asks_upstream_for_wha
   CHECK(upstream.thrown == before + 1);
   // One that gives it all the same gets it back.
   struct generous : std::pmr::memory_resource {
-    std::byte place[64];
+    alignas(std::max_align_t) std::byte place[64];
     int out = 0;
     void* do_allocate(std::size_t, std::size_t) override { return ++out, place; }
     void do_deallocate(void*, std::size_t, std::size_t) override { --out; }

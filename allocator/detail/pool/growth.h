@@ -308,7 +308,8 @@ bool adopt_ahead(State& s, const store_scope<State, How>& held) noexcept {
 /// Gets chunks with at least that many blocks in all, or none. Returns how many blocks they have; 0: growth or a store refused.
 /// If there are no tables for chunks of the first store, those of the second, which may need none, must do.
 template <class State, at_store How>
-std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_t blocks, attempt_at<State>& one) noexcept {
+TARN_STEP std::size_t get_chunks_here(State& s, const store_scope<State, How>& held, std::size_t blocks,
+                                      attempt_at<State>& one) noexcept {
   constexpr bool may_do_without = growth<State>::has_second && State::traits::locking::traits.keeps_memory;
   for (bool second_only = false;; second_only = true) {
     growth<State> fresh(s, held);
@@ -324,6 +325,17 @@ std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_
     one.store_refused = true;
     if (!may_do_without || second_only) return 0;
   }
+}
+template <class State, at_store How>
+TARN_COLD std::size_t get_chunks_apart(State& s, const store_scope<State, How>& held, std::size_t blocks,
+                                       attempt_at<State>& one) noexcept {
+  return detail::get_chunks_here(s, held, blocks, one);
+}
+/// Where a pool has one chunk, as on firmware, it is inlined: a tenth of such a pool's code.
+template <class State, at_store How>
+std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_t blocks, attempt_at<State>& one) noexcept {
+  if constexpr (State::traits::one_chunk) return detail::get_chunks_here(s, held, blocks, one);
+  else return detail::get_chunks_apart(s, held, blocks, one);
 }
 
 /// Gets the chunk that is ahead or, if there is none, at least that many blocks. Returns whether it could.
