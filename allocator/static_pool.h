@@ -75,8 +75,7 @@ struct named_by_tag<basic_pool<Size, Locking, Growth, Store, Reuse, Retention, E
 /// The body that a static pool of the same policies as the pool that is an object has.
 template <class Tag, class... TenPolicies>
 constexpr auto choose_static(std::type_identity<basic_pool<TenPolicies...>>) noexcept {
-  if constexpr (is_rejected<body_of<void, TenPolicies...>>) return std::type_identity<body_of<void, TenPolicies...>>{};
-  else if constexpr (constexpr static_fitness verdict = judge_static<TenPolicies...>(); verdict == static_fitness::good)
+  if constexpr (constexpr static_fitness verdict = judge_static<TenPolicies...>(); verdict == static_fitness::good)
     return std::type_identity<body_of<Tag, TenPolicies...>>{};
   else return std::type_identity<rejected<static_complaint<verdict>>>{};
 }
