@@ -28,7 +28,7 @@ struct member : reclaim_member {
   explicit member(int its_rank) : reclaim_member(its_rank), rank(its_rank) {}
   static trimmed trim(void* its) noexcept {
     asked.push_back(static_cast<member*>(its));
-    return {static_cast<std::size_t>(static_cast<member*>(its)->rank + 100), false};
+    return {static_cast<std::size_t>(static_cast<member*>(its)->rank) + 100, false};
   }
   int rank;
   static inline std::vector<const member*> asked;
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(members_are_asked_by_rank_and_then_as_they_entered) {
     for (std::size_t i = 1; i < wanted.size(); ++i)
       for (std::size_t j = i; j != 0 && wanted[j]->rank < wanted[j - 1]->rank; --j) std::swap(wanted[j], wanted[j - 1]);
     std::size_t bytes = 0, wanted_bytes = 0;
-    for (const member* const m : wanted) wanted_bytes += static_cast<std::size_t>(m->rank + 100);
+    for (const member* const m : wanted) wanted_bytes += static_cast<std::size_t>(m->rank) + 100;
     BOOST_TEST((asked_by(list, bytes) == wanted));
     BOOST_TEST(bytes == wanted_bytes);
     BOOST_TEST((listed_in(list) == std::vector<const process_node*>(others_in.begin(), others_in.end())));
