@@ -1,10 +1,14 @@
-"""The chooser's data: chooser.json, with what each policy costs from the first lines of its header, and what each rule says
+"""The chooser's data: chooser.json, with what each policy costs from the lines above it, and what each rule says
 from docs/rules.md. Nothing is written twice."""
 
 import glob
 import json
 import os
 import re
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../test/support"))
+from policy_heads import heads_of
 
 
 def read(tree, path):
@@ -13,16 +17,13 @@ def read(tree, path):
 
 
 def cost_of(tree, policy):
-    """The `costs` line of a policy's four: above its class, or at the top of the header that is named after it."""
+    """The `costs` line of a policy's four."""
     name = re.match(r"tarn::(\w+)", policy)[1]
-    for header in glob.glob(os.path.join(tree, "policies/*.h")) + glob.glob(os.path.join(tree, "policies/*/*.h")):
-        text = read(tree, header)
-        for head in re.finditer(r"^// decides .*\n(?://.*\n)*", text, re.MULTILINE):
-            below = re.match(r"(?:(?:///|template\b|requires\b|  ).*\n)*(?:class|struct) (\w+)", text[head.end():])
-            owner = os.path.basename(header)[:-2] if head.start() == 0 else below[1].removesuffix("_with")
-            if owner == name:
-                found = re.search(r"^// costs +(.*?)^// conflicts", head[0], re.MULTILINE | re.DOTALL)
-                return re.sub(r"\s*\n// +", " ", found[1]).strip()
+    for header in glob.glob(os.path.join(tree, "policies/**/*.h"), recursive=True):
+        head = heads_of(header, read(tree, header)).get(name)
+        if head:
+            found = re.search(r"^// costs +(.*?)^// conflicts", head, re.MULTILINE | re.DOTALL)
+            return re.sub(r"\s*\n// +", " ", found[1]).strip()
     raise LookupError(f"no header of policies/ says what {name} costs")
 
 

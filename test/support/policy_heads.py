@@ -8,8 +8,8 @@ CALLED = {"hardened_with": "hardened", "checked_with": "checked", "switchable_ch
 WORDS = ["decides", "costs", "conflicts", "use when"]
 
 
-def policies_of(path, text):
-    """{policy: the words of its lines}. The lines stand above its class, or at the top of the file that is named after it."""
+def heads_of(path, text):
+    """{policy: its lines}. They stand above its class, or at the top of the file that is named after it."""
     found = {}
     for head in re.finditer(r"^// decides .*\n(?://.*\n)*", text, re.MULTILINE):
         below = re.match(r"(?:(?:///|template\b|requires\b|  ).*\n)*(?:class|struct) (\w+)", text[head.end():])
@@ -17,8 +17,14 @@ def policies_of(path, text):
             name = os.path.basename(path)[:-len(".h")]
         else:
             name = CALLED.get(below[1], below[1]) if below else f"nothing in line {text.count(chr(10), 0, head.end()) + 1}"
-        found[name] = re.findall(r"^// (decides|costs|conflicts|use when) ", head[0], re.MULTILINE)
+        found[name] = head[0]
     return found
+
+
+def policies_of(path, text):
+    """{policy: the words of its lines}."""
+    return {name: re.findall(r"^// (decides|costs|conflicts|use when) ", head, re.MULTILINE)
+            for name, head in heads_of(path, text).items()}
 
 
 def classes_on_an_axis(text):
