@@ -57,16 +57,6 @@ class hit_lock : call_mark<State> {
   decltype(static_cast<const State*>(nullptr)->locking.hit_guard()) guard_;
 };
 template <class State>
-class core_lock : call_mark<State> {
- public:
-  TARN_STEP explicit core_lock(const State& its) : call_mark<State>(its), guard_(its.locking.core_guard()) {}
-  TARN_STEP ~core_lock() {}
-
- private:
-  decltype(static_cast<const State*>(nullptr)->locking.core_guard()) guard_;
-};
-
-template <class State>
 class ask_lock {
  public:
   TARN_STEP explicit ask_lock(const State& its) : guard_(its.locking.core_guard()) {}
@@ -77,25 +67,23 @@ class ask_lock {
  private:
   decltype(static_cast<const State*>(nullptr)->locking.core_guard()) guard_;
 };
-
 template <class State>
-class look_lock {
+class core_lock : call_mark<State>, ask_lock<State> {
  public:
-  TARN_STEP explicit look_lock(const State& its) : guard_(lock(its)) {}
-  TARN_STEP ~look_lock() {}
-  look_lock(const look_lock&) = delete;
-  look_lock& operator=(const look_lock&) = delete;
+  TARN_STEP explicit core_lock(const State& its) : call_mark<State>(its), ask_lock<State>(its) {}
+};
 
- private:
-  using core_guard = decltype(static_cast<const State*>(nullptr)->locking.core_guard());
-  using guard = std::conditional_t<State::hits_unguarded, core_guard, no_guard>;
+struct no_mark {
+  template <class State>
+  TARN_STEP explicit no_mark(const State&) noexcept {}
+  TARN_STEP ~no_mark() {}
+};
+template <class State>
+class look_lock : std::conditional_t<State::hits_unguarded, ask_lock<State>, no_mark> {
+  using lock = std::conditional_t<State::hits_unguarded, ask_lock<State>, no_mark>;
 
-  TARN_STEP static guard lock([[maybe_unused]] const State& s) {
-    if constexpr (State::hits_unguarded) return s.locking.core_guard();
-    else return no_guard();
-  }
-
-  guard guard_;
+ public:
+  TARN_STEP explicit look_lock(const State& its) : lock(its) {}
 };
 
 /// Whether this thread is at the pool's store, which came back to the pool.
@@ -110,11 +98,6 @@ bool grows_here([[maybe_unused]] const State& s) noexcept {
 }
 
 enum class at_store { waits, tries, looks };
-
-struct no_mark {
-  template <class State>
-  TARN_STEP explicit no_mark(const State&) noexcept {}
-};
 
 template <at_store How, class State>
 TARN_STEP auto guard_of_store(const State& s) {
