@@ -33,8 +33,9 @@ concept ends_at_exit = locking_policy<P> && P::traits.ends_at_exit;
 template <class... TenPolicies>
 constexpr static_fitness judge_static() noexcept {
   if constexpr (!(std::default_initializable<TenPolicies> && ...)) return static_fitness::needs_value;
-  else if constexpr ((ends_at_exit<TenPolicies> || ...) || !std::is_trivially_destructible_v<body_of<void, TenPolicies...>>)
-    return static_fitness::has_destructor;
+  else if constexpr ((ends_at_exit<TenPolicies> || ...)) return static_fitness::has_destructor;
+  else if constexpr (is_rejected<body_of<void, TenPolicies...>>) return static_fitness::good;  // its own complaint says it all
+  else if constexpr (!std::is_trivially_destructible_v<body_of<void, TenPolicies...>>) return static_fitness::has_destructor;
   else if constexpr (!constant_when_new<body_of<some_static_pool, TenPolicies...>>) return static_fitness::no_constant;
   else return static_fitness::good;
 }
