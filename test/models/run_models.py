@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Has Spin search the model of forks for errors, as runs.txt asks. A case is a run; or whether all of the model is ever reached.
+"""Has Spin search the model of forks for errors, as runs.txt asks. A case is a run; or whether all of the model is reached.
 
 Usage: run_models.py fork.pml runs.txt
 """
@@ -52,7 +52,8 @@ def search(run, source):
     fair = "FAIR" in run.names  # looks for what never comes, though no thread that can go on waits for ever
     with tempfile.TemporaryDirectory(prefix="tarn-model-", dir=os.environ.get("TEST_TMPDIR")) as folder:
         for command in [["spin", "-a", *("-D" + name for name in run.names), source],
-                        [COMPILER, *flags, "-DNFAIR=3" if fair else "-DSAFETY", "-w", f"-DMEMLIM={MEMORY}", "-o", "pan", "pan.c"],
+                        [COMPILER, *flags, "-DNFAIR=3" if fair else "-DSAFETY", "-w", f"-DMEMLIM={MEMORY}", "-o", "pan",
+                         "pan.c"],
                         ["./pan", *(["-a", "-f"] if fair else []), f"-m{DEPTH}", "-w24" if NIGHTLY else "-w22"]]:
             done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   errors="replace", check=False)
@@ -98,14 +99,14 @@ def main():
     results = compilers.Results()
     missing = [tool for tool in ("spin", "gcc") if not shutil.which(tool)]
     if missing:
-        results.check("models", False, f"{' and '.join(missing)} not found: no model was checked. test/run installs what is missing.")
+        results.check("models", False, f"{' and '.join(missing)} not found: test/run installs what is missing")
         return results.report()
     right, runs = [], list(read_runs(table))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         for run, result in zip(runs, workers.map(lambda run: search(run, source), runs)):
             wrong = judge(run, result)
-            results.check(f"fork {' '.join(run.names)}: {result.states} states, {result.seconds:.1f} s, {result.found or 'nothing'} "
-                          "found", not wrong, wrong or "")
+            results.check(f"fork {' '.join(run.names)}: {result.states} states, {result.seconds:.1f} s, "
+                          f"{result.found or 'nothing'} found", not wrong, wrong or "")
             if run.expected.isdigit():
                 right += [result] if not wrong else []
             elif not wrong:
