@@ -13,8 +13,6 @@ void rtos_lock(void*) noexcept;
 void rtos_unlock(void*) noexcept;
 }
 
-namespace {
-
 using block = tarn::static_size<48>;
 using array = tarn::static_array_store<32>;
 using halting = tarn::hardened_with<tarn::reported_to<halt>>;  // a handler of one's own
@@ -24,9 +22,7 @@ struct rtos_mutex {
   void* handle = nullptr;
 };
 template <class... Policies>
-using one_pool = tarn::static_pool<struct messages_tag, block, Policies...>;
-
-}  // namespace
+using one_pool = tarn::static_pool<struct messages, block, Policies...>;
 
 #if defined(PROGRAM_static_pool)
 using pool = one_pool<array>;
