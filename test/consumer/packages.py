@@ -3,8 +3,8 @@
 usage: test/consumer/packages.py [--only TEXT]... [--fix]
 
 Installs what is missing: Debian's packages by name; Conan, CMake, Meson, spdx-tools from PyPI; buildifier from npm. A case is
-a way to have tarn, or a check of a package; for each check there are cases that show that it finds what it looks for. The
-last line is 'N passed, N failed'. test/consumer/run calls this.
+a way to have tarn, or a check of a package; one shows that the checks find what they look for. The last line is
+'N passed, N failed'. test/consumer/run calls this.
 
   --only TEXT   only cases whose name contains TEXT; may be repeated
   --fix         runs no case: formats the files that Bazel reads, with buildifier
@@ -317,26 +317,6 @@ def pollution(world):
     return found(check_parent(parent + "/polluted"), "installs include/tarn", "pollution")
 
 
-@case("detectors: header missing, header altered, licence missing, versions wrong, a file too many")
-def installed_detectors(world):
-    prefix = world.copy(world.prefix(NEWEST), "broken")
-
-    def checked():
-        return check_installed(prefix, cps=True)
-
-    wrong = altered(prefix + "/include/tarn/allocator/pool.h", "#include", "# include", checked, "installed another")
-    for path, old, new in (("pkgconfig/tarn.pc", VERSION, "0.0.9"),
-                           ("cps/tarn/tarn.cps", f'"version" : "{VERSION}"', '"version" : "1"'),
-                           ("cmake/tarn/tarn-config-version.cmake", VERSION, "0.0.9")):
-        wrong += altered(f"{prefix}/share/{path}", old, new, checked, "its version isn't")
-    write("", prefix, "include/tarn/x.h")
-    wrong += found(checked(), "x.h: not both", "a header too many")
-    os.unlink(prefix + "/include/tarn/allocator/pool.h")
-    wrong += found(checked(), "allocator/pool.h: not both", "a missing header")
-    os.unlink(prefix + "/share/licenses/tarn/LICENSE")
-    return wrong + found(checked(), "the licence isn't", "a missing licence")
-
-
 for each in tools():
     @case(f"tools: {program(each)}, installed")
     def tool_runs(world, tool=each):
@@ -467,17 +447,6 @@ def vcpkg_portfile(world):
     return wrong + consumed(folder + "/consumer")
 
 
-@case("detectors: mistakes in a port")
-def vcpkg_detectors(world):
-    import check_port  # pylint: disable=import-outside-toplevel
-    port, wrong = world.copy(PORT, "port"), []
-    targets = exported(world.prefix("cmake"))
-    for name, old, new, word in check_port.MISTAKES:
-        wrong += altered(os.path.join(port, name), old, new, lambda: check_port.check(port, targets), word)
-    os.unlink(port + "/usage")
-    return wrong + found(check_port.check(port, targets), "usage is missing", "a missing usage")
-
-
 # ---- Bazel
 
 
@@ -511,20 +480,6 @@ def bazel_reads(_world):
     return bazel_rules.check(ROOT)
 
 
-@case("detectors: mistakes in the files that Bazel reads")
-def bazel_detectors(world):
-    import bazel_rules  # pylint: disable=import-outside-toplevel
-    tree, wrong = world.path("bazel-files"), []
-    for path in bazel_rules.build_files(ROOT):
-        write(read(ROOT, path), tree, path)
-    for name, old, new, word in bazel_rules.MISTAKES:
-        wrong += altered(os.path.join(tree, name), old, new, lambda: bazel_rules.check(tree), word)
-    for old, new, word in (("\ncc_library(", "\ncc_library( ", "not formatted"),
-                           ('"cc_library")', '"cc_library", "cc_test")', "load:")):
-        wrong += altered(tree + "/BUILD", old, new, lambda: list(check_buildifier(tree)), word)
-    return wrong
-
-
 def bcr(world):
     """The folder with the registry's entry for the archive."""
     def make():
@@ -540,30 +495,34 @@ def bcr_entry(world):
     return release.check(world.archive(), bcr(world))
 
 
-@case("detectors: mistakes in the registry's entry")
-def bcr_detectors(world):
-    import release  # pylint: disable=import-outside-toplevel
-    folder, wrong = world.copy(bcr(world), "bcr-broken"), []
-    module = folder + "/modules/tarn"
-    for name, old, new, word in (
-            (f"{VERSION}/source.json", '"sha256-', '"sha256-x', "integrity isn't"),
-            (f"{VERSION}/source.json", "github.com/owner/", "github.com/other/", "of no repository"),
-            (f"{VERSION}/source.json", "/releases/download/", "/archive/", "isn't stable"),
-            (f"{VERSION}/source.json", '"strip_prefix": "', '"strip_prefix": "x', "no folder strip_prefix"),
-            (f"{VERSION}/MODULE.bazel", f'version = "{VERSION}"', 'version = "0.0.9"', "says version 0.0.9"),
-            (f"{VERSION}/MODULE.bazel", "bazel_dep", "# bazel_dep", "isn't the archive's"),
-            (f"{VERSION}/presubmit.yml", "    bazel: ${{ bazel }}\n", "", "has no bazel"),
-            (f"{VERSION}/presubmit.yml", "test/consumer/bcr", "test/consumer", "no override that leads to tarn"),
-            ("metadata.json", f'"{VERSION}"', f'"{VERSION}",\n        "0.1.0"', "not both a folder"),
-            ("metadata.json", f'"{VERSION}"', f'"{VERSION}",\n        "0.1.0"', "aren't sorted"),
-            ("metadata.json", '"yanked_versions": {}', f'"yanked_versions": {{"{VERSION}": "x"}}', "newest version is yanked"),
-            ("metadata.json", '"homepage"', '"home"', "homepage is missing"),
-            ("metadata.json", ',\n            "github_user_id": 1', "", "no github_user_id"),
-            ("metadata.json", '"A Person"', '"{OWNER}"', "template is left")):
-        wrong += altered(os.path.join(module, name), old, new, lambda: release.check(world.archive(), folder), word)
-    digest = release.digest(world.archive()).hex()
-    return wrong + altered(folder + "/tarn.wrap", digest, "0" * 64, lambda: release.check(world.archive(), folder),
-                           "source_hash isn't")
+@case("detectors: mistakes in what is installed, in a port, in what Bazel reads, and in the registry's entry")
+def detectors(world):
+    import bazel_rules, check_port, release  # pylint: disable=import-outside-toplevel,multiple-imports
+    prefix, port = world.copy(world.prefix(NEWEST), "broken"), world.copy(PORT, "port")
+    targets, registry = exported(world.prefix("cmake")), world.copy(bcr(world), "bcr-broken")
+    tree = world.path("bazel-files")
+    for path in bazel_rules.build_files(ROOT):
+        write(read(ROOT, path), tree, path)
+    wrong = []
+    for folder, check, mistakes in (
+            (prefix, lambda: check_installed(prefix, cps=True), [
+                ("include/tarn/allocator/pool.h", "#include", "# include", "installed another"),
+                ("share/pkgconfig/tarn.pc", VERSION, "0.0.9", "its version isn't"),
+                ("share/licenses/tarn/LICENSE", "MIT", "MITT", "the licence isn't")]),
+            (port, lambda: check_port.check(port, targets), check_port.MISTAKES),
+            (tree, lambda: bazel_rules.check(tree), bazel_rules.MISTAKES),
+            (tree, lambda: list(check_buildifier(tree)), [
+                ("BUILD", "\ncc_library(", "\ncc_library( ", "not formatted"),
+                ("BUILD", 'load("@rules_cc//cc:defs.bzl", "cc_library")\n', "", "native-cc-library")]),
+            (registry, lambda: release.check(world.archive(), registry), [
+                (f"modules/tarn/{VERSION}/source.json", '"sha256-', '"sha256-x', "integrity isn't"),
+                (f"modules/tarn/{VERSION}/MODULE.bazel", "bazel_dep", "# bazel_dep", "isn't the archive's"),
+                (f"modules/tarn/{VERSION}/presubmit.yml", "test/consumer/bcr", "test/consumer", "no override that leads"),
+                ("modules/tarn/metadata.json", '"A Person"', '"{OWNER}"', "template is left")])):
+        for name, old, new, word in mistakes:
+            wrong += altered(os.path.join(folder, name), old, new, check, word)
+    os.unlink(prefix + "/include/tarn/allocator/pool.h")
+    return wrong + found(check_installed(prefix, cps=True), "allocator/pool.h: not both", "a missing header")
 
 
 # ---- the release
@@ -576,49 +535,6 @@ def sbom_is_valid(world):
     listed = {one["fileName"].removeprefix("./") for one in json.loads(read(world.path("tarn.spdx.json")))["files"]}
     wrong = [] if listed == headers(ROOT) | {"LICENSE"} else ["it lists other files than are installed"]
     return wrong + sbom.check(world.path("tarn.spdx.json"))
-
-
-@case("detectors: mistakes in an SBOM")
-def sbom_detectors(world):
-    import sbom  # pylint: disable=import-outside-toplevel
-    path, wrong = world.path("broken.spdx.json"), []
-    sbom.write_file(sbom.document(), path)
-    first = json.loads(read(path))["files"][0]["checksums"][0]["checksumValue"]
-    for old, new, word in ((f'"versionInfo": "{VERSION}"', '"versionInfo": "0.0.9"', "of version 0.0.9"),
-                           (first, "0" * 40, "its checksum is another"),
-                           ('"./LICENSE"', '"./LICENCE"', "not both installed and listed"),
-                           ('"licenseDeclared": "MIT"', '"licenseDeclared": "Apache-2.0"', "not MIT"),
-                           ('"SPDXRef-File-1"', '"SPDXRef-File 1"', "SPDX:")):
-        wrong += altered(path, old, new, lambda: sbom.check(path), word)
-    return wrong
-
-
-# Where a version stands: a file, and the text around it.
-VERSIONS = [("CMakeLists.txt", r"project\(tarn VERSION ([\d.]+)"), ("MODULE.bazel", r'^    version = "([\d.]+)"'),
-            ("meson.build", r"^  version: '([\d.]+)'"), ("packaging/vcpkg/ports/tarn/vcpkg.json", r'"version": "([\d.]+)"'),
-            ("debian/changelog", r"\Atarn \(([\d.]+)\)"), ("version.h", r'TARN_VERSION_STRING "([\d.]+)"')]
-
-
-def check_versions(root):
-    wrong = []
-    for name, pattern in VERSIONS:
-        match = re.search(pattern, read(root, name), re.MULTILINE)
-        if not match or match[1] != VERSION:
-            wrong.append(f"{name}: version {match and match[1]}, not {VERSION}")
-    return wrong
-
-
-@case("one version in all files, and a detector for each")
-def versions(world):
-    wrong = check_versions(ROOT)
-    tree = world.path("versions")
-    for name, _ in VERSIONS:
-        write(read(ROOT, name), tree, name)
-    for name, pattern in VERSIONS:
-        line = re.search(pattern, read(ROOT, name), re.MULTILINE)[0]
-        wrong += altered(os.path.join(tree, name), line, line.replace(VERSION, "0.0.9"), lambda: check_versions(tree),
-                         f"{name}: version 0.0.9")
-    return wrong
 
 
 def main():

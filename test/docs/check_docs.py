@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks the documents: their code compiles, their links lead somewhere, and they say what the headers say.
 
-Run in the root of the tree. docs/README.md explains to writers what this checks. A case is a block with a compiler, a
-document, a policy, a rule ...; the last cases are the self-test (broken_docs.py), which breaks each check's input.
+Run in the root of the tree; with --only TEXT, only cases whose name contains TEXT. docs/README.md explains to writers what this
+checks. A case is a block with a compiler, a document, a policy, a rule ...; the last cases are the self-test (broken_docs.py),
+which breaks each check's input.
 """
 
 import collections
@@ -317,78 +318,6 @@ def check_links(tree, present):
     return cases
 
 
-def tables_of(text):
-    """The tables of a document, each with the lines above it, back to the one before or to the heading."""
-    found, above, inside = [], [], False
-    for line in prose(text).splitlines():
-        if line.startswith("|"):
-            if not inside:
-                found.append("")
-            found[-1] += "\n".join([*above, line, ""])
-            above, inside = [], True
-            continue
-        above = [line] if line.startswith("#") else [*above, line]
-        inside = False
-    return found
-
-
-def section_of(text, anchor):
-    """A document from the heading with the anchor to the next of its rank, or all of it."""
-    if not anchor:
-        return text
-    lines = prose(text).splitlines()
-    for at, line in enumerate(lines):
-        rank = re.match(r"(#+) ", line)
-        if rank and anchor in anchors(line):
-            ends = (n for n in range(at + 1, len(lines)) if re.match(rf"#{{1,{len(rank[1])}}} ", lines[n]))
-            return "\n".join(lines[at:next(ends, len(lines))])
-    return ""
-
-
-def wrong_table(tree, document, words, target):
-    """What is wrong with a link whose words name a table: "the last table", "the table of containers"."""
-    path, _, anchor = target.partition("#")
-    path = os.path.normpath(os.path.join(os.path.dirname(document), path)) if path else document
-    if path not in tree or not path.endswith(".md"):
-        return None
-    words = " ".join(words.split()).lower()
-    tables = tables_of(section_of(tree[path], anchor))
-    of = re.search(r"\btables? of (?:the )?(\w+)", words)
-    if not tables:
-        return f"'{words}': there is no table"
-    if re.search(r"\b(first|second|third|last) table\b", words) and len(tables) < 2:
-        return f"'{words}': there is one table"
-    if of and not any(of[1] in one.lower() for one in tables):
-        return f"'{words}': there is no table of {of[1]}"
-    return None
-
-
-def check_tables(tree):
-    """A reference to a table leads to one, and to one of that."""
-    cases = []
-    for document in documents(tree):
-        links = re.findall(r"\[([^\]]*\btables?\b[^\]]*)\]\(<?([^)\s>:]+)[)>]", prose(tree[document]))
-        faults = [fault for fault in (wrong_table(tree, document, *link) for link in links) if fault]
-        if links:
-            cases.append(case(f"{document}: {len(links)} references to tables", "\n".join(faults) or None))
-    return cases
-
-
-NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
-
-
-def check_numbers(tree):
-    """Where a document says how many axes there are, there are as many. What the changelog says was so at its time."""
-    cases = []
-    for document in documents(tree):
-        said = re.findall(rf"\b({'|'.join(NUMBERS)}|\d+)\s+axes\b", prose(tree[document]), re.IGNORECASE)
-        if said and document != "CHANGELOG.md":
-            right = (str(len(AXES)), NUMBERS[len(AXES)])
-            wrong = [one for one in said if one.lower() not in right]
-            cases.append(case(f"{document}: how many axes", f"{wrong[0]} axes: there are {len(AXES)}" if wrong else None))
-    return cases
-
-
 def check_misuse(tree):
     """Every checking policy is on the page that says what is detected."""
     page = tree["docs/misuse.md"]
@@ -539,7 +468,7 @@ def check_bad_input(tree):
 def all_checks(tree, present, headers, wanted, floor):
     return (check_fences(tree) + check_floor(tree, floor) + check_links(tree, present) + check_reading_order(tree) +
             check_policies(tree) + check_requirements(tree) + check_rules(tree) + check_presets(tree) + check_products(tree) +
-            check_atomics(tree) + check_bad_input(tree) + check_tables(tree) + check_numbers(tree) + check_misuse(tree) +
+            check_atomics(tree) + check_bad_input(tree) + check_misuse(tree) +
             check_blocks(tree, headers, wanted))
 
 
@@ -548,7 +477,9 @@ def main():
     tree, present = load()
     headers = sorted("tarn/" + path for path in tree if re.fullmatch(r"allocator/\w+\.h", path))
     wanted = compilers.present()
-    return compilers.report(broken_docs.cases() + all_checks(tree, present, headers, wanted, FLOOR))
+    only = sys.argv[2] if sys.argv[1:2] == ["--only"] else ""
+    cases = broken_docs.cases() + all_checks(tree, present, headers, wanted, FLOOR)
+    return compilers.report([one for one in cases if only in one[0]])
 
 
 if __name__ == "__main__":

@@ -155,34 +155,47 @@ class subject_of final : public subject {
 
 struct crew;  // a group
 
-template <class Checking, std::size_t Bytes, std::size_t Alignment, bool Batches>
-void add_families(std::vector<family>& to, policy checks) {
-  using size = static_size<Bytes, Alignment>;
-  const auto add = [&]<class Pool>(const char* name, std::type_identity<Pool>) {
-    using s = subject_of<Pool, Bytes, Alignment>;
-    to.push_back({name + std::string(", ") + std::to_string(Bytes) + " bytes", s::of(checks), &s::make});
-  };
-  add("static array, lifo", std::type_identity<pool<size, static_array_store<600>, lifo_reuse<>, Checking>>());
-  if constexpr (Batches) add("heap, batch", std::type_identity<pool<size, heap_store, batch_reuse<>, Checking>>());
-  add("heap, lifo", std::type_identity<pool<size, heap_store, lifo_reuse<>, Checking>>());
-  add("heap, page_local", std::type_identity<pool<size, heap_store, page_local_reuse<>, Checking>>());
-  add("return_empty_chunks", std::type_identity<pool<size, return_empty_chunks<>, fixed_growth<100>, Checking>>());
-  add("buffer", std::type_identity<pool<size, buffer_store, Checking>>());
-  add("thread_cached", std::type_identity<pool<size, thread_cached<>, Checking>>());
-  add("lock_free", std::type_identity<pool<size, lock_free, Checking>>());
-  add("mutex", std::type_identity<pool<size, mutex_locking<>, fixed_growth<128>, Checking>>());
-  add("dynamic_size", std::type_identity<pool<dynamic_size, Checking>>());
-  add("page_store", std::type_identity<pool<size, page_store<>, Checking>>());
-  add("resource_store", std::type_identity<pool<size, resource_store, fixed_growth<100>, Checking>>());
-  add("grouped", std::type_identity<pool<size, grouped_locking<crew>, Checking>>());
-}
+template <std::size_t Bytes, std::size_t Alignment, class... Policies>
+struct blocks_of {};
 
+/// Every free list, store and locking with blocks of 64 bytes; smaller than a list's links, or with a stricter alignment, those
+/// where it makes a difference.
 template <class Checking>
 std::vector<family> families_with(policy checks) {
   std::vector<family> all;
-  add_families<Checking, 8, 8, false>(all, checks);
-  add_families<Checking, 64, 8, true>(all, checks);
-  add_families<Checking, 256, 64, true>(all, checks);
+  const auto add_pool = [&]<class Pool, std::size_t Bytes, std::size_t Alignment>(const char* name, std::type_identity<Pool>,
+                                                                                  blocks_of<Bytes, Alignment>) {
+    using s = subject_of<Pool, Bytes, Alignment>;
+    all.push_back({name + std::string(", ") + std::to_string(Bytes) + " bytes", s::of(checks), &s::make});
+  };
+  const auto add = [&]<std::size_t Bytes, std::size_t Alignment, class... Policies>(
+                       const char* name, blocks_of<Bytes, Alignment, Policies...>) {
+    add_pool(name, std::type_identity<pool<static_size<Bytes, Alignment>, Policies..., Checking>>(),
+             blocks_of<Bytes, Alignment>());
+  };
+  add("static array, lifo", blocks_of<64, 8, static_array_store<600>, lifo_reuse<>>());
+  add("heap, batch", blocks_of<64, 8, heap_store, batch_reuse<>>());
+  add("heap, lifo", blocks_of<64, 8, heap_store, lifo_reuse<>>());
+  add("heap, page_local", blocks_of<64, 8, heap_store, page_local_reuse<>>());
+  add("return_empty_chunks", blocks_of<64, 8, return_empty_chunks<>, fixed_growth<100>>());
+  add("buffer", blocks_of<64, 8, buffer_store>());
+  add("thread_cached", blocks_of<64, 8, thread_cached<>>());
+  add("lock_free", blocks_of<64, 8, lock_free>());
+  add("mutex", blocks_of<64, 8, mutex_locking<>, fixed_growth<128>>());
+  add_pool("dynamic_size", std::type_identity<pool<dynamic_size, Checking>>(), blocks_of<64, 8>());
+  add("page_store", blocks_of<64, 8, page_store<>>());
+  add("resource_store", blocks_of<64, 8, resource_store, fixed_growth<100>>());
+  add("grouped", blocks_of<64, 8, grouped_locking<crew>>());
+  add("static array, lifo", blocks_of<8, 8, static_array_store<600>, lifo_reuse<>>());
+  add("heap, lifo", blocks_of<8, 8, heap_store, lifo_reuse<>>());
+  add("heap, page_local", blocks_of<8, 8, heap_store, page_local_reuse<>>());
+  add("thread_cached", blocks_of<8, 8, thread_cached<>>());
+  add("lock_free", blocks_of<8, 8, lock_free>());
+  add_pool("dynamic_size", std::type_identity<pool<dynamic_size, Checking>>(), blocks_of<8, 8>());
+  add("heap, batch", blocks_of<256, 64, heap_store, batch_reuse<>>());
+  add("buffer", blocks_of<256, 64, buffer_store>());
+  add("thread_cached", blocks_of<256, 64, thread_cached<>>());
+  add("lock_free", blocks_of<256, 64, lock_free>());
   return all;
 }
 

@@ -237,62 +237,28 @@ BOOST_AUTO_TEST_CASE(double_free_of_a_block_used_again_by_handle) {
   BOOST_TEST(handles_catch<checked>());
 }
 
-BOOST_AUTO_TEST_CASE(without_checking) { BOOST_TEST(run(policy::none) == 38u); }
-BOOST_AUTO_TEST_CASE(hardened_pools) { BOOST_TEST(run(policy::hardened) == 38u); }
-BOOST_AUTO_TEST_CASE(hardened_pools_with_guard_bytes) { BOOST_TEST(run(policy::guarded) == 38u); }
-BOOST_AUTO_TEST_CASE(checked_pools) { BOOST_TEST(run(policy::checked) == 38u); }
+BOOST_AUTO_TEST_CASE(without_checking) { BOOST_TEST(run(policy::none) == 23u); }
+BOOST_AUTO_TEST_CASE(hardened_pools) { BOOST_TEST(run(policy::hardened) == 23u); }
+BOOST_AUTO_TEST_CASE(hardened_pools_with_guard_bytes) { BOOST_TEST(run(policy::guarded) == 23u); }
+BOOST_AUTO_TEST_CASE(checked_pools) { BOOST_TEST(run(policy::checked) == 23u); }
 
 /// A row of the matrix counts as caught where each of its ways is, in every family that has it.
 BOOST_AUTO_TEST_CASE(table) {
-  for (const policy p : {policy::none, policy::hardened, policy::guarded, policy::checked}) run(p);
-  const bool caught_by_handles = handles_catch<checked>();
-  std::array<std::map<int, answer>, policies> rows;
-  std::printf("%-46s", "families in which it is caught / missed");
-  for (const char* const name : policy_names) std::printf("%17s", name);
-  std::printf("\n");
-  std::size_t caught = 0;
-  std::size_t missed = 0;
-  std::size_t allowed = 0;
-  bool array_row = false;
-  const auto print_array_row = [&] {
-    std::printf("19 %-43s", "delete[] of one object");
-    for (std::size_t p = 0; p != policies; ++p) {
-      const bool is_caught = array_deletes()[p];
-      rows[p][19] = is_caught ? answer::caught : answer::missed;
-      std::printf("%17s", is_caught ? "1 / 0" : "0 / 1");
-    }
-    std::printf("\n");
-    array_row = true;
-  };
-  for (std::size_t i = 0; i != all_kinds().size(); ++i) {
-    const kind& k = all_kinds()[i];
-    if (k.row > 19 && !array_row) print_array_row();
-    std::printf("%2d %-43s", k.row, k.name);
-    for (std::size_t p = 0; p != policies; ++p) {
-      const cell& c = results().cells[i][p];
-      caught += c.caught;
-      missed += c.missed;
-      allowed += c.allowed;
-      if (c.caught + c.missed == 0) {
-        std::printf("%17s", c.allowed != 0 ? "allowed" : "-");
-        continue;
-      }
-      const std::string words = std::to_string(c.caught) + " / " + std::to_string(c.missed);
-      std::printf("%17s", words.c_str());
-      const answer now = c.missed != 0 ? answer::missed : answer::caught;
-      const auto [at, is_new] = rows[p].try_emplace(k.row, now);
-      if (!is_new && now == answer::missed) at->second = now;
-    }
-    std::printf("%s\n", k.row == 4 ? "  by pointer" : "");
-    if (k.row == 4) {  // in an object_pool; of the hardened ones hardened_with<generations> has them
-      std::printf(" 4 %-43s%17s%17s%17s%17s\n", "the same, by handle", "-", "-", "-", caught_by_handles ? "1 / 0" : "0 / 1");
-      if (caught_by_handles) rows[3][4] = answer::caught;
-    }
-  }
-  std::size_t whole[policies];
+  std::array<std::map<int, bool>, policies> rows;
+  std::array<std::size_t, policies> whole{};
+  std::size_t caught = 0, missed = 0, allowed = 0;
   for (std::size_t p = 0; p != policies; ++p) {
-    whole[p] = 0;
-    for (const auto& [row, how] : rows[p]) whole[p] += how == answer::caught;
+    run(static_cast<policy>(p));
+    rows[p][19] = array_deletes()[p];
+    for (std::size_t i = 0; i != all_kinds().size(); ++i) {
+      const cell& c = results().cells[i][p];
+      caught += c.caught, missed += c.missed, allowed += c.allowed;
+      if (c.caught + c.missed == 0) continue;
+      const auto [at, is_new] = rows[p].try_emplace(all_kinds()[i].row, true);
+      at->second = at->second && c.missed == 0;
+    }
+    if (p == 3) rows[p][4] = handles_catch<checked>();  // by pointer nobody can tell
+    for (const auto& [row, is_caught] : rows[p]) whole[p] += is_caught;
     std::printf("%s: %zu of %zu kinds in every family\n", policy_names[p], whole[p], rows[p].size());
     if (p != 0) BOOST_TEST(rows[p].size() == 24u);
   }
@@ -301,14 +267,14 @@ BOOST_AUTO_TEST_CASE(table) {
               allowed, all.in_process, all.children);
   BOOST_TEST(whole[0] == 0u);
   for (const int row : {1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 18, 19, 20, 22, 23, 24}) {  // whatever lies in memory by chance
-    BOOST_TEST((rows[1][row] == answer::caught), row);
-    BOOST_TEST((rows[2][row] == answer::caught), row);
+    BOOST_TEST(rows[1][row], row);
+    BOOST_TEST(rows[2][row], row);
   }
   BOOST_TEST(whole[1] == 17u);
   BOOST_TEST(whole[2] == 19u);  // and 14, 15; 13 but in a block of 8 bytes that holds a list's 16
   BOOST_TEST(whole[3] == 24u);  // 4 by handle
-  BOOST_TEST(caught >= 2'750u);
-  BOOST_TEST(missed >= 1'470u);
+  BOOST_TEST(caught >= 1'600u);
+  BOOST_TEST(missed >= 870u);
   BOOST_TEST(all.in_process >= caught);
   BOOST_TEST(all.children >= caught + missed);
 }

@@ -6,28 +6,12 @@
  *
  * Other users: with GROUPS, of a group's mutexes. With FAIR they go on for ever, and only that forks end is looked at.
  *
- *   mirrors fork_gate
- *     enter         word_.load try_enter word_.load wait_while
- *     leave         word_.fetch_sub
- *     go_to_store   word_.fetch_add
- *     come_back     word_.load wait_while word_.load word_.compare_exchange_weak
- *     close         word_.fetch_or word_.load wait_while word_.load wait_while word_.load word_.compare_exchange_weak
- *     open          word_.fetch_and
- *   mirrors fork_list
- *     before        lock_forking gate.close taking_.store mutex_.lock m.phase_.store m.act_ forker_.store this_thread_number
- *     after_in_parent holds_all forker_.store give_back_all mutex_.unlock taking_.store gate.open forking_.unlock
- *     lock_forking  gate.go_to_store forking_.lock gate.come_back
- *     give_back_all m.phase_.store m.act_
- *     wait_for_fork taking_.load
- *   mirrors inside_gate
- *     inside_gate   is_outermost gate.enter begin_inner
- *     ~inside_gate  gate.leave gate.go_to_store
- *     begin_inner   gate.come_back
- *   mirrors store_call
- *     ~store_call   gate.come_back
- *   mirrors store_mutex
- *     lock          mutex_.try_lock mutex_.lock
- *     unlock        holder_.store mutex_.unlock */
+ * For Spin, which visits every state that the threads can get into: at most three threads with few operations each, in all
+ * orders, sequentially consistent. runs.txt says with how many it is searched, and which errors must be found where it is broken
+ * on purpose, by a name in an #ifdef; GROUPS, UNDER_GUARD and FAIR break nothing. The code is fork_gate, fork_list, inside_gate,
+ * store_call and store_mutex: who changes the order of their steps changes it here. To see the steps to an error:
+ *
+ *   spin -a -DNO_PASSING fork.pml && gcc -DSAFETY -o pan pan.c && ./pan -m100000; spin -t -p -DNO_PASSING fork.pml */
 
 #ifndef FORKERS
 #define FORKERS 1

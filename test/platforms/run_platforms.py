@@ -5,7 +5,7 @@ usage: test/platforms/run [--all] [--only TARGET]... [--write-docs]
 Installs what is missing, by name; builds the core for each target, and runs it there or in an emulator. The last line is
 'N passed, N failed': the cases of all targets, and one for each that can only be compiled. It fails when a case failed, when a
 target can't be built or run, when fewer cases passed than targets.txt asks for, and when the table in docs/platforms.md isn't
-what follows from targets.txt; selftest.py shows that. Two minutes on two idle cores; with --all, some ten.
+what follows from targets.txt. Two minutes on two idle cores; with --all, some ten.
 
   --all            all targets, not only those of the short tier
   --only TARGET    only this target, of whatever tier; may be repeated
@@ -26,6 +26,10 @@ from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKOUT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(CHECKOUT, "test", "support"))
+
+import count_cases
+
 OUT = os.path.join(CHECKOUT, "build", "platforms")  # ignored by git
 PYTHON = os.path.join(OUT, "python")  # PyPI's packages
 CORE = os.path.join(HERE, "core")
@@ -34,7 +38,6 @@ SERVICES = ("cas", "pages", "fork", "threads", "std_threads", "library")
 COLUMNS = ("name", "tier", "cases", "compile", "run", "services", "needs", "target", "compiler", "library")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 BUILD_SECONDS, RUN_SECONDS = 1200, 300
-TOTAL = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
 MARKS = ("<!-- platforms:table -->", "<!-- /platforms:table -->")
 
 
@@ -181,13 +184,8 @@ def version_of(target):
 
 def judge(status, said):
     """The Result of a program that ran. What it said lies beside it."""
-    totals = TOTAL.findall(said)
-    passed, failed = map(int, totals[-1]) if totals else (0, 0)
-    if passed + failed == 0:
-        return Result(0, 1, f"exit status {status}, and it counted no case: {first_errors(said)}")
-    if status != 0 and failed == 0:
-        return Result(passed, 1, f"exit status {status} after its cases passed")
-    return Result(passed, failed, first_errors(said) if failed else "")
+    count = count_cases.judge("", said, status == 0, f"exit status {status}")
+    return Result(count.passed, count.failed, f"{count.note} {first_errors(said)}" if count.failed else "")
 
 
 def try_target(target):
@@ -249,17 +247,6 @@ def check_docs(wanted, write, path=DOCS):
     return Result(0, 1, "its table isn't what follows from targets.txt: test/platforms/run --write-docs")
 
 
-def selftest():
-    """Whether the runner sees what it must see: selftest.py."""
-    status, said = run_here([sys.executable, "-B", os.path.join(HERE, "selftest.py")])
-    return judge(status, said)
-
-
-def run_here(command):
-    done = subprocess.run(command, cwd=HERE, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    return done.returncode, done.stdout
-
-
 # ---- all
 
 def parse(arguments, targets):
@@ -292,10 +279,9 @@ def main():
             target, result = running[done], done.result()
             results[target.name] = result = check_floor(target, result)
             show(target.name, result, f"; {result.seconds:.0f} s; {result.version}")
-    others = {"docs/platforms.md": check_docs(table(targets), options.write_docs), "the runner": selftest()}
-    for name, result in others.items():
-        show(name, result)
-    every = [*results.values(), *others.values()]
+    docs = check_docs(table(targets), options.write_docs)
+    show("docs/platforms.md", docs)
+    every = [*results.values(), docs]
     passed, failed = sum(one.passed for one in every), sum(one.failed for one in every)
     print(f"{passed} passed, {failed} failed", flush=True)
     return 1 if failed else 0

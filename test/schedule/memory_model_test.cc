@@ -1,8 +1,6 @@
 // The memory model: it allows what C++ allows of the orders that tarn uses, and nothing else.
 #include <boost/test/unit_test.hpp>
 
-#include <atomic>
-#include <new>
 #include <set>
 #include <string>
 
@@ -133,58 +131,6 @@ struct passed_on : litmus {
 BOOST_AUTO_TEST_CASE(a_release_sequence_goes_on_by_exchanges_only) {
   BOOST_TEST(!outcomes_of<passed_on<true>>(3).contains("||20"));
   BOOST_TEST(outcomes_of<passed_on<false>>(3).contains("||20"));
-}
-
-/// A variable that isn't atomic.
-template <tarn::detail::memory_order Store, tarn::detail::memory_order Load>
-struct payload {
-  void run(unsigned thread) {
-    if (thread == 0) {
-      value = 1;
-      ready.store(true, Store);
-    } else if (ready.load(Load)) {
-      if (value != 1) the_scheduler.fail("a value is missing");
-    }
-  }
-  void finish() {}
-  watched<int> value = 0;
-  scheduled_atomic<bool> ready = false;
-};
-template <bool Locked>
-struct two_writers {
-  void run(unsigned) {
-    if (Locked) mutex.lock();
-    ++value;
-    if (Locked) mutex.unlock();
-  }
-  void finish() { if (value != 2) the_scheduler.fail("a sum is lost"); }
-  watched<int> value = 0;
-  scheduled_mutex mutex;
-};
-/// An atomic that is made while another thread may use it.
-template <tarn::detail::memory_order Store>
-struct made_anew {
-  void run(unsigned thread) {
-    if (thread == 0) {
-      ::new (static_cast<void*>(&value)) scheduled_atomic<int>(1);
-      ready.store(true, Store);
-    } else if (ready.load(acquire)) {
-      value.load(relaxed);
-    }
-  }
-  void finish() {}
-  scheduled_atomic<int> value = 0;
-  scheduled_atomic<bool> ready = false;
-};
-
-BOOST_AUTO_TEST_CASE(races_are_found) {
-  expect_right<payload<release, acquire>>("a payload by release and acquire", 2, everything, 2);
-  expect_wrong<payload<relaxed, acquire>>("a payload by a relaxed store", 2, {1});
-  expect_wrong<payload<release, relaxed>>("a payload by a relaxed load", 2, {1});
-  expect_right<two_writers<true>>("two writers that lock", 2, everything, 2);
-  expect_wrong<two_writers<false>>("two writers", 2, {0});
-  expect_right<made_anew<release>>("an atomic made anew", 2, everything, 2);
-  expect_wrong<made_anew<relaxed>>("an atomic made anew, published relaxed", 2, {1});
 }
 
 }  // namespace

@@ -97,6 +97,8 @@ BOOST_AUTO_TEST_CASE(orders_that_are_too_weak_are_found) {
   expect_found<variants::loaded_relaxed::types>("the first load of pop relaxed", 2, carving);
   expect_found<variants::loaded_again_relaxed::types>("the failed exchange of pop relaxed", 2, {{"a", "aa"}, 1, 4, 2, 1, "a"});
   expect_found<variants::table_published_relaxed::types>("a table published relaxed", 2, table_grows);
+  expect_found<variants::nothing_more_relaxed::types>("that there is nothing more is loaded relaxed", 3,
+                                                      {{"a", "a", "a"}, 1, 3, 3, 1}, {2, 0, 6});
   expect_found<variants::table_loaded_relaxed::types>("a table loaded relaxed", 2, table_grows);
 }
 
@@ -114,6 +116,8 @@ BOOST_AUTO_TEST_CASE(mistakes_are_found) {
   expect_found<variants::last_of_batch_linked_first::types>("a batch whose first is linked to the stack", 2, carving);
   expect_found<variants::untagged::types>("untagged", 2, {{"aao", "aa"}, 1, 3, 3, 1, "an"});
   expect_found<variants::carved_without_guard::types>("carved without the guard", 2, carving);
+  expect_found<variants::carried_without_guard::types>("carried to the stack without the guard", 2, {{"a", "a"}, 1, 2, 2, 1});
+  expect_found<variants::nothing_more_too_early::types>("nothing more said too early", 2, {{"aa", "aa"}, 1, 4, 2, 1});
   expect_found<variants::chain_published_before_linked::types>("a chain on the stack before it is linked", 2, carving);
   expect_found<variants::first_pushed_too::types>("the block returned is on the stack too", 2, carving);
   expect_found<variants::table_published_before_filled::types>("a table seen before it is filled", 2, table_grows);

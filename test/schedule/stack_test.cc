@@ -201,6 +201,11 @@ BOOST_AUTO_TEST_CASE(stacks_with_a_tag_that_comes_round_are_found) {
   expect_found<variants::tag_of_4_bits::types>("tag of 4 bits", {"anananananan" "anananananananan" "aao", "aa"}, 3, {1});
 }
 
+BOOST_AUTO_TEST_CASE(stacks_that_lose_their_tag_are_found) {
+  expect_found<variants::tag_lost_when_empty::types>("a tag lost when the stack is empty", {"aaoo", "aa"}, 2);
+  expect_found<variants::tag_lost_on_push::types>("a tag lost on a push", {"aaono", "aa"});
+}
+
 BOOST_AUTO_TEST_CASE(narrow_stacks_without_a_tag_are_found) {
   expect_wrong<world<variants::untagged::types::narrow_stack<scheduled_atomic>>>("untagged, narrow", 2, {2}, reused, 3u);
   expect_wrong<world<variants::tag_of_2_bits::types::narrow_stack<scheduled_atomic>>>(

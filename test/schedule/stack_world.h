@@ -30,7 +30,7 @@ struct stack_traits {
     std::size_t carved = 0;
     chunk* next = nullptr;
   };
-  static constexpr bool one_chunk = OneChunk;
+  static constexpr bool one_chunk = OneChunk, may_grow_past_cap = false;
   static constexpr bool has_bounded_store = false, store_is_bounded = false, second_store_is_bounded = false;
 };
 
@@ -40,13 +40,22 @@ class carver {
  public:
   using chunk = typename Traits::chunk;
 
-  void set_up(const scheduled_mutex& guard, std::size_t at_most) noexcept {
+  void set_up(const scheduled_mutex& guard, std::size_t at_most, std::size_t chunks) noexcept {
     guard_ = &guard;
     at_most_ = at_most;
+    left_ = chunks;
   }
   typename Traits::geometry geometry() const noexcept { return {}; }
+  /// As chunks::next(): whether a further chunk may come.
+  auto next(std::size_t, std::size_t) const noexcept {
+    struct {
+      std::size_t wanted;
+    } const request{left_};
+    return request;
+  }
   void adopt(chunk& c, carver&) noexcept {
     check();
+    --left_;
     c.next = first_;
     first_ = &c;
   }
@@ -71,6 +80,7 @@ class carver {
 
   const scheduled_mutex* guard_ = nullptr;
   std::size_t at_most_ = 0;
+  std::size_t left_ = 0;  // chunks that may still come
   chunk* first_ = nullptr;
 };
 
@@ -94,7 +104,10 @@ class stack_world {
  public:
   explicit stack_world(const stack_script& script) noexcept : script_(script) {
     owners_.fill(nobody);
-    carver_.set_up(pool_.locking.guards_.hot_mutex(), script.at_most);
+    carver_.set_up(pool_.locking.guards_.hot_mutex(), script.at_most, script.chunks);
+    for (const char* word : script.words)
+      for (; word != nullptr && *word != '\0'; ++word) takes_ += *word == 'a';
+    for (const char* op = script.before; *op != '\0'; ++op) takes_ += *op == 'a';
     the_scheduler.pretend(0);
     while (adopted_ != script.adopted) grow();
     follow(script.before);
@@ -148,6 +161,7 @@ class stack_world {
     do {
       if (void* const block = pool_.locking.pop_slow(pool_)) return block;
     } while (grow());
+    if (takes_ <= script_.chunks * script_.blocks) the_scheduler.fail("a block is refused, though there are enough");
     return nullptr;
   }
   bool grow() noexcept {
@@ -210,6 +224,7 @@ class stack_world {
   } pool_{{}, carver_, carver_};
   const stack_script& script_;
   std::array<chunk, most_chunks> chunks_;
+  std::size_t takes_ = 0;
   std::size_t adopted_ = 0;
   std::size_t tables_used_ = 0;
   std::array<unsigned, most> owners_;

@@ -2,8 +2,6 @@
 #include "tarn/test/stress/contenders.h"
 
 #include <array>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <span>
 
@@ -67,24 +65,15 @@ constexpr auto list = std::to_array<contender>({
     {"mutex", object<mutex_locking<>>},
     {"spin_mutex", object<mutex_locking<spin_mutex>>},
     {"thread_aware_mutex", object<mutex_locking<thread_aware_mutex>>},
-    {"static_mutex", process_wide<mutex_locking<>>, true},
     {"grouped", object<grouped_locking<crew, std::mutex>, group_guard<crew>>, false, true, 0, true},
     {"thread_cached", object<thread_cached<>>, false, true, 510},
     {"small_thread_cached", object<thread_cached<16, 14>>, false, true, 14},
     {"static_thread_cached", process_wide<thread_cached<>>, true, true, 510},
-    {"small_static_thread_cached", process_wide<thread_cached<16, 14>>, true, true, 14},
     {"lock_free", object<lock_free>, false, false},
-    {"static_lock_free", process_wide<lock_free>, true, false},
 });
 
 }  // namespace
 
 std::span<const contender> contenders() { return list; }
-
-const contender& contender_of(const char* name) {
-  for (const contender& c : list)
-    if (std::strcmp(c.name, name) == 0) return c;
-  std::abort();
-}
 
 }  // namespace tarn::test

@@ -45,7 +45,6 @@ struct contender {
 
 /// The list. A new locking policy gets one line in contenders.cc.
 std::span<const contender> contenders();
-const contender& contender_of(const char* name);
 
 }  // namespace tarn::test
 

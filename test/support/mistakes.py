@@ -23,8 +23,8 @@ FIRST = r'^ +\(f?"((?:[^"\\]|\\.)+)", '  # of the rows of a list: a name first
 # (test, where its mistakes stand, the pattern of one with its name; what must stand in front of the first, if anything)
 LISTS = [
     ("//test/schedule:{}", "test/schedule/*_test.cc", r'(?:found|wrong)\w*<[^;"]*>\(\s*"([^"]+)"', ""),
-    ("//test/models:models", "test/models/runs.txt", r"^((?:nightly )?[a-z_]+ +[a-z_]+ +[A-Z][A-Z_]*.*)$", ""),
-    ("//test/fuzz:fuzz_test", "test/fuzz/mistakes.py", r'Mistake\("\w+", "([^"]+)"', ""),
+    ("//test/models:models", "test/models/runs.txt", r"^(fork +[a-z_]+ +[A-Z][A-Z_]*.*)$", ""),
+    ("//test/fuzz:fuzz_test", "test/fuzz/run_fuzz.py", r'Mistake\("\w+", "([^"]+)"', ""),
     ("//test/codegen:codegen", "test/codegen/limits.txt", r"^!(\w+)", ""),
     ("//test/codegen:codegen", "test/codegen/check_codegen.py", r'\("([^"]+)", [a-z_]+\)', "for name, find in"),
     ("//test/libraries:libraries", "test/libraries/check_libraries.py", r'control_case\("([^"]+)"', ""),
@@ -48,11 +48,9 @@ LISTS = [
     ("test/migration/run", "test/migration/check_tool.py", FIRST, "def self_tests"),
     ("test/consumer/run", "test/consumer/bazel_rules.py", r'^    \(.*"([^"]+)"\),$', "MISTAKES ="),
     ("test/consumer/run", "packaging/vcpkg/check_port.py", r'^    \(.*"([^"]+)"\),$', "MISTAKES ="),
-    ("test/consumer/run", "test/consumer/packages.py",
-     r'^ +(?:for .* in \()?\(.*, f?"([^"]+)"\)[,)]+:?$|found\(.*"([^"]+)"\)$', "def pollution"),
+    ("test/consumer/run", "test/consumer/packages.py", r'^ +\(f?"[\w/.{}]+", .*"([^"]+)"\)', "def detectors"),
     ("//test/support:selftest", "test/support/selftest.py",
      r'^ +(?:\w+)?\(f?"((?:[^"\\]|\\.)+)",|\["?specimen\(program, "([^"]+)"', "def specimens"),
-    ("test/platforms/run", "test/platforms/selftest.py", FIRST, "def cases"),
     ("//test/stress:fork_test", "test/stress/fork_test.cc", r"CASE\((children_of_a_careless\w+)", ""),
     ("//test/policies/locking:locking_test", "test/policies/locking/locking_test.cc",
      r"CASE\((calls_of_a_store_that_overlap\w+)", ""),

@@ -42,13 +42,10 @@ def specimen(program, run_test, passed, failed, note):
 def specimens(program):
     return [
         specimen(program, "passes", 1, 0, ""),
-        specimen(program, "fails", 0, 1, "FAILED"),
         specimen(program, "passes,fails,throws", 1, 2, "FAILED"),
         specimen(program, "passes,aborts", 1, 1, "FAILED"),
         specimen(program, "passes,fails_in_helpers", 1, 1, "FAILED"),
-        specimen(program, "passes,is_killed", 0, 1, "FAILED, and counted no case"),
         specimen(program, "passes,leaves_early", 0, 1, "PASSED, and counted no case"),
-        specimen(program, "no_such_case", 0, 1, "FAILED, and counted no case"),
     ]
 
 
@@ -112,14 +109,8 @@ def bazels():
               [Count("//a", 5, 1, "FAILED after its cases passed")]),
         bazel("a time-out fails", 3, [ran("//a", "TIMEOUT", "Running 9 test cases...\n")],
               [Count("//a", 0, 1, "TIMEOUT, and counted no case")]),
-        bazel("failed cases count, whatever the exit status", 0, [ran("//a", "PASSED", "5 passed, 2 failed\n")],
-              [Count("//a", 5, 2)]),
-        bazel("zero cases fail", 0, [ran("//a", "PASSED", "0 passed, 0 failed\n")],
-              [Count("//a", 0, 1, "PASSED, and counted no case")]),
         bazel("a target that does not build fails", 1, [built, good, broken],
               [Count("//a", 5, 0), Count("//b", 0, 1, "does not build")]),
-        bazel("a bad exit status without any failed test fails", 1, [built, good],
-              [Count("//a", 5, 0), Count("bazel", 0, 1, "exit status 1")]),
     ]
 
 
@@ -200,14 +191,7 @@ def compile_fails():
         compile_fail("wrong code that compiles fails, beside a case that doesn't", good + bad.replace("char", "long"),
                      r"ok    good \((?:.*\n)*FAIL  bad \(.*\n.*must not"),
         compile_fail("another message fails", good + bad.replace("too small", "too large"), r"FAIL  bad \(.*\n.*no error says"),
-        compile_fail("the words elsewhere than in an error fail", SAYS + WRONG.replace("too small", "other") +
-                     "/* tarn: [R1] too small */ " + SPLIT, "no error says"),
-        compile_fail("words that a note lacks fail", SAYS + "// mentions: counts\n" + WRONG + SPLIT, "notes say 'counts'"),
         compile_fail("a twin that does not compile fails", SAYS + WRONG + SPLIT.replace("int", "char"), "a twin"),
-        compile_fail("two errors fail", SAYS + WRONG + SPLIT + "WRONG(int i = nothing;)\n", "gives 2 errors"),
-        compile_fail("a case without expectation fails", good + bad.replace(SAYS, ""), "nothing to expect"),
-        compile_fail("a case without twin fails", good + bad.replace(SPLIT, "pool<char> p;\n"), r"FAIL  bad \(.*\n.*no twin"),
-        compile_fail("a case that does not end fails", good + bad.replace("}  // namespace bad", "}"), "outside of a case"),
     ]
 
 
@@ -229,8 +213,6 @@ def headers():
         header("a right header passes", guard.format(refuses + right), None),
         header("an older standard isn't refused", guard.format(right), "not one sentence"),
         header("a missing include fails", guard.format("inline std::size_t one() { return 1; }"), "size_t"),
-        header("a missing guard fails", "struct once {};\n", "redefinition"),
-        header("a warning fails", guard.format("inline char half(int i) { return i / 2; }"), "conversion"),
     ]
 
 
@@ -252,19 +234,14 @@ def rooms():
 
     twice = {"a.h": "one_in_process<one, 0x101>::get()", "b.h": "one_in_process<other, 0x101>::get()"}
     return [
-        includes("a pool uses the core", "allocator/detail/pool/a.h", "allocator/detail/core/b.h", ""),
         includes("the core uses the pool", "allocator/detail/core/a.h", "allocator/detail/pool/b.h",
                  "allocator/detail/core/a.h (core) includes allocator/detail/pool/b.h (pool)"),
         includes("an include of what is in no room", "policies/reuse.h", "tools/a.h",
                  "policies/reuse.h includes tools/a.h, which is in no room"),
-        one("a header in no room", "allocator/detail/attic/a.h", "", "allocator/detail/attic/a.h is in no room"),
-        one("a policy of standard C++", "policies/reuse/a.h", "#include <bit>\n#if __cplusplus > 202002L  // __linux__\n", ""),
         one("a policy asks for a compiler", "policies/reuse/a.h", "#if __GNUC__ > 12",
             "policies/reuse/a.h:1 says __GNUC__, which is a compiler's or a system's: that belongs into policies/platform"),
         one("a policy includes a system's header", "policies/reuse/a.h", "#include <unistd.h>",
             "policies/reuse/a.h:1 includes <unistd.h>, which is no header of the standard library"),
-        one("the platform may", "policies/platform/a.h", "#include <unistd.h>\n#ifdef __linux__", ""),
-        mirror("tests of an axis", "test/policies/reuse/a_test.cc", None),
         mirror("tests of an axis that isn't there", "test/policies/attic/a_test.cc",
                "test/policies/attic mirrors no room: no header lies in policies/attic"),
         ("rooms: one number for two objects",
@@ -282,13 +259,10 @@ def lengths():
     words = "word " * 25  # 125 columns
     body = "  ++i;\n"
     return [
-        one("a line of 128 columns", "bench/run", words + "wor\n", None),
         one("a line of 129 columns", "bench/run", "\n" + words + "word\n", ":2 has 129 columns, more than 128"),
         one("an address, and a table in Markdown", "docs/a.md", words + "https://example.org\n| " + words * 2 + "|", None),
         one("code in a page", "docs/a.md", f"```\n{words * 2}\n```\n```cpp run\n{words * 2}\n```\n",
             ":5 has 250 columns, more than 128"),
-        one("a header of 1001 lines", "policies/detail/a.h", "// a\n" * 1001, " has 1001 lines, more than 1000"),
-        one("a function of 40 lines", "policies/a.h", "void f() {\n" + body * 38 + "}\n", None),
         one("a function of 41 lines", "policies/a.h", "template <class T>\nvoid f(int i,\n       T) {\n" + body * 39 + "}\n",
             ":3 a function has 41 lines, more than 40"),
         one("a long type of short members", "policies/a.h", "struct a : b<c> {\n" + "  void f() {\n  }\n" * 30 + "};\n", None),

@@ -338,34 +338,6 @@ def products_of_tree():
     return {**found, **{os.path.basename(path)[:-2]: path for path in besides}}
 
 
-def figures(text):
-    """{the row's first cell: (lines, KB)} of the page's table of sizes."""
-    rows = re.findall(r"^\| ([^|]*`[^|]*) \| ([\d,]+) \| ([\d,]+) \|", text, re.MULTILINE)
-    return {cell.strip(): tuple(int(number.replace(",", "")) for number in numbers) for cell, *numbers in rows}
-
-
-def wrong_figures(told, made):
-    """What a page says of sizes that are another tenth by now. \param made  {cell: the file's text}"""
-    is_near = lambda said, right: abs(said - right) <= right / 10
-    if set(told) != set(made):
-        return f"the page has {sorted(told)}"
-    return "\n".join(f"{cell}: {told[cell]}, and it has {right}" for cell, right in
-                     ((cell, (text.count("\n"), len(text.encode()) // 1000)) for cell, text in made.items())
-                     if not all(map(is_near, told[cell], right))) or None
-
-
-def figure_cases(include, whole, pool):
-    """The page's sizes are those of the files, to a tenth."""
-    both = Folder(include, "both", "pool", "containers")
-    made = {"`tarn.hpp`, everything": whole.text, "`pool containers`": both.text, "`pool`": pool.text}
-    with open("docs/one-header.md", encoding="utf-8") as file:
-        page = file.read()
-    first = f"{figures(page)['`pool`'][0]:,}"
-    aged = wrong_figures(figures(page.replace(f"| `pool` | {first} |", "| `pool` | 1,000 |")), made)
-    return [("the page's lines and KB", lambda: wrong_figures(figures(page), made)),
-            ("self-test: a figure that is too old", lambda: None if aged and "`pool`: (1000," in aged else f"{aged}")]
-
-
 def platform_cases(whole):
     """By cross compilers, and for a system of one's own."""
     whole.write("tiny.h", PLATFORM)
@@ -402,7 +374,7 @@ def main():
         cases.append(("the tree", lambda: f"only {len(guards)} headers and {len(products)} products"))
     cases += [product_case(include, name, path, len(whole.text), present[0]) for name, path in sorted(products.items())]
     cases += program_cases(whole, present) + message_cases(pool, with_store, whole, present[0])
-    cases += mixed_cases(whole, pool, present[0]) + mistakes(include, products) + figure_cases(include, whole, pool)
+    cases += mixed_cases(whole, pool, present[0]) + mistakes(include, products)
     return compilers.report(small_cases(include) + cases)
 
 

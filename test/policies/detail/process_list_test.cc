@@ -4,7 +4,12 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <climits>
 #include <cstddef>
@@ -104,6 +109,86 @@ BOOST_AUTO_TEST_CASE(members_are_asked_by_rank_and_then_as_they_entered) {
     BOOST_TEST(list.listed() == others_in.size());
   }
   BOOST_TEST(named::entered > 50);
+}
+
+/// Memory in which each object has a page to itself, and that can tell how many of them something looks at.
+class pages {
+ public:
+  explicit pages(std::size_t objects) : bytes_(objects * page()) {
+    start_ = static_cast<std::byte*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  }
+  ~pages() { munmap(start_, bytes_); }
+  pages(const pages&) = delete;
+  pages& operator=(const pages&) = delete;
+
+  void* operator[](std::size_t i) const { return start_ + i * page(); }
+  template <class Work>
+  std::size_t touched_by(Work work) {
+    struct sigaction open {}, before {};
+    open.sa_sigaction = open_page;
+    open.sa_flags = SA_SIGINFO;
+    now_ = this;
+    touched_ = 0;
+    sigaction(SIGSEGV, &open, &before);
+    mprotect(start_, bytes_, PROT_NONE);
+    work();
+    mprotect(start_, bytes_, PROT_READ | PROT_WRITE);
+    sigaction(SIGSEGV, &before, nullptr);
+    return touched_;
+  }
+
+ private:
+  static std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+  static void open_page(int, siginfo_t* info, void*) {
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(info->si_addr) - now_->start_);
+    if (offset >= now_->bytes_) _exit(99);  // another's mistake
+    mprotect(now_->start_ + offset / page() * page(), page(), PROT_READ | PROT_WRITE);
+    ++now_->touched_;
+  }
+
+  static inline pages* now_ = nullptr;
+  std::size_t bytes_;
+  std::byte* start_;
+  std::size_t touched_ = 0;
+};
+
+/// With so many pools of the registry and as many that can trim: how many are looked at by who enters and leaves, of each kind,
+/// and by a question to each of a kind.
+struct steps {
+  explicit steps(std::size_t n) {
+    static constinit process_list list;  // a fork knows it from now on
+    pages memory(2 * n + 2);
+    std::deque<named*> listed;
+    std::deque<member*> trimming;
+    for (std::size_t i = 0; i != n + 1; ++i) {
+      listed.push_back(::new (memory[2 * i]) named);
+      trimming.push_back(::new (memory[2 * i + 1]) member(0));
+    }
+    for (std::size_t i = 0; i != n; ++i) {
+      list.add(*listed[i], listed[i], tells);
+      list.add(*trimming[i], trimming[i], trims);
+    }
+    entering[0] = memory.touched_by([&] { list.add(*listed[n], listed[n], tells); });
+    entering[1] = memory.touched_by([&] { list.add(*trimming[n], trimming[n], trims); });
+    leaving[0] = memory.touched_by([&] { list.remove(*listed[n / 2]); });
+    leaving[1] = memory.touched_by([&] { list.remove(*trimming[n / 2]); });
+    asking[0] = memory.touched_by([&] { list.ask_each_listed([](const process_node&) {}); });
+    asking[1] = memory.touched_by([&] { list.ask_each_of_rank(0, [](const process_node&) {}); });
+    for (named* const one : listed) list.remove(*one);
+    for (member* const one : trimming) list.remove(*one);
+  }
+  std::array<std::size_t, 2> entering, leaving, asking;
+};
+
+BOOST_AUTO_TEST_CASE(no_step_looks_at_pools_that_are_not_its_own) {
+  for (const std::size_t n : {50u, 100u}) {
+    const steps with(n);
+    for (const std::size_t kind : {0u, 1u}) {
+      BOOST_TEST(with.entering[kind] == 2u);  // itself and the last
+      BOOST_TEST(with.leaving[kind] == 3u);   // itself and its neighbours
+      BOOST_TEST(with.asking[kind] == n);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(every_rank_is_one_step_of_a_walk) {

@@ -1,6 +1,0 @@
-// The pool of firmware: 32 blocks of 48 bytes.
-#include "tarn/allocator/static_pool.h"
-
-using pool = tarn::static_pool<struct messages, tarn::static_size<48>, tarn::static_array_store<32>>;
-void* take() { return pool::instance().try_allocate(); }
-void give(void* block) { pool::instance().deallocate(block); }
