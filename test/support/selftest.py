@@ -204,7 +204,7 @@ def compile_fails():
                      "/* tarn: [R1] too small */ " + SPLIT, "no error says"),
         compile_fail("words that a note lacks fail", SAYS + "// mentions: counts\n" + WRONG + SPLIT, "notes say 'counts'"),
         compile_fail("a twin that does not compile fails", SAYS + WRONG + SPLIT.replace("int", "char"), "a twin"),
-        compile_fail("two errors fail", SAYS + WRONG + SPLIT + "WRONG(int i = nothing;)\n", "gives 2 errors"),
+        compile_fail("two errors fail", good + bad.replace("char> p;", "char> p; int i = nothing;"), "gives 2 errors"),
         compile_fail("a case without expectation fails", good + bad.replace(SAYS, ""), "nothing to expect"),
         compile_fail("a case without twin fails", good + bad.replace(SPLIT, "pool<char> p;\n"), r"FAIL  bad \(.*\n.*no twin"),
         compile_fail("a case that does not end fails", good + bad.replace("}  // namespace bad", "}"), "outside of a case"),
