@@ -12,7 +12,6 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/store/resource_store.h"
 
 namespace tarn {
 
@@ -35,31 +34,14 @@ constexpr bool pool_takes() {
   }
 }
 
-// Every policy has what the pool uses of its axis.
-static_assert(pool_takes<static_size<64>>() && pool_takes<size_of<long>>() && pool_takes<dynamic_size>());
-static_assert(size_class_policy<geometric_classes<>> && size_class_policy<listed_classes<24, 40>>);
-static_assert(pool_takes<no_locking>() && pool_takes<mutex_locking<>>() && pool_takes<shared_locking>() &&
-              pool_takes<grouped_locking<struct group>>() && pool_takes<grouped_locking<struct group, std::mutex>>() &&
-              pool_takes<thread_cached<>>() && pool_takes<lock_free>());
-static_assert(pool_takes<fixed_growth<32>>() && pool_takes<geometric_growth<>>() && pool_takes<no_growth<32>>());
-static_assert(pool_takes<heap_store>() && pool_takes<page_store<>>() && pool_takes<static_array_store<8>>() &&
-              pool_takes<buffer_store>() && pool_takes<resource_store>());
-static_assert(pool_takes<lifo_reuse<>>() && pool_takes<batch_reuse<>>() && pool_takes<page_local_reuse<>>());
-static_assert(pool_takes<keep_chunks>() && pool_takes<return_empty_chunks<>>());
-static_assert(pool_takes<report_exhaustion>() && pool_takes<wait_for_block<>>() && pool_takes<reclaim_and_retry<>>());
-static_assert(pool_takes<no_checking>() && pool_takes<hardened>() && pool_takes<checked>() && pool_takes<deferred_checking>() &&
-              pool_takes<sampled_guard_pages<>>() && pool_takes<sampled_guard_pages<5000, hardened>>());
-static_assert(pool_takes<no_statistics>() && pool_takes<counting_statistics>());
-static_assert(pool_takes<unnamed>() && pool_takes<named<"orders">>() && pool_takes<run_time_name>());
-
 }  // namespace tarn
 
 namespace {
 
 using tarn::detail::chunk_request;
 using tarn::detail::free_link;
-using tarn::detail::pending_report;
 using tarn::detail::memory;
+using tarn::detail::pending_report;
 using tarn::detail::status;
 constexpr int none = -1;
 
@@ -478,8 +460,8 @@ void check(Refused refused, std::integer_sequence<int, Members...>) {
 BOOST_AUTO_TEST_SUITE(archetypes)
 
 #define AXIS(name, members)                                                                                     \
-  BOOST_AUTO_TEST_CASE(of_##name##_is_accepted_whole) { static_assert(tarn::pool_takes<name##_archetype<none>>()); } \
   BOOST_AUTO_TEST_CASE(of_##name##_is_refused_for_each_member_that_lacks) {                                     \
+    static_assert(tarn::pool_takes<name##_archetype<none>>());                                                  \
     check([]<int M>() { return !tarn::pool_takes<name##_archetype<M>>(); }, std::make_integer_sequence<int, members>{}); \
   }
 
@@ -534,15 +516,15 @@ BOOST_AUTO_TEST_CASE(make_a_pool_that_works) {
   BOOST_TEST(pool.try_allocate() != nullptr);
 }
 
-// Near misses of kinds other than a member that lacks.
+// Near misses of other kinds than a member that lacks, where test/compile_fail (P, traits) has none like it.
 struct wrong_axis : tarn::heap_store {
   using axis = tarn::axis::growth;
 };
-struct throwing_growth : tarn::fixed_growth<32> {
-  chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const { return {32, 32}; }
-};
 struct mutable_growth : tarn::fixed_growth<32> {
   chunk_request next_chunk(std::size_t, std::size_t, std::size_t) noexcept { return {32, 32}; }
+};
+struct growth_with_value : tarn::fixed_growth<32> {
+  explicit growth_with_value(int) {}
 };
 struct wrong_result : tarn::heap_store {
   template <class Traits>
@@ -551,71 +533,20 @@ struct wrong_result : tarn::heap_store {
     void* acquire(std::size_t, std::size_t) noexcept { return nullptr; }
   };
 };
-struct deaf_locking : tarn::no_locking {  // its guards are no use to a pool that is const
-  template <class Traits>
-  struct state : tarn::no_locking::state<Traits> {
-    tarn::detail::no_guard core_guard() noexcept { return {}; }
-  };
-};
-struct bottomless : tarn::heap_store {  // bounded, without room()
-  static constexpr tarn::store_traits traits{.bounded = true};
-};
-template <class Answer>
-struct checking_that_answers : tarn::no_checking {  // on_deallocate() does, with no_checking's constants
-  static constexpr tarn::checking_traits traits{.refuses = true};
-  template <class Traits>
-  struct state {
-    constexpr explicit state(const checking_that_answers&) noexcept {}
-    status on_allocate(typename Traits::chunks&, void*) noexcept { return status::done; }
-    Answer on_deallocate(typename Traits::chunks&, void*) noexcept { return Answer(); }
-    void describe_allocate(typename Traits::chunks&, void*, pending_report&) noexcept {}
-    void describe_deallocate(typename Traits::chunks&, void*, pending_report&) noexcept {}
-    void report(tarn::misuse&) noexcept {}
-  };
-};
-struct forgetful : tarn::no_checking {  // refuses, and no hook says what
-  static constexpr tarn::checking_traits traits{.refuses = true};
-};
 struct size_of_int : tarn::static_size<64> {
   static constexpr int bytes() noexcept { return 64; }
-};
-struct unpromised_end : tarn::heap_store {  // it has an end(), and doesn't say so
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using tarn::heap_store::source<Traits>::source;
-    void end() noexcept {}
-  };
 };
 struct promised_end : tarn::heap_store {  // it says that it has one
   static constexpr tarn::store_traits traits{.has_end = true};
 };
-struct unpromised_room : tarn::buffer_store {
-  using tarn::buffer_store::buffer_store;
-  static constexpr tarn::store_traits traits{.has_end = true};
-};
-struct deaf_counter : tarn::counting_statistics {
-  static constexpr tarn::statistics_traits traits{.counts = true};
-};
 struct impatient : tarn::mutex_locking<> {
   static constexpr tarn::locking_traits traits{.can_wait = true};
 };
-struct other_traits : tarn::heap_store {
-  static constexpr tarn::growth_traits traits{};
-};
-struct growth_with_value : tarn::fixed_growth<32> {
-  explicit growth_with_value(int) {}
-};
 
-// Near misses are refused.
 static_assert(!tarn::store_policy<wrong_axis> && !tarn::growth_policy<wrong_axis>);
-static_assert(!tarn::growth_policy<throwing_growth> && !tarn::growth_policy<mutable_growth>);
-static_assert(!tarn::growth_policy<growth_with_value>);
-static_assert(!tarn::pool_takes<deaf_locking>() && !tarn::pool_takes<bottomless>());
+static_assert(!tarn::growth_policy<mutable_growth> && !tarn::growth_policy<growth_with_value>);
 static_assert(!tarn::pool_takes<wrong_result>() && !tarn::size_policy<size_of_int>);
-static_assert(tarn::pool_takes<checking_that_answers<status>>() && !tarn::pool_takes<checking_that_answers<bool>>());
-static_assert(!tarn::pool_takes<forgetful>());
-static_assert(!tarn::pool_takes<unpromised_end>() && !tarn::pool_takes<promised_end>() && !tarn::pool_takes<unpromised_room>());
-static_assert(!tarn::pool_takes<deaf_counter>() && !tarn::pool_takes<impatient>() && !tarn::store_policy<other_traits>);
+static_assert(!tarn::pool_takes<promised_end>() && !tarn::pool_takes<impatient>());
 static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
 static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
 
