@@ -22,6 +22,7 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/detail/call_frame.h"
 #include "tarn/test/policies/checking/recording.h"
+#include "tarn/test/policies/store/processes.h"
 #include "tarn/test/support/check.h"
 
 namespace tarn::test {
@@ -47,18 +48,13 @@ bool is_accessible(const void* address, called_from = {}) {
   return could;
 }
 
-/// How a child ends that runs `act`: the signal, or 0.
+/// Whether it ends a child.
 template <class Act>
-int signal_of(Act act) {
-  const pid_t child = fork();
-  if (child == 0) {
-    for (const int s : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(s, SIG_DFL);
-    act();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+bool faults(Act act) {
+  return in_child([&] {
+           act();
+           return 0;
+         }) == -SIGSEGV;
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_are_blocks_wherever_they_lie, Pool, pools) {
@@ -119,11 +115,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(misuse_faults_on_the_instruction, Pool, pools) {
     // The first byte of another page on either side, past what alignment leaves.
     const auto start = static_cast<std::ptrdiff_t>(detail::address_of(const_cast<char*>(block)) & 4095);
     const auto size = static_cast<std::ptrdiff_t>(pool.block_size());
-    behind += signal_of([&] { block[(start + size + 4095) / 4096 * 4096 - start] = 1; }) == SIGSEGV;
-    in_front += signal_of([&] { block[-start - 1] = 1; }) == SIGSEGV;
+    behind += faults([&] { block[(start + size + 4095) / 4096 * 4096 - start] = 1; });
+    in_front += faults([&] { block[-start - 1] = 1; });
     pool.deallocate(const_cast<char*>(block));
-    BOOST_TEST(signal_of([&] { block[0] = 1; }) == SIGSEGV);
-    BOOST_TEST(signal_of([&] { static_cast<void>(block[size - 1]); }) == SIGSEGV);
+    BOOST_TEST(faults([&] { block[0] = 1; }));
+    BOOST_TEST(faults([&] { static_cast<void>(block[size - 1]); }));
   }
   BOOST_TEST(behind == 8u);
   BOOST_TEST(in_front == 8u);

@@ -1,9 +1,6 @@
 // What a pool does when its store gives no further chunk: it asks a handler, waits, or takes another store.
 #include <boost/test/unit_test.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -26,6 +23,7 @@
 #include "tarn/policies/statistics.h"
 #include "tarn/policies/store/memory_budget.h"
 #include "tarn/policies/store/resource_store.h"
+#include "tarn/test/policies/store/processes.h"
 #include "tarn/test/support/observed_thread.h"
 #include "tarn/test/support/upstream.h"
 
@@ -395,18 +393,13 @@ BOOST_AUTO_TEST_CASE(the_child_of_a_fork_serves_none_of_the_parents_threads) {
   pool.allocate_batch(both);
   queue<two_blocks<mutex_locking<>>> all(pool);
   all.add(1);
-  const pid_t child = fork();
-  if (child == 0) {
-    pool.deallocate(both[0]);
-    bool good = pool.try_allocate() == both[0];
-    pool.deallocate_batch(both);
-    good = pool.allocate_batch_within(long_enough, both) == 2 && good;
-    good = pool.allocate_within(std::chrono::microseconds(1)) == nullptr && good;
-    _exit(good ? 7 : 8);
-  }
-  int status = 0;
-  BOOST_TEST((child > 0 && waitpid(child, &status, 0) == child));
-  BOOST_TEST((WIFEXITED(status) && WEXITSTATUS(status) == 7));
+  BOOST_TEST(test::in_child([&] {
+               pool.deallocate(both[0]);
+               bool good = pool.try_allocate() == both[0];
+               pool.deallocate_batch(both);
+               good = pool.allocate_batch_within(long_enough, both) == 2 && good;
+               return good && pool.allocate_within(std::chrono::microseconds(1)) == nullptr ? 7 : 8;
+             }) == 7);
   pool.deallocate_batch(both);
   BOOST_TEST(all.served(1).size() == 1u);
   pool.deallocate(all.block_of(0));
