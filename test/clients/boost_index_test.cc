@@ -13,44 +13,18 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "tarn/allocator/containers.h"
-#include "tarn/allocator/memory_resource.h"
 #include "tarn/test/clients/document.h"
-#include "tarn/test/support/check.h"
-#include "tarn/test/support/upstream.h"
 
 namespace tarn::test {
 namespace {
 
 namespace mi = boost::multi_index;
-
-struct by_stl_allocator {
-  template <class T>
-  using allocator = stl_allocator<T>;
-  allocator<char> get() { return {}; }
-  bool idle() { return true; }  // the pool is everyone's
-};
-struct by_std_pmr {
-  template <class T>
-  using allocator = std::pmr::polymorphic_allocator<T>;
-  upstream regions;
-  pmr::unsynchronized_pool_resource resource{&regions};
-  allocator<char> get() { return &resource; }
-  bool idle(called_from = {}) {
-    BOOST_TEST(regions.calls() > 0u);
-    resource.release();
-    return regions.regions() == 0 && regions.faults() == 0;
-  }
-};
-template <class Way, class T>
-using from = typename Way::template allocator<T>;
 
 // ---- Boost.MultiIndex -------------------------------------------------------------------------------------------------------
 

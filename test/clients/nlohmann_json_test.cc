@@ -40,30 +40,6 @@ Json parse() {
   return Json::parse(document());
 }
 
-struct totals {
-  std::size_t objects = 0, members = 0, arrays = 0, elements = 0, strings = 0, string_bytes = 0, booleans = 0, numbers = 0;
-};
-
-template <class Json>
-void count(const Json& value, totals& t) {
-  if (value.is_object()) {
-    t.objects += 1;
-    t.members += value.size();
-    for (auto i = value.begin(); i != value.end(); ++i) count(*i, t);
-  } else if (value.is_array()) {
-    t.arrays += 1;
-    t.elements += value.size();
-    for (const Json& inner : value) count(inner, t);
-  } else if (value.is_string()) {
-    t.strings += 1;
-    t.string_bytes += value.template get_ref<const typename Json::string_t&>().size();
-  } else if (value.is_boolean()) {
-    t.booleans += 1;
-  } else if (value.is_number()) {
-    t.numbers += 1;
-  }
-}
-
 /// Whether both hold the same, and how many values that was.
 bool same(const json& a, const twin& b, std::size_t& values) {
   ++values;
@@ -97,28 +73,9 @@ const twin& theirs() {
   return value;
 }
 
-BOOST_AUTO_TEST_CASE(all_of_the_document_is_read) {
-  BOOST_TEST(document().size() > 3'000'000u);
-  const json& said = ours()["totals"];
-  totals t;
-  count(ours(), t);
-  t.objects -= 1, t.members -= 1 + said.size(), t.numbers -= said.size();  // the totals don't count themselves
-  BOOST_TEST(t.objects == said["objects"].get<std::size_t>());
-  BOOST_TEST(t.members == said["members"].get<std::size_t>());
-  BOOST_TEST(t.arrays == said["arrays"].get<std::size_t>());
-  BOOST_TEST(t.elements == said["elements"].get<std::size_t>());
-  BOOST_TEST(t.strings == said["strings"].get<std::size_t>());
-  BOOST_TEST(t.string_bytes == said["string_bytes"].get<std::size_t>());
-  BOOST_TEST(t.booleans == said["booleans"].get<std::size_t>());
-  BOOST_TEST(t.numbers == said["numbers"].get<std::size_t>());
-  BOOST_TEST(t.objects > 30000u);
-  BOOST_TEST(t.strings > 120000u);
-  BOOST_TEST(t.string_bytes > 1000000u);
-  BOOST_TEST(t.numbers > 70000u);
-}
-
 BOOST_AUTO_TEST_CASE(it_holds_what_the_twin_holds) {
   std::size_t values = 0;
+  BOOST_TEST(document().size() > 3'000'000u);
   BOOST_TEST(same(ours(), theirs(), values));
   BOOST_TEST(values > 250000u);
   const json& a = ours()["characters"][33];
@@ -178,7 +135,7 @@ Json edited(Json value) {
   value["categories"]["Ll"].swap(value["categories"]["Nd"]);
   value["nested"]["deep"]["deeper"] = value["categories"];
   value["characters"].insert(value["characters"].begin() + 10, 100, Json{{"filler", string(50, '-')}});
-  value.merge_patch({{"totals", nullptr}, {"unicode", {{"version", value["unicode"]}}}});
+  value.merge_patch({{"categories", {{"Zs", nullptr}}}, {"unicode", {{"version", value["unicode"]}}}});
   return value;
 }
 
@@ -190,31 +147,9 @@ BOOST_AUTO_TEST_CASE(edited_it_is_still_what_the_twin_is) {
   BOOST_TEST(values > 150000u);
   BOOST_TEST(a["letters"].size() > 800u);
   BOOST_TEST(a["index"].size() > 200u);
-  BOOST_TEST(!a.contains("totals"));
+  BOOST_TEST(!a["categories"].contains("Zs"));
   BOOST_TEST((a != ours()));
   BOOST_TEST((json::parse(a["letters"].dump(2)) == a["letters"]));
-}
-
-// The library's diff, patch and flatten take standard strings only.
-BOOST_AUTO_TEST_CASE(a_patch_that_is_merged) {
-  const json before = ours()["words"];
-  json after = before, patch = json::object();
-  for (auto i = after.begin(); i != after.end();)
-    if (i.key().size() == 5) {
-      patch[i.key()] = nullptr;
-      i = after.erase(i);
-    } else {
-      ++i;
-    }
-  after["TARN"] = patch["TARN"] = {{"blocks", 64}, {"stores", {"heap", "pages"}}};
-  BOOST_TEST(patch.size() > 1000u);
-  json merged = before;
-  merged.merge_patch(patch);
-  BOOST_TEST((merged == after));
-  BOOST_TEST((merged != before));
-  const json sorted(std::move(merged));
-  BOOST_TEST(sorted.size() + patch.size() == before.size() + 2);
-  BOOST_TEST((before < after) != (after < before));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_leaves_nothing_behind) {

@@ -4,8 +4,7 @@
     unicode_document.py JSON TABLE
 
 The characters come from Python's own tables, so nothing is fetched. TABLE holds the same characters as lines of
-code, category, bidirectional class and name, divided by tabs. "totals" in the document says how much is in it, counted
-here, so that a client can tell whether it has read all of it.
+code, category, bidirectional class and name, divided by tabs.
 """
 
 import json
@@ -36,27 +35,6 @@ def character(code):
     return entry
 
 
-def count(value, totals):
-    """Adds what `value` holds to the totals; keys are not counted as strings."""
-    if isinstance(value, dict):
-        totals["objects"] += 1
-        totals["members"] += len(value)
-        for inner in value.values():
-            count(inner, totals)
-    elif isinstance(value, list):
-        totals["arrays"] += 1
-        totals["elements"] += len(value)
-        for inner in value:
-            count(inner, totals)
-    elif isinstance(value, str):
-        totals["strings"] += 1
-        totals["string_bytes"] += len(value.encode())
-    elif isinstance(value, bool):
-        totals["booleans"] += 1
-    else:
-        totals["numbers"] += 1
-
-
 def main():
     to_json, to_table = sys.argv[1:]
     characters = [entry for entry in map(character, range(sys.maxunicode + 1)) if entry]
@@ -66,9 +44,6 @@ def main():
         for word in entry["name"].split(" "):
             words[word] = words.get(word, 0) + 1
     document = {"unicode": unicodedata.unidata_version, "characters": characters, "categories": categories, "words": words}
-    totals = dict.fromkeys(["objects", "members", "arrays", "elements", "strings", "string_bytes", "booleans", "numbers"], 0)
-    count(document, totals)
-    document["totals"] = totals
     with open(to_json, "w", encoding="utf-8") as file:
         json.dump(document, file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")

@@ -20,6 +20,21 @@
 #include "tarn/policies/name/named.h"
 #include "tarn/policies/store/resource_store.h"
 
+// For several cases: a mutex whose constructor runs when the program starts, and a class.
+class spin_mutex {
+ public:
+  spin_mutex() { unlock(); }
+  void lock() noexcept {}
+  void unlock() noexcept { locked_ = false; }
+
+ private:
+  volatile bool locked_;
+};
+
+struct Order {
+  int id;
+};
+
 // expect: tarn: [C1] no policy was given for the axis size
 namespace c1_no_policy_at_all {
 RIGHT(tarn::pool<tarn::static_size<64>> right;)
@@ -147,10 +162,6 @@ WRONG(tarn::pool<std::integral_constant<int, 64>> wrong;)
 // expect: tarn: [C3] an argument of pool<...> is no policy
 // The first argument of static_pool is taken as the tag, and so the policy that was meant for it is missing.
 namespace c3_static_pool_without_tag {
-struct Order {
-  int id;
-};
-
 RIGHT(auto& right = tarn::static_pool<struct orders, tarn::size_of<Order>>::instance();)
 WRONG(auto& wrong = tarn::static_pool<struct orders, Order>::instance();)
 }  // namespace c3_static_pool_without_tag
@@ -158,11 +169,6 @@ WRONG(auto& wrong = tarn::static_pool<struct orders, Order>::instance();)
 // expect: tarn: [C3] an argument of pool<...> is no policy
 // expect: write size_of<T> for blocks of type T
 namespace c3_type_for_a_size {
-struct Order {
-  int id;
-  double price;
-};
-
 RIGHT(tarn::pool<tarn::size_of<Order>> right;)
 WRONG(tarn::pool<Order> wrong;)
 }  // namespace c3_type_for_a_size
@@ -290,16 +296,6 @@ WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn
 
 // expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
 namespace c9_class_pool_made_at_run_time {
-class spin_mutex {
- public:
-  spin_mutex() { unlock(); }
-  void lock() noexcept {}
-  void unlock() noexcept { locked_ = false; }
-
- private:
-  volatile bool locked_;
-};
-
 struct Node {
   Node* next = nullptr;
 RIGHT(DECLARE_MEMORY_POOL_WITH(Node, tarn::mutex_locking<>))
@@ -311,16 +307,6 @@ void use() { delete new Node; }
 
 // expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
 namespace c9_static_pool_made_at_run_time {
-class spin_mutex {
- public:
-  spin_mutex() { unlock(); }
-  void lock() noexcept {}
-  void unlock() noexcept { locked_ = false; }
-
- private:
-  volatile bool locked_;
-};
-
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<spin_mutex>> right;)
 WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<spin_mutex>>;
       void* use() { return wrong::instance().allocate(); })

@@ -7,6 +7,34 @@
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/detail/protocol.h"
 
+// Stores for several cases: one whose acquire() may throw, one without traits, one that takes nothing back.
+template <bool Throws>
+struct some_store : tarn::heap_store {
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using base = tarn::heap_store::source<Traits>;
+    using base::base;
+    tarn::detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept(!Throws) {
+      return base::acquire(bytes, alignment);
+    }
+  };
+};
+struct unknown_store {
+  using axis = tarn::axis::store;
+  template <class Traits>
+  using source = tarn::heap_store::source<Traits>;
+};
+struct known_store : tarn::heap_store {};
+struct leaking_store {
+  using axis = tarn::axis::store;
+  static constexpr tarn::store_traits traits{};
+  template <class Traits>
+  struct source {
+    constexpr explicit source(const leaking_store&) noexcept {}
+    tarn::detail::memory acquire(std::size_t bytes, std::size_t) noexcept { return {std::malloc(bytes), bytes}; }
+  };
+};
+
 // expect: tarn: [P1] this size policy lacks something that the pool uses
 // It names no alignment.
 namespace p1_size_without_alignment {
@@ -51,14 +79,8 @@ struct mutable_locking : tarn::no_locking {
     tarn::detail::no_guard core_guard() noexcept { return {}; }
   };
 };
-struct const_locking : tarn::no_locking {
-  template <class Traits>
-  struct state : tarn::no_locking::state<Traits> {
-    tarn::detail::no_guard core_guard() const noexcept { return {}; }
-  };
-};
 
-RIGHT(tarn::pool<tarn::static_size<64>, const_locking> right;)
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_locking> right;)
 WRONG(tarn::pool<tarn::static_size<64>, mutable_locking> wrong; bool use(const void* p) { return wrong.owns(p); })
 }  // namespace p2_locking_with_mutable_guards
 
@@ -119,13 +141,6 @@ WRONG(tarn::pool<tarn::static_size<64>, bottomless> wrong; std::size_t use() { r
 // expect: tarn: [P4] this store policy lacks something that the pool uses
 // Whether it is bounded is asked early, to choose the other policies by.
 namespace p4_store_without_traits {
-struct unknown_store {
-  using axis = tarn::axis::store;
-  template <class Traits>
-  using source = tarn::heap_store::source<Traits>;
-};
-struct known_store : tarn::heap_store {};
-
 RIGHT(tarn::pool<tarn::static_size<64>, known_store> right;)
 WRONG(tarn::pool<tarn::static_size<64>, unknown_store> wrong;)
 }  // namespace p4_store_without_traits
@@ -134,18 +149,6 @@ WRONG(tarn::pool<tarn::static_size<64>, unknown_store> wrong;)
 // mentions: acquire
 // acquire() isn't noexcept. The notes name it. A refused pool has store(), too.
 namespace p4_store_that_may_throw {
-template <bool Throws>
-struct some_store : tarn::heap_store {
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using base = tarn::heap_store::source<Traits>;
-    using base::base;
-    tarn::detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept(!Throws) {
-      return base::acquire(bytes, alignment);
-    }
-  };
-};
-
 RIGHT(tarn::pool<tarn::static_size<64>, some_store<false>> right; auto& use() { return right.store(); })
 WRONG(tarn::pool<tarn::static_size<64>, some_store<true>> wrong; auto& use() { return wrong.store(); })
 }  // namespace p4_store_that_may_throw
@@ -172,31 +175,12 @@ WRONG(tarn::pool<tarn::static_size<64>, hollow_store<true>> wrong;)
 // mentions: acquire
 // The second store is asked, too.
 namespace p4_second_store_that_may_throw {
-template <bool Throws>
-struct some_store : tarn::heap_store {
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using base = tarn::heap_store::source<Traits>;
-    using base::base;
-    tarn::detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept(!Throws) {
-      return base::acquire(bytes, alignment);
-    }
-  };
-};
-
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<false>>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<some_store<true>>> wrong;)
 }  // namespace p4_second_store_that_may_throw
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
 namespace p4_second_store_without_traits {
-struct unknown_store {
-  using axis = tarn::axis::store;
-  template <class Traits>
-  using source = tarn::heap_store::source<Traits>;
-};
-struct known_store : tarn::heap_store {};
-
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<known_store>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<unknown_store>> wrong;)
 }  // namespace p4_second_store_without_traits
@@ -205,18 +189,8 @@ WRONG(tarn::pool<tarn::static_size<64>, tarn::fall_back_to<unknown_store>> wrong
 // mentions: release
 // The store that size classes share.
 namespace p4_store_of_classes_without_release {
-struct takes_nothing_back {
-  using axis = tarn::axis::store;
-  static constexpr tarn::store_traits traits{};
-  template <class Traits>
-  struct source {
-    constexpr explicit source(const takes_nothing_back&) noexcept {}
-    tarn::detail::memory acquire(std::size_t bytes, std::size_t) noexcept { return {std::malloc(bytes), bytes}; }
-  };
-};
-
 RIGHT(using store = tarn::heap_store;)
-WRONG(using store = takes_nothing_back;)
+WRONG(using store = leaking_store;)
 tarn::size_class_pool<store> pool;
 void use() { pool.deallocate(pool.allocate(100, 8), 100, 8); }
 }  // namespace p4_store_of_classes_without_release
@@ -225,18 +199,6 @@ void use() { pool.deallocate(pool.allocate(100, 8), 100, 8); }
 // mentions: acquire
 namespace p4_store_of_a_heap_that_may_throw {
 struct messages;
-template <bool Throws>
-struct some_store : tarn::heap_store {
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using base = tarn::heap_store::source<Traits>;
-    using base::base;
-    tarn::detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept(!Throws) {
-      return base::acquire(bytes, alignment);
-    }
-  };
-};
-
 RIGHT(using heap = tarn::xallocator<messages, some_store<false>>;)
 WRONG(using heap = tarn::xallocator<messages, some_store<true>>;)
 void use() { heap::deallocate(heap::allocate(10)); }
@@ -257,16 +219,6 @@ WRONG(tarn::pool<tarn::static_size<64>, no_size, tarn::static_array_store<8>> wr
 // expect: tarn: [P4] this store policy lacks something that the pool uses
 // It takes nothing back.
 namespace p4_store_without_release {
-struct leaking_store {
-  using axis = tarn::axis::store;
-  static constexpr tarn::store_traits traits{};
-
-  template <class Traits>
-  struct source {
-    constexpr explicit source(const leaking_store&) noexcept {}
-    tarn::detail::memory acquire(std::size_t bytes, std::size_t) noexcept { return {std::malloc(bytes), bytes}; }
-  };
-};
 struct malloc_store : leaking_store {
   template <class Traits>
   struct source : leaking_store::source<Traits> {
@@ -365,9 +317,8 @@ struct partless {
   using axis = tarn::axis::retention;
   static constexpr tarn::retention_traits traits{};
 };
-struct whole : tarn::keep_chunks {};
 
-RIGHT(tarn::pool<tarn::static_size<64>, whole> right;)
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::keep_chunks> right;)
 WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 }  // namespace p6_retention_without_part
 
@@ -381,15 +332,8 @@ struct throwing_handler : tarn::report_exhaustion {
     bool retry(std::size_t) { throw 1; }
   };
 };
-struct quiet_handler : tarn::report_exhaustion {
-  template <class Traits>
-  struct state : tarn::report_exhaustion::state<Traits> {
-    using tarn::report_exhaustion::state<Traits>::state;
-    bool retry(std::size_t) noexcept { return false; }
-  };
-};
 
-RIGHT(tarn::pool<tarn::static_size<64>, quiet_handler> right;)
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;)
 WRONG(tarn::pool<tarn::static_size<64>, throwing_handler> wrong;)
 }  // namespace p7_exhaustion_that_may_throw
 
@@ -399,9 +343,8 @@ struct partless {
   using axis = tarn::axis::exhaustion;
   static constexpr tarn::exhaustion_traits traits{};
 };
-struct whole : tarn::report_exhaustion {};
 
-RIGHT(tarn::pool<tarn::static_size<64>, whole> right;)
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;)
 WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 }  // namespace p7_exhaustion_without_part
 
@@ -427,9 +370,8 @@ struct partless {
   template <class Traits>
   using per_chunk = tarn::no_checking::per_chunk<Traits>;
 };
-struct whole : tarn::no_checking {};
 
-RIGHT(tarn::pool<tarn::static_size<64>, whole> right;)
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_checking> right;)
 WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 }  // namespace p8_checking_without_part
 
@@ -510,9 +452,8 @@ struct partless {
   using axis = tarn::axis::statistics;
   static constexpr tarn::statistics_traits traits{};
 };
-struct whole : tarn::no_statistics {};
 
-RIGHT(tarn::pool<tarn::static_size<64>, whole> right;)
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_statistics> right;)
 WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
 }  // namespace p9_statistics_without_part
 

@@ -11,6 +11,18 @@
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/policies/checking/switchable_checking.h"
 
+// For several cases: a class, a retention policy, and lock_free as it is on a Cortex-M4, among interrupts.
+struct grid {
+  void reset() {}
+};
+struct eager : tarn::keep_chunks {
+  static constexpr tarn::retention_traits traits{.returns_chunks = true};
+};
+struct narrow_lock_free : tarn::detail::stack_locking<std::uint32_t> {
+  static constexpr tarn::locking_traits traits{
+      .may_return_chunks = false, .keeps_memory = true, .own_free_list = true, .most_blocks = 65'535};
+};
+
 // expect: tarn: [R1] a block of zero bytes can't be told from the next one
 namespace r1_zero_bytes {
 RIGHT(tarn::pool<tarn::static_size<1>> right;)
@@ -163,10 +175,6 @@ WRONG(tarn::recycling_pool<grid, tarn::return_empty_chunks<>> wrong; void use() 
 
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
 namespace r8_returning_what_is_not_seen {
-struct eager : tarn::keep_chunks {
-  static constexpr tarn::retention_traits traits{.returns_chunks = true};
-};
-
 RIGHT(tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, eager, tarn::lifo_reuse<>> wrong;)
 }  // namespace r8_returning_what_is_not_seen
@@ -179,9 +187,6 @@ WRONG(tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::return_empty_chun
 
 // expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look
 namespace r9_returning_under_readers {
-struct eager : tarn::keep_chunks {
-  static constexpr tarn::retention_traits traits{.returns_chunks = true};
-};
 struct unlocked_readers : tarn::no_locking {
   static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
 };
@@ -237,9 +242,6 @@ WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::recla
 
 // expect: tarn: [R14] deferred_checking was combined with a reuse policy that has no bitmap to look a block up in
 namespace r14_deferred_checking_of_idle_objects {
-struct grid {
-  void reset() {}
-};
 RIGHT(tarn::recycling_pool<grid, tarn::hardened> right; void use() { right.release(right.acquire()); })
 WRONG(tarn::recycling_pool<grid, tarn::deferred_checking> wrong; void use() { wrong.release(wrong.acquire()); })
 }  // namespace r14_deferred_checking_of_idle_objects
@@ -285,33 +287,21 @@ WRONG(tarn::size_class_pool<tarn::page_store<>, tarn::return_empty_pages<>> wron
 
 // expect: tarn: [R8] a retention policy that returns empty chunks was combined with a reuse policy that can't see them
 namespace r8_pages_of_idle_objects {
-struct grid {
-  void reset() {}
-};
 RIGHT(tarn::recycling_pool<grid, tarn::page_store<>> right; void use() { right.release(right.acquire()); })
 WRONG(tarn::recycling_pool<grid, tarn::page_store<>, tarn::return_empty_pages<>> wrong;
       void use() { wrong.release(wrong.acquire()); })
 }  // namespace r8_pages_of_idle_objects
 
-// lock_free as it is on a Cortex-M4, among interrupts.
 // expect: tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks
 namespace r16_growth_without_end {
-struct lock_free : tarn::detail::stack_locking<std::uint32_t> {
-  static constexpr tarn::locking_traits traits{
-      .may_return_chunks = false, .keeps_memory = true, .own_free_list = true, .most_blocks = 65'535};
-};
-RIGHT(tarn::pool<tarn::static_size<64>, lock_free, tarn::fixed_growth<100, 65'535>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, lock_free> wrong;)
+RIGHT(tarn::pool<tarn::static_size<64>, narrow_lock_free, tarn::fixed_growth<100, 65'535>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, narrow_lock_free> wrong;)
 }  // namespace r16_growth_without_end
 
 // expect: tarn: [R16] lock_free was combined with growth that may go past 65,535 blocks
 namespace r16_array_of_65536 {
-struct lock_free : tarn::detail::stack_locking<std::uint32_t> {
-  static constexpr tarn::locking_traits traits{
-      .may_return_chunks = false, .keeps_memory = true, .own_free_list = true, .most_blocks = 65'535};
-};
-RIGHT(tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'535>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, lock_free, tarn::static_array_store<65'536>> wrong;)
+RIGHT(tarn::pool<tarn::static_size<64>, narrow_lock_free, tarn::static_array_store<65'535>> right;)
+WRONG(tarn::pool<tarn::static_size<64>, narrow_lock_free, tarn::static_array_store<65'536>> wrong;)
 }  // namespace r16_array_of_65536
 
 // expect: tarn: [R17] switchable_checking was combined with a pool without a name, so that nobody could switch its checks on;

@@ -1,6 +1,6 @@
-// The concepts of the axes. For each axis an archetype: a policy with just the members that the concept asks for, of which
-// one can be left out. A pool accepts it whole and refuses it for each member that lacks; and a pool of nothing but
-// archetypes works, so the concepts ask for everything that the pool uses.
+// The concepts of the axes. For each axis an archetype: a policy with just the members that the concept asks for. A pool takes
+// it whole and refuses it where a member lacks; and a pool of nothing but archetypes works, so the concepts ask for everything
+// that the pool uses.
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdlib>
@@ -12,7 +12,6 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
-#include "tarn/policies/store/resource_store.h"
 
 namespace tarn {
 
@@ -35,57 +34,21 @@ constexpr bool pool_takes() {
   }
 }
 
-// Every policy has what the pool uses of its axis.
-static_assert(pool_takes<static_size<64>>() && pool_takes<size_of<long>>() && pool_takes<dynamic_size>());
-static_assert(size_class_policy<geometric_classes<>> && size_class_policy<listed_classes<24, 40>>);
-static_assert(pool_takes<no_locking>() && pool_takes<mutex_locking<>>() && pool_takes<shared_locking>() &&
-              pool_takes<grouped_locking<struct group>>() && pool_takes<grouped_locking<struct group, std::mutex>>() &&
-              pool_takes<thread_cached<>>() && pool_takes<lock_free>());
-static_assert(pool_takes<fixed_growth<32>>() && pool_takes<geometric_growth<>>() && pool_takes<no_growth<32>>());
-static_assert(pool_takes<heap_store>() && pool_takes<page_store<>>() && pool_takes<static_array_store<8>>() &&
-              pool_takes<buffer_store>() && pool_takes<resource_store>());
-static_assert(pool_takes<lifo_reuse<>>() && pool_takes<batch_reuse<>>() && pool_takes<page_local_reuse<>>());
-static_assert(pool_takes<keep_chunks>() && pool_takes<return_empty_chunks<>>());
-static_assert(pool_takes<report_exhaustion>() && pool_takes<wait_for_block<>>() && pool_takes<reclaim_and_retry<>>());
-static_assert(pool_takes<no_checking>() && pool_takes<hardened>() && pool_takes<checked>() && pool_takes<deferred_checking>() &&
-              pool_takes<sampled_guard_pages<>>() && pool_takes<sampled_guard_pages<5000, hardened>>());
-static_assert(pool_takes<no_statistics>() && pool_takes<counting_statistics>());
-static_assert(pool_takes<unnamed>() && pool_takes<named<"orders">>() && pool_takes<run_time_name>());
-
 }  // namespace tarn
 
 namespace {
 
+using tarn::pool_takes;
 using tarn::detail::chunk_request;
 using tarn::detail::free_link;
-using tarn::detail::pending_report;
 using tarn::detail::memory;
+using tarn::detail::pending_report;
 using tarn::detail::status;
-constexpr int none = -1;
 
-// The traits of an archetype, which may lack.
-#define TRAITS(axis, ...)                                                 \
-  template <bool Here>                                                    \
-  struct axis##_says {                                                    \
-    static constexpr tarn::axis##_traits traits{__VA_ARGS__};             \
-  };                                                                      \
-  template <>                                                             \
-  struct axis##_says<false> {};
+// ---- one of each, with all members -------------------------------------------------------------------------------------------
 
-TRAITS(size)
-TRAITS(locking, .needs_identity = true, .keeps_memory = true)
-TRAITS(growth)
-TRAITS(store)
-TRAITS(reuse, .min_block = sizeof(free_link), .min_alignment = alignof(free_link))
-TRAITS(retention)
-TRAITS(exhaustion)
-TRAITS(checking, .refuses = true, .prefix = 3, .suffix = 5)
-TRAITS(statistics, .counts = true)
-TRAITS(name, .is_listed = true)
-
-#undef TRAITS
-
-struct column {
+template <class Axis>
+struct column_of {
   template <class Geometry>
   static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
     return blocks;
@@ -93,112 +56,55 @@ struct column {
   template <class Geometry>
   void open(std::byte*, std::size_t, const Geometry&) noexcept {}
 };
-template <class Axis>
-struct column_of : column {};
-template <class Axis, bool Here>
-struct with_per_chunk {
-  template <class Traits>
-  using per_chunk = column_of<Axis>;
-};
-template <class Axis>
-struct with_per_chunk<Axis, false> {};
 
-template <int Lacking>
-struct size_archetype : size_says<Lacking != 0> {
+struct size_archetype {
   using axis = tarn::axis::size;
-  static constexpr std::size_t bytes() noexcept
-    requires(Lacking != 1)
-  {
-    return 40;
-  }
-  static constexpr std::size_t alignment() noexcept
-    requires(Lacking != 2)
-  {
-    return 8;
-  }
+  static constexpr tarn::size_traits traits{};
+  static constexpr std::size_t bytes() noexcept { return 40; }
+  static constexpr std::size_t alignment() noexcept { return 8; }
 };
 
-template <int Lacking>
-struct growth_archetype : growth_says<Lacking != 0> {
+struct growth_archetype {
   using axis = tarn::axis::growth;
-  chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept
-    requires(Lacking != 1)
-  {
-    return {10, 10};
-  }
+  static constexpr tarn::growth_traits traits{};
+  chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const noexcept { return {10, 10}; }
 };
 
-template <int Lacking>
-struct store_archetype : store_says<Lacking != 0> {
+struct store_archetype {
   using axis = tarn::axis::store;
+  static constexpr tarn::store_traits traits{};
   template <class Traits>
   struct source {
-    explicit source(const store_archetype&) noexcept
-      requires(Lacking != 1)
-    {}
-    memory acquire(std::size_t bytes, std::size_t alignment) noexcept
-      requires(Lacking != 2)
-    {
+    explicit source(const store_archetype&) noexcept {}
+    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
       bytes = (bytes + alignment - 1) / alignment * alignment;
       return {std::aligned_alloc(alignment, bytes), bytes};
     }
-    void release(memory region, std::size_t) noexcept
-      requires(Lacking != 3)
-    {
-      std::free(region.start);
-    }
+    void release(memory region, std::size_t) noexcept { std::free(region.start); }
   };
 };
 
-template <int Lacking>
-struct retention_archetype : retention_says<Lacking != 0> {
+struct retention_archetype {
   using axis = tarn::axis::retention;
+  static constexpr tarn::retention_traits traits{};
   struct state {
-    explicit state(const retention_archetype&) noexcept
-      requires(Lacking != 1)
-    {}
-    status emptied() noexcept
-      requires(Lacking != 2)
-    {
-      return status::done;
-    }
-    void reused() noexcept
-      requires(Lacking != 3)
-    {}
-    std::size_t keep() const noexcept
-      requires(Lacking != 4)
-    {
-      return 0;
-    }
+    explicit state(const retention_archetype&) noexcept {}
+    status emptied() noexcept { return status::done; }
+    void reused() noexcept {}
+    std::size_t keep() const noexcept { return 0; }
   };
 };
 
-template <int Lacking>
-struct exhaustion_archetype : exhaustion_says<Lacking != 0> {
+struct exhaustion_archetype {
   using axis = tarn::axis::exhaustion;
+  static constexpr tarn::exhaustion_traits traits{};
   template <class Traits>
   struct state {
-    explicit state(const exhaustion_archetype&) noexcept
-      requires(Lacking != 1)
-    {}
-    bool retry(std::size_t) noexcept
-      requires(Lacking != 2)
-    {
-      return false;
-    }
-    chunk_request next_chunk(std::size_t, std::size_t, std::size_t) noexcept
-      requires(Lacking != 3)
-    {
-      return {};
-    }
-    memory acquire(std::size_t, std::size_t) noexcept
-      requires(Lacking != 4)
-    {
-      return {};
-    }
-    void release(memory, std::size_t) noexcept
-      requires(Lacking != 5)
-    {}
+    explicit state(const exhaustion_archetype&) noexcept {}
+    bool retry(std::size_t) noexcept { return false; }
+    chunk_request next_chunk(std::size_t, std::size_t, std::size_t) noexcept { return {}; }
+    memory acquire(std::size_t, std::size_t) noexcept { return {}; }
+    void release(memory, std::size_t) noexcept {}
   };
 };
 
@@ -210,296 +116,301 @@ struct {
 } checked;
 int no_block = 0;
 
-template <int Lacking>
-struct checking_archetype : checking_says<Lacking != 0>, with_per_chunk<tarn::axis::checking, Lacking != 1> {
+struct checking_archetype {
   using axis = tarn::axis::checking;
+  static constexpr tarn::checking_traits traits{.refuses = true, .prefix = 3, .suffix = 5};
+  template <class Traits>
+  using per_chunk = column_of<axis>;
   template <class Traits>
   struct state {
-    explicit state(const checking_archetype&) noexcept
-      requires(Lacking != 2)
-    {}
-    status on_allocate(typename Traits::chunks&, void*) noexcept
-      requires(Lacking != 3)
-    {
+    using core = typename Traits::chunks;
+    explicit state(const checking_archetype&) noexcept {}
+    status on_allocate(core&, void*) noexcept {
       ++checked.handed_out;
       return status::done;
     }
-    status on_deallocate(typename Traits::chunks&, void* block) noexcept
-      requires(Lacking != 4)
-    {
+    status on_deallocate(core&, void* block) noexcept {
       if (block == &no_block) return status::refused;
       ++checked.taken_back;
       return status::done;
     }
-    void describe_allocate(typename Traits::chunks&, void*, pending_report&) noexcept
-      requires(Lacking != 5)
-    {}
-    void describe_deallocate(typename Traits::chunks&, void* block, pending_report& one) noexcept
-      requires(Lacking != 6)
-    {
+    void describe_allocate(core&, void*, pending_report&) noexcept {}
+    void describe_deallocate(core&, void* block, pending_report& one) noexcept {
       one.note(tarn::misuse_kind::foreign_pointer, block);
     }
-    void report(tarn::misuse& what) noexcept
-      requires(Lacking != 7)
-    {
-      checked.reported = what.address;
-    }
+    void report(tarn::misuse& what) noexcept { checked.reported = what.address; }
   };
 };
 
-template <int Lacking>
-struct statistics_archetype : statistics_says<Lacking != 0> {
+struct statistics_archetype {
   using axis = tarn::axis::statistics;
+  static constexpr tarn::statistics_traits traits{.counts = true};
   template <class Traits>
   struct state {
-    explicit state(const statistics_archetype&) noexcept
-      requires(Lacking != 1)
-    {}
-    void on_allocate(std::size_t n) noexcept
-      requires(Lacking != 2)
-    {
-      live += n;
-    }
-    void on_deallocate(std::size_t n) noexcept
-      requires(Lacking != 3)
-    {
-      live -= n;
-    }
-    void on_chunk(std::size_t) noexcept
-      requires(Lacking != 4)
-    {}
-    void off_chunk(std::size_t) noexcept
-      requires(Lacking != 5)
-    {}
+    explicit state(const statistics_archetype&) noexcept {}
+    void on_allocate(std::size_t n) noexcept { live += n; }
+    void on_deallocate(std::size_t n) noexcept { live -= n; }
+    void on_chunk(std::size_t) noexcept {}
+    void off_chunk(std::size_t) noexcept {}
     std::size_t read() const noexcept { return live; }
     std::size_t live = 0;
   };
 };
 
-template <int Lacking>
-struct name_archetype : name_says<Lacking != 0> {
+struct name_archetype {
   using axis = tarn::axis::name;
-  tarn::pool_listing listing() const noexcept
-    requires(Lacking != 1)
-  {
-    return {"archetypal", {}};
-  }
+  static constexpr tarn::name_traits traits{.is_listed = true};
+  tarn::pool_listing listing() const noexcept { return {"archetypal", {}}; }
 };
 
-template <int Lacking>
-struct reuse_archetype : reuse_says<Lacking != 0>, with_per_chunk<tarn::axis::reuse, Lacking != 1> {
+struct reuse_archetype {
   using axis = tarn::axis::reuse;
+  static constexpr tarn::reuse_traits traits{.min_block = sizeof(free_link), .min_alignment = alignof(free_link)};
+  template <class Traits>
+  using per_chunk = column_of<axis>;
   template <class Traits>
   struct list {
     using core = typename Traits::chunks;
     using words = tarn::detail::free_words<core>;
     void* head = nullptr;
 
-    void* pop(core& c) noexcept
-      requires(Lacking != 2)
-    {
+    void* pop(core& c) noexcept {
       void* const block = head;
       if (block != nullptr) head = words(c).read(block, 0);
       return block;
     }
-    void* pop_slow(core& c) noexcept
-      requires(Lacking != 3)
-    {
+    void* pop_slow(core& c) noexcept {
       void* block = nullptr;
       c.carve(&block, 1);
       return block;
     }
-    status push(core& c, void* block) noexcept
-      requires(Lacking != 4)
-    {
+    status push(core& c, void* block) noexcept {
       words(c).write(block, 0, head);
       head = block;
       return status::done;
     }
-    status make_room(core&) noexcept
-      requires(Lacking != 5)
-    {
-      return status::done;
-    }
-    std::size_t pop_batch(core& c, void** out, std::size_t n) noexcept
-      requires(Lacking != 6)
-    {
-      return c.carve(out, n);
-    }
-    status push_batch(core& c, void* const* in, std::size_t n) noexcept
-      requires(Lacking != 7)
-    {
+    status make_room(core&) noexcept { return status::done; }
+    std::size_t pop_batch(core& c, void** out, std::size_t n) noexcept { return c.carve(out, n); }
+    status push_batch(core& c, void* const* in, std::size_t n) noexcept {
       for (; n != 0; head = in[--n]) words(c).write(in[n - 1], 0, head);
       return status::done;
     }
     template <class Take>
-    void drain(core& c, Take take) noexcept
-      requires(Lacking != 8)
-    {
+    void drain(core& c, Take take) noexcept {
       for (void* block = std::exchange(head, nullptr); block != nullptr;) take(std::exchange(block, words(c).read(block, 0)));
     }
-    void adopted(typename Traits::chunk&) noexcept
-      requires(Lacking != 9)
-    {}
-    void restore(core& c, void* block) noexcept
-      requires(Lacking != 10)
-    {
-      words(c).write(block, 0, head);
-      head = block;
-    }
-    void forget() noexcept
-      requires(Lacking != 11)
-    {
-      head = nullptr;
-    }
+    void adopted(typename Traits::chunk&) noexcept {}
+    void restore(core& c, void* block) noexcept { push(c, block); }
+    void forget() noexcept { head = nullptr; }
   };
 };
 
-template <int Lacking>
-struct locking_archetype : locking_says<Lacking != 0>, with_per_chunk<tarn::axis::locking, Lacking != 1> {
+struct locking_archetype {
   using axis = tarn::axis::locking;
+  static constexpr tarn::locking_traits traits{.needs_identity = true, .keeps_memory = true};
   template <class T>
   using cell = T;
+  template <class Traits>
+  using per_chunk = column_of<axis>;
 
   template <class Traits>
   struct state {
     struct guard_type {
       ~guard_type() {}
     };
-
-    guard_type hit_guard() const noexcept
-      requires(Lacking != 2)
-    {
-      return {};
-    }
-    guard_type core_guard() const noexcept
-      requires(Lacking != 3)
-    {
-      return {};
-    }
-    guard_type growth_guard() const noexcept
-      requires(Lacking != 4)
-    {
-      return {};
-    }
-    template <class Pool>
-    void* pop(Pool& pool) noexcept
-      requires(Lacking != 5)
-    {
-      return pool.list.pop(pool.chunks);
-    }
-    template <class Pool>
-    void* pop_slow(Pool& pool) noexcept
-      requires(Lacking != 6)
-    {
-      return pool.list.pop_slow(pool.chunks);
-    }
-    template <class Pool>
-    status push(Pool& pool, void* block) noexcept
-      requires(Lacking != 7)
-    {
-      return pool.list.push(pool.chunks, block);
-    }
-    template <class Pool>
-    status push_slow(Pool& pool, void* block) noexcept
-      requires(Lacking != 8)
-    {
-      return pool.list.push(pool.chunks, block);
-    }
-    template <class Pool>
-    status make_room(Pool& pool) noexcept
-      requires(Lacking != 9)
-    {
-      return pool.list.make_room(pool.chunks);
-    }
-    template <class Pool>
-    std::size_t pop_batch(Pool& pool, void** out, std::size_t n) noexcept
-      requires(Lacking != 10)
-    {
-      return pool.list.pop_batch(pool.chunks, out, n);
-    }
-    template <class Pool>
-    status push_batch(Pool& pool, void* const* in, std::size_t n) noexcept
-      requires(Lacking != 11)
-    {
-      return pool.list.push_batch(pool.chunks, in, n);
-    }
-    template <class Pool>
-    void drain(Pool&) noexcept
-      requires(Lacking != 12)
-    {}
-    template <class Pool>
-    void drain_all(Pool&) noexcept
-      requires(Lacking != 15)
-    {}
-    void drop_all() noexcept
-      requires(Lacking != 16)
-    {}
-    void end() noexcept
-      requires(Lacking != 17)
-    {}
-    template <class Pool, class Chunk>
-    std::size_t shortage(Pool&, const Chunk*) noexcept
-      requires(Lacking != 18)
-    {
-      return lacks;
-    }
-    template <class Pool>
-    void supply(Pool&, memory) noexcept
-      requires(Lacking != 19)
-    {
-      lacks = 0;
-    }
-    bool starves() noexcept
-      requires(Lacking != 20)
-    {
-      return lacks != 0;
-    }
-    template <class Pool, class Chunk>
-    void adopt(Pool& pool, Chunk& fresh) noexcept
-      requires(Lacking != 13)
-    {
-      pool.chunks.adopt(fresh, pool.list);
-    }
-    void expect(std::size_t) noexcept
-      requires(Lacking != 14)
-    {}
+    guard_type hit_guard() const noexcept { return {}; }
+    guard_type core_guard() const noexcept { return {}; }
+    guard_type growth_guard() const noexcept { return {}; }
+    void* pop(auto& pool) noexcept { return pool.list.pop(pool.chunks); }
+    void* pop_slow(auto& pool) noexcept { return pool.list.pop_slow(pool.chunks); }
+    status push(auto& pool, void* block) noexcept { return pool.list.push(pool.chunks, block); }
+    status push_slow(auto& pool, void* block) noexcept { return pool.list.push(pool.chunks, block); }
+    status make_room(auto& pool) noexcept { return pool.list.make_room(pool.chunks); }
+    std::size_t pop_batch(auto& pool, void** out, std::size_t n) noexcept { return pool.list.pop_batch(pool.chunks, out, n); }
+    status push_batch(auto& pool, void* const* in, std::size_t n) noexcept { return pool.list.push_batch(pool.chunks, in, n); }
+    void drain(auto&) noexcept {}
+    void drain_all(auto&) noexcept {}
+    void drop_all() noexcept {}
+    void end() noexcept {}
+    std::size_t shortage(auto&, const auto*) noexcept { return lacks; }
+    void supply(auto&, memory) noexcept { lacks = 0; }
+    bool starves() noexcept { return lacks != 0; }
+    void adopt(auto& pool, auto& fresh) noexcept { pool.chunks.adopt(fresh, pool.list); }
+    void expect(std::size_t) noexcept {}
     std::size_t lacks = 100;
   };
 };
 
-/// Refused for each of its members that lacks.
-template <class Refused, int... Members>
-void check(Refused refused, std::integer_sequence<int, Members...>) {
-  const bool all[] = {refused.template operator()<Members>()...};
-  for (std::size_t i = 0; i < sizeof...(Members); ++i) BOOST_TEST(all[i], "accepted without member " << i);
-}
+// ---- and with a member that lacks: its name is that of a deleted function ------------------------------------------------------
 
-BOOST_AUTO_TEST_SUITE(archetypes)
+// Of the policy itself.
+#define LACKS(axis, member)                                 \
+  struct axis##_without_##member : axis##_archetype {       \
+    void member() = delete;                                 \
+  };                                                        \
+  static_assert(!pool_takes<axis##_without_##member>())
+// Of the part of it that a pool has.
+#define PART_LACKS(axis, part, member)                             \
+  struct axis##_without_##member : axis##_archetype {              \
+    template <class Traits>                                        \
+    struct part : axis##_archetype::template part<Traits> {        \
+      using its_base = axis##_archetype::template part<Traits>;    \
+      using its_base::its_base;                                    \
+      void member() = delete;                                      \
+    };                                                             \
+  };                                                               \
+  static_assert(!pool_takes<axis##_without_##member>())
+#define PART_LACKS_CONSTRUCTOR(axis, part)                           \
+  struct axis##_without_constructor : axis##_archetype {             \
+    template <class Traits>                                          \
+    struct part : axis##_archetype::template part<Traits> {};        \
+  };                                                                 \
+  static_assert(!pool_takes<axis##_without_constructor>())
 
-#define AXIS(name, members)                                                                                     \
-  BOOST_AUTO_TEST_CASE(of_##name##_is_accepted_whole) { static_assert(tarn::pool_takes<name##_archetype<none>>()); } \
-  BOOST_AUTO_TEST_CASE(of_##name##_is_refused_for_each_member_that_lacks) {                                     \
-    check([]<int M>() { return !tarn::pool_takes<name##_archetype<M>>(); }, std::make_integer_sequence<int, members>{}); \
-  }
+static_assert(pool_takes<size_archetype>());
+LACKS(size, traits);
+LACKS(size, bytes);
+LACKS(size, alignment);
 
-AXIS(size, 3)
-AXIS(locking, 21)
-AXIS(growth, 2)
-AXIS(store, 4)
-AXIS(reuse, 12)
-AXIS(retention, 5)
-AXIS(exhaustion, 6)
-AXIS(checking, 8)
-AXIS(statistics, 6)
-AXIS(name, 2)
+static_assert(pool_takes<growth_archetype>());
+LACKS(growth, traits);
+LACKS(growth, next_chunk);
 
-#undef AXIS
+static_assert(pool_takes<store_archetype>());
+LACKS(store, traits);
+PART_LACKS_CONSTRUCTOR(store, source);
+PART_LACKS(store, source, acquire);
+PART_LACKS(store, source, release);
+
+static_assert(pool_takes<retention_archetype>());
+LACKS(retention, traits);
+struct retention_without_constructor : retention_archetype {
+  struct state : retention_archetype::state {};
+};
+static_assert(!pool_takes<retention_without_constructor>());
+#define STATE_LACKS(member)                                                  \
+  struct retention_without_##member : retention_archetype {                  \
+    struct state : retention_archetype::state {                              \
+      using retention_archetype::state::state;                               \
+      void member() = delete;                                                \
+    };                                                                       \
+  };                                                                         \
+  static_assert(!pool_takes<retention_without_##member>())
+STATE_LACKS(emptied);
+STATE_LACKS(reused);
+STATE_LACKS(keep);
+
+static_assert(pool_takes<exhaustion_archetype>());
+LACKS(exhaustion, traits);
+PART_LACKS_CONSTRUCTOR(exhaustion, state);
+PART_LACKS(exhaustion, state, retry);
+PART_LACKS(exhaustion, state, next_chunk);
+PART_LACKS(exhaustion, state, acquire);
+PART_LACKS(exhaustion, state, release);
+
+static_assert(pool_takes<checking_archetype>());
+LACKS(checking, traits);
+LACKS(checking, per_chunk);
+PART_LACKS_CONSTRUCTOR(checking, state);
+PART_LACKS(checking, state, on_allocate);
+PART_LACKS(checking, state, on_deallocate);
+PART_LACKS(checking, state, describe_allocate);
+PART_LACKS(checking, state, describe_deallocate);
+PART_LACKS(checking, state, report);
+
+static_assert(pool_takes<statistics_archetype>());
+LACKS(statistics, traits);
+PART_LACKS_CONSTRUCTOR(statistics, state);
+PART_LACKS(statistics, state, on_allocate);
+PART_LACKS(statistics, state, on_deallocate);
+PART_LACKS(statistics, state, on_chunk);
+PART_LACKS(statistics, state, off_chunk);
+
+static_assert(pool_takes<name_archetype>());
+LACKS(name, traits);
+LACKS(name, listing);
+
+static_assert(pool_takes<reuse_archetype>());
+LACKS(reuse, traits);
+LACKS(reuse, per_chunk);
+PART_LACKS(reuse, list, pop);
+PART_LACKS(reuse, list, pop_slow);
+PART_LACKS(reuse, list, push);
+PART_LACKS(reuse, list, make_room);
+PART_LACKS(reuse, list, pop_batch);
+PART_LACKS(reuse, list, push_batch);
+PART_LACKS(reuse, list, drain);
+PART_LACKS(reuse, list, adopted);
+PART_LACKS(reuse, list, restore);
+PART_LACKS(reuse, list, forget);
+
+static_assert(pool_takes<locking_archetype>());
+LACKS(locking, traits);
+LACKS(locking, per_chunk);
+PART_LACKS(locking, state, hit_guard);
+PART_LACKS(locking, state, core_guard);
+PART_LACKS(locking, state, growth_guard);
+PART_LACKS(locking, state, pop);
+PART_LACKS(locking, state, pop_slow);
+PART_LACKS(locking, state, push);
+PART_LACKS(locking, state, push_slow);
+PART_LACKS(locking, state, make_room);
+PART_LACKS(locking, state, pop_batch);
+PART_LACKS(locking, state, push_batch);
+PART_LACKS(locking, state, drain);
+PART_LACKS(locking, state, drain_all);
+PART_LACKS(locking, state, drop_all);
+PART_LACKS(locking, state, end);
+PART_LACKS(locking, state, shortage);
+PART_LACKS(locking, state, supply);
+PART_LACKS(locking, state, starves);
+PART_LACKS(locking, state, adopt);
+PART_LACKS(locking, state, expect);
+
+#undef LACKS
+#undef STATE_LACKS
+#undef PART_LACKS
+#undef PART_LACKS_CONSTRUCTOR
+
+// Near misses of other kinds than a member that lacks, where test/compile_fail (P, traits) has none like it.
+struct wrong_axis : tarn::heap_store {
+  using axis = tarn::axis::growth;
+};
+struct mutable_growth : tarn::fixed_growth<32> {
+  chunk_request next_chunk(std::size_t, std::size_t, std::size_t) noexcept { return {32, 32}; }
+};
+struct growth_with_value : tarn::fixed_growth<32> {
+  explicit growth_with_value(int) {}
+};
+struct wrong_result : tarn::heap_store {
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using tarn::heap_store::source<Traits>::source;
+    void* acquire(std::size_t, std::size_t) noexcept { return nullptr; }
+  };
+};
+struct size_of_int : tarn::static_size<64> {
+  static constexpr int bytes() noexcept { return 64; }
+};
+struct promised_end : tarn::heap_store {  // it says that it has one
+  static constexpr tarn::store_traits traits{.has_end = true};
+};
+struct impatient : tarn::mutex_locking<> {
+  static constexpr tarn::locking_traits traits{.can_wait = true};
+};
+
+static_assert(!tarn::store_policy<wrong_axis> && !tarn::growth_policy<wrong_axis>);
+static_assert(!tarn::growth_policy<mutable_growth> && !tarn::growth_policy<growth_with_value>);
+static_assert(!tarn::pool_takes<wrong_result>() && !tarn::size_policy<size_of_int>);
+static_assert(!tarn::pool_takes<promised_end>() && !tarn::pool_takes<impatient>());
+static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
+static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
+
+// ---- a pool of them ------------------------------------------------------------------------------------------------------------
 
 using archetypal =
-    tarn::pool<size_archetype<none>, locking_archetype<none>, growth_archetype<none>, store_archetype<none>,
-               reuse_archetype<none>, retention_archetype<none>, exhaustion_archetype<none>, checking_archetype<none>,
-               statistics_archetype<none>>;
+    tarn::pool<size_archetype, locking_archetype, growth_archetype, store_archetype, reuse_archetype, retention_archetype,
+               exhaustion_archetype, checking_archetype, statistics_archetype>;
 
 BOOST_AUTO_TEST_CASE(make_a_pool_that_works) {
   archetypal pool;
@@ -533,92 +444,5 @@ BOOST_AUTO_TEST_CASE(make_a_pool_that_works) {
   pool.release();
   BOOST_TEST(pool.try_allocate() != nullptr);
 }
-
-// Near misses of kinds other than a member that lacks.
-struct wrong_axis : tarn::heap_store {
-  using axis = tarn::axis::growth;
-};
-struct throwing_growth : tarn::fixed_growth<32> {
-  chunk_request next_chunk(std::size_t, std::size_t, std::size_t) const { return {32, 32}; }
-};
-struct mutable_growth : tarn::fixed_growth<32> {
-  chunk_request next_chunk(std::size_t, std::size_t, std::size_t) noexcept { return {32, 32}; }
-};
-struct wrong_result : tarn::heap_store {
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using tarn::heap_store::source<Traits>::source;
-    void* acquire(std::size_t, std::size_t) noexcept { return nullptr; }
-  };
-};
-struct deaf_locking : tarn::no_locking {  // its guards are no use to a pool that is const
-  template <class Traits>
-  struct state : tarn::no_locking::state<Traits> {
-    tarn::detail::no_guard core_guard() noexcept { return {}; }
-  };
-};
-struct bottomless : tarn::heap_store {  // bounded, without room()
-  static constexpr tarn::store_traits traits{.bounded = true};
-};
-template <class Answer>
-struct checking_that_answers : tarn::no_checking {  // on_deallocate() does, with no_checking's constants
-  static constexpr tarn::checking_traits traits{.refuses = true};
-  template <class Traits>
-  struct state {
-    constexpr explicit state(const checking_that_answers&) noexcept {}
-    status on_allocate(typename Traits::chunks&, void*) noexcept { return status::done; }
-    Answer on_deallocate(typename Traits::chunks&, void*) noexcept { return Answer(); }
-    void describe_allocate(typename Traits::chunks&, void*, pending_report&) noexcept {}
-    void describe_deallocate(typename Traits::chunks&, void*, pending_report&) noexcept {}
-    void report(tarn::misuse&) noexcept {}
-  };
-};
-struct forgetful : tarn::no_checking {  // refuses, and no hook says what
-  static constexpr tarn::checking_traits traits{.refuses = true};
-};
-struct size_of_int : tarn::static_size<64> {
-  static constexpr int bytes() noexcept { return 64; }
-};
-struct unpromised_end : tarn::heap_store {  // it has an end(), and doesn't say so
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using tarn::heap_store::source<Traits>::source;
-    void end() noexcept {}
-  };
-};
-struct promised_end : tarn::heap_store {  // it says that it has one
-  static constexpr tarn::store_traits traits{.has_end = true};
-};
-struct unpromised_room : tarn::buffer_store {
-  using tarn::buffer_store::buffer_store;
-  static constexpr tarn::store_traits traits{.has_end = true};
-};
-struct deaf_counter : tarn::counting_statistics {
-  static constexpr tarn::statistics_traits traits{.counts = true};
-};
-struct impatient : tarn::mutex_locking<> {
-  static constexpr tarn::locking_traits traits{.can_wait = true};
-};
-struct other_traits : tarn::heap_store {
-  static constexpr tarn::growth_traits traits{};
-};
-struct growth_with_value : tarn::fixed_growth<32> {
-  explicit growth_with_value(int) {}
-};
-
-// Near misses are refused.
-static_assert(!tarn::store_policy<wrong_axis> && !tarn::growth_policy<wrong_axis>);
-static_assert(!tarn::growth_policy<throwing_growth> && !tarn::growth_policy<mutable_growth>);
-static_assert(!tarn::growth_policy<growth_with_value>);
-static_assert(!tarn::pool_takes<deaf_locking>() && !tarn::pool_takes<bottomless>());
-static_assert(!tarn::pool_takes<wrong_result>() && !tarn::size_policy<size_of_int>);
-static_assert(tarn::pool_takes<checking_that_answers<status>>() && !tarn::pool_takes<checking_that_answers<bool>>());
-static_assert(!tarn::pool_takes<forgetful>());
-static_assert(!tarn::pool_takes<unpromised_end>() && !tarn::pool_takes<promised_end>() && !tarn::pool_takes<unpromised_room>());
-static_assert(!tarn::pool_takes<deaf_counter>() && !tarn::pool_takes<impatient>() && !tarn::store_policy<other_traits>);
-static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
-static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
-
-BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -71,7 +71,7 @@ def brought(text):
     return re.findall(r"^#include (<[^>]*>)", text, re.MULTILINE)
 
 
-def compiled_case(compiler, root, header, macros, paths):
+def compiled_case(compiler, root, macros, paths):
     """What others define comes after the standard library's headers, some of which don't bear it either, and before ours."""
     def run():
         standard, ours = set(), []
@@ -82,16 +82,15 @@ def compiled_case(compiler, root, header, macros, paths):
             with open(path, encoding="utf-8") as file:
                 standard.update(brought(file.read()))
         lines = [f"#if __has_include({one})\n#include {one}\n#endif" for one in sorted(standard)]
-        lines += [f"#undef {name}\n#define {name}{'(...)' if parameters else ''} @ {name} of {header} @"
+        lines += [f"#undef {name}\n#define {name}{'(...)' if parameters else ''} @ {name} of others @"
                   for name, parameters in macros.items()]
         lines += [f'#include "tarn/{path}"' for path in ours]
-        source = f"others-{compiler}-{re.sub('[^a-z]', '-', header.lower())}.cc"
-        with open(os.path.join(root, source), "w", encoding="utf-8") as file:
+        with open(os.path.join(root, "others.cc"), "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + USE)
-        good, said = compilers.compile_only(compiler, root, source, *compilers.WARNINGS)
+        good, said = compilers.compile_only(compiler, root, "others.cc", *compilers.WARNINGS)
         return None if good else "\n".join(said.splitlines()[:20])
 
-    return f"all headers after {header} ({compiler})", run
+    return f"all headers after those macros ({compiler})", run
 
 
 def macro_new_case(compiler, root):
@@ -128,10 +127,13 @@ def main():
         names = parse(file.read())
     root = compilers.include_root()
     paths = sorted(path for folder in ("allocator", "policies") for path in glob.glob(folder + "/**/*.h", recursive=True))
-    together = {name: parameters for macros in names.values() for name, parameters in macros.items()}
+    together = {}
+    for macros in names.values():
+        for name, parameters in macros.items():
+            together[name] = parameters and together.get(name, True)  # without parameters, if any has none
     cases = selftest() + [lexical_case(path, together) for path in paths]
     # The names are the same for each compiler.
-    cases += [compiled_case(compilers.present()[0], root, header, macros, paths) for header, macros in names.items()]
+    cases.append(compiled_case(compilers.present()[0], root, together, paths))
     cases += [macro_new_case(compiler, root) for compiler in compilers.present()]
     return compilers.report(cases)
 

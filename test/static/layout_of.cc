@@ -1,10 +1,11 @@
-// Only constants come from this file, so that translation units compiled differently can stand in one program.
+// Only constants come from this file, so that translation units compiled differently can stand in one program. And pool.h
+// brings resource_store and group_guard where a program has already included what costs so much.
+#include <memory_resource>
 #include <mutex>
 #include <span>
 
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
-#include "tarn/policies/store/resource_store.h"
 #include "tarn/test/static/layout.h"
 
 namespace tarn_test {
@@ -31,6 +32,7 @@ constexpr size_and_alignment layouts[] = {
     of<tarn::pool<block, tarn::resource_store>>("resource"),
     of<tarn::pool<tarn::dynamic_size>>("dynamic"),
     of<tarn::static_pool<struct tag, block>::body>("static"),
+    of<tarn::group_guard<struct group>>("guard"),
 };
 
 }  // namespace

@@ -28,15 +28,11 @@ void compare(std::span<const size_and_alignment> one, std::span<const size_and_a
 
 BOOST_AUTO_TEST_SUITE(layout)
 
-BOOST_AUTO_TEST_CASE(is_the_same_without_assert) {
-  for (const size_and_alignment& one : tarn_test::with_assert())
-    BOOST_TEST_MESSAGE(one.name << ": " << one.bytes << " bytes, aligned to " << one.alignment);
+BOOST_AUTO_TEST_CASE(is_the_same_without_assert_exceptions_and_rtti) {
   compare(tarn_test::with_assert(), tarn_test::without_assert());
-}
-BOOST_AUTO_TEST_CASE(is_the_same_without_exceptions) {
   compare(tarn_test::with_assert(), tarn_test::without_exceptions());
+  compare(tarn_test::with_assert(), tarn_test::without_rtti());
 }
-BOOST_AUTO_TEST_CASE(is_the_same_without_rtti) { compare(tarn_test::with_assert(), tarn_test::without_rtti()); }
 
 using block = tarn::static_size<64>;
 using lifo = tarn::lifo_reuse<>;

@@ -192,6 +192,10 @@ def compile_fails():
                      r"ok    good \((?:.*\n)*FAIL  bad \(.*\n.*must not"),
         compile_fail("another message fails", good + bad.replace("too small", "too large"), r"FAIL  bad \(.*\n.*no error says"),
         compile_fail("a twin that does not compile fails", SAYS + WRONG + SPLIT.replace("int", "char"), "a twin"),
+        compile_fail("two errors fail", good + bad.replace("char> p;", "char> p; int i = nothing;"), "gives 2 errors"),
+        compile_fail("a case without expectation fails", good + bad.replace(SAYS, ""), "nothing to expect"),
+        compile_fail("a case without twin fails", good + bad.replace(SPLIT, "pool<char> p;\n"), r"FAIL  bad \(.*\n.*no twin"),
+        compile_fail("a case that does not end fails", good + bad.replace("}  // namespace bad", "}"), "outside of a case"),
     ]
 
 

@@ -109,7 +109,6 @@ BOOST_AUTO_TEST_CASE(show_each_byte_that_was_written) {
       BOOST_TEST(words.stand(kept));
     }
   });
-  std::printf("%zu bytes around blocks were written\n", tried);
   BOOST_TEST(tried >= 40'000u);
 }
 
@@ -194,7 +193,6 @@ BOOST_AUTO_TEST_CASE(shows_each_byte_that_was_written) {
       BOOST_TEST(free_fill::stands(p.block, size));
     }
   });
-  std::printf("%zu bytes of free blocks were written\n", tried);
   BOOST_TEST(tried >= 40'000u);
 }
 

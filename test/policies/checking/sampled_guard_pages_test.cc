@@ -22,6 +22,7 @@
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/detail/call_frame.h"
 #include "tarn/test/policies/checking/recording.h"
+#include "tarn/test/policies/store/processes.h"
 #include "tarn/test/support/check.h"
 
 namespace tarn::test {
@@ -29,8 +30,7 @@ namespace {
 
 template <class Then>
 using each = sampled_guard_pages<1, Then>;
-using pools = std::tuple<pool<static_size<64>, each<no_checking>>, pool<static_size<64>, each<hardened>>,
-                         pool<static_size<60, 4>, each<checked>, counting_statistics>,
+using pools = std::tuple<pool<static_size<60, 4>, each<checked>, counting_statistics>,
                          pool<static_size<64>, each<no_checking>, mutex_locking<>, counting_statistics>,
                          pool<static_size<64>, each<hardened>, thread_cached<>>,
                          pool<static_size<64>, each<no_checking>, lock_free>,
@@ -48,18 +48,13 @@ bool is_accessible(const void* address, called_from = {}) {
   return could;
 }
 
-/// How a child ends that runs `act`: the signal, or 0.
+/// Whether it ends a child.
 template <class Act>
-int signal_of(Act act) {
-  const pid_t child = fork();
-  if (child == 0) {
-    for (const int s : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(s, SIG_DFL);
-    act();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+bool faults(Act act) {
+  return in_child([&] {
+           act();
+           return 0;
+         }) == -SIGSEGV;
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_are_blocks_wherever_they_lie, Pool, pools) {
@@ -120,30 +115,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(misuse_faults_on_the_instruction, Pool, pools) {
     // The first byte of another page on either side, past what alignment leaves.
     const auto start = static_cast<std::ptrdiff_t>(detail::address_of(const_cast<char*>(block)) & 4095);
     const auto size = static_cast<std::ptrdiff_t>(pool.block_size());
-    behind += signal_of([&] { block[(start + size + 4095) / 4096 * 4096 - start] = 1; }) == SIGSEGV;
-    in_front += signal_of([&] { block[-start - 1] = 1; }) == SIGSEGV;
+    behind += faults([&] { block[(start + size + 4095) / 4096 * 4096 - start] = 1; });
+    in_front += faults([&] { block[-start - 1] = 1; });
     pool.deallocate(const_cast<char*>(block));
-    BOOST_TEST(signal_of([&] { block[0] = 1; }) == SIGSEGV);
-    BOOST_TEST(signal_of([&] { static_cast<void>(block[size - 1]); }) == SIGSEGV);
+    BOOST_TEST(faults([&] { block[0] = 1; }));
+    BOOST_TEST(faults([&] { static_cast<void>(block[size - 1]); }));
   }
   BOOST_TEST(behind == 8u);
   BOOST_TEST(in_front == 8u);
-}
-
-BOOST_AUTO_TEST_CASE(the_next_byte_faults_at_one_end_or_the_other) {
-  int caught = 0;
-  for (int i = 0; i != 8; ++i) {
-    pool<static_size<64>, each<no_checking>> pool;
-    for (int skip = 0; skip != i; ++skip) pool.deallocate(pool.try_allocate());
-    auto* const block = static_cast<volatile char*>(pool.try_allocate());
-    const bool behind = signal_of([&] { block[64] = 1; }) == SIGSEGV;
-    const bool in_front = signal_of([&] { block[-1] = 1; }) == SIGSEGV;
-    BOOST_TEST(behind != in_front);
-    caught += behind;
-    pool.deallocate(const_cast<char*>(block));
-  }
-  BOOST_TEST(caught > 0);
-  BOOST_TEST(caught < 8);
 }
 
 BOOST_AUTO_TEST_CASE(a_write_that_stays_on_the_page_is_reported_at_the_free) {
@@ -343,13 +322,6 @@ BOOST_AUTO_TEST_CASE(object_pools_know_their_sampled_objects) {
     BOOST_TEST(told.size() == 1u);
   }
   BOOST_TEST(named::alive == 0);
-}
-
-BOOST_AUTO_TEST_CASE(a_static_pool_can_sample) {
-  auto& pool = static_pool<struct sampled_tag, static_size<64>, sampled_guard_pages<1>, mutex_locking<>>::instance();
-  void* const block = pool.allocate();
-  pool.deallocate(block);
-  BOOST_TEST(!is_accessible(block));
 }
 
 BOOST_AUTO_TEST_CASE(threads_share_a_pool_that_samples) {

@@ -50,20 +50,5 @@ BOOST_AUTO_TEST_CASE(verify_looks_at_each_block_once) {
   BOOST_TEST(steps<fixed_growth<16>>(1000) * 5 / 2 > steps<fixed_growth<16>>(2000));  // many chunks
 }
 
-BOOST_AUTO_TEST_CASE(only_what_is_damaged_is_reported_in_whatever_chunk) {
-  const recording here;
-  pool<static_size<64>, checked, fixed_growth<16>> pool;
-  std::vector<unsigned char*> blocks;
-  for (std::size_t i = 0; i != 100; ++i) blocks.push_back(static_cast<unsigned char*>(pool.allocate()));
-  std::vector<const void*> damaged;
-  for (const std::size_t i : {0u, 15u, 16u, 50u, 99u}) {
-    blocks[i][-1] ^= 1;
-    damaged.push_back(blocks[i]);
-  }
-  BOOST_TEST(pool.verify() == damaged.size());
-  for (const misuse& what : told) BOOST_TEST(std::erase(damaged, what.address) == 1u);
-  for (unsigned char* const block : blocks) pool.deallocate(block);
-}
-
 }  // namespace
 }  // namespace tarn::test

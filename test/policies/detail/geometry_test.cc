@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "tarn/allocator/pool.h"
@@ -94,14 +95,12 @@ void check_blocks(const Geometry& g, const dynamic_size& size, std::size_t min_b
   BOOST_TEST(is_power_of_two(g.chunk_alignment()));
   BOOST_TEST(g.words() == (links == 0 ? g.payload() : links) / sizeof(void*));
 }
-BOOST_AUTO_TEST_CASE(have_their_size_and_alignment) {
-  for_each_layout([](const dynamic_size& size) { check_blocks(plain(size), size, 8, 0, 0); });
-}
-BOOST_AUTO_TEST_CASE(have_room_for_what_checking_puts_around_them) {
-  for_each_layout([](const dynamic_size& size) { check_blocks(framed(size), size, 16, 24, 5); });
-}
-BOOST_AUTO_TEST_CASE(have_room_in_front_for_lists_that_leave_the_payload_alone) {
-  for_each_layout([](const dynamic_size& size) { check_blocks(kept(size), size, 1, 32, 16, 16); });
+BOOST_AUTO_TEST_CASE(have_their_size_their_alignment_and_room_for_what_is_around_them) {
+  for_each_layout([](const dynamic_size& size) {
+    check_blocks(plain(size), size, 8, 0, 0);
+    check_blocks(framed(size), size, 16, 24, 5);
+    check_blocks(kept(size), size, 1, 32, 16, 16);
+  });
 }
 BOOST_AUTO_TEST_CASE(hold_lists_in_their_payload) {
   for_each_layout([](const dynamic_size& size) {
@@ -162,16 +161,13 @@ BOOST_AUTO_TEST_CASE(are_coloured_once_in_64_kib_where_the_stride_is_a_large_pow
     BOOST_TEST(extra == (large_power ? 8 * cache_line : 0));
   });
 }
-BOOST_AUTO_TEST_CASE(end_where_extent_says) {
-  for_each_layout([](const dynamic_size& size) {
-    const plain g(size);
-    BOOST_TEST(g.extent(0) == 0);
-    for (const std::size_t n : counts) BOOST_TEST(g.extent(n) == g.distance(n - 1) + g.stride());
-  });
-}
-BOOST_AUTO_TEST_CASE(end_where_bytes_of_says) {
+BOOST_AUTO_TEST_CASE(end_where_extent_and_bytes_of_say) {
   const auto check = [](const auto& g) {
-    for (const std::size_t n : counts) BOOST_TEST(g.bytes_of(n) == g.extent(n));
+    BOOST_TEST(g.extent(0) == 0);
+    for (const std::size_t n : counts) {
+      BOOST_TEST(g.extent(n) == g.distance(n - 1) + g.stride());
+      BOOST_TEST(g.bytes_of(n) == g.extent(n));
+    }
   };
   for_each_layout([&](const dynamic_size& size) {
     check(plain(size));
@@ -180,20 +176,34 @@ BOOST_AUTO_TEST_CASE(end_where_bytes_of_says) {
   });
 }
 
-/// Every byte of the first slots, and of far ones the first and the last, lies in its slot; what a colour leaves free is the
-/// last slot's of its run.
+/// Every byte of the first slots, and of far ones the first, one between and the last, lies in its slot; what a colour leaves
+/// free is the last slot's of its run. A slot starts at its first byte only.
 template <class Geometry>
 void check_slots_around(const Geometry& g, tarn::test::called_from = {}) {
   std::size_t wrong = 0;
-  const std::size_t few = std::min<std::size_t>(3, 4096 / g.stride());
+  const std::size_t few = clamped(4096 / g.stride(), 1, 3);
   for (std::size_t i = 0; i != few; ++i)
-    for (std::size_t at = g.distance(i); at != g.distance(i + 1); ++at) wrong += g.slot_around(at) != i;
-  for (std::size_t i = 0; i != std::min<std::size_t>(2000, 4 * colour_run / g.stride() + 4); ++i) {
-    wrong += g.slot_around(g.distance(i)) != i;
-    wrong += g.slot_around(g.distance(i) + g.stride() - 1) != i;
-    wrong += g.slot_around(g.distance(i + 1) - 1) != i;
-  }
+    for (std::size_t at = g.distance(i); at != g.distance(i + 1); ++at) {
+      wrong += g.slot_around(at) != i;
+      wrong += g.slot_at(at) != (at == g.distance(i) ? i : size_max);
+    }
+  std::mt19937_64 random(1);
+  const auto check = [&](std::size_t i) {
+    const std::size_t last = g.distance(i + 1) - 1;
+    for (const std::size_t at : {g.distance(i), g.distance(i) + random() % g.stride(), g.distance(i) + g.stride() - 1, last}) {
+      wrong += g.slot_around(at) != i;
+      wrong += g.slot_at(at) != (at == g.distance(i) ? i : size_max);
+    }
+  };
+  for (std::size_t i = 0; i != std::min<std::size_t>(2000, 4 * colour_run / g.stride() + 4); ++i) check(i);
+  for (int n = 0; n != 200; ++n) check(random() >> (random() % 30 + 34));
+  for (const std::size_t far : {size_max, size_max - 1, size_max / 2 + 1})
+    wrong += g.slot_at(far) != size_max && g.distance(g.slot_at(far)) != far;
   BOOST_TEST(wrong == 0u);
+}
+template <std::size_t Bytes, std::size_t Align = 1, block_shape Shape = block_shape{}>
+void check_fixed() {
+  check_slots_around(geometry<tarn::static_size<Bytes, Align>, Shape>());
 }
 BOOST_AUTO_TEST_CASE(have_all_their_bytes_in_their_slot) {
   for_each_layout([](const dynamic_size& size) {
@@ -201,7 +211,38 @@ BOOST_AUTO_TEST_CASE(have_all_their_bytes_in_their_slot) {
     check_slots_around(framed(size));
     check_slots_around(kept(size));
   });
+  check_fixed<1>();
+  check_fixed<24, 8>();
+  check_fixed<100, 4>();
+  check_fixed<192, 64>();
+  check_fixed<128, 128>();
+  check_fixed<128, 64>();
+  check_fixed<4096, 64>();
+  check_fixed<65536>();  // each slot is a run of colours
+  check_fixed<131072>();
+  check_fixed<40, 8, block_shape{8, 8, 16, 4}>();
+  check_fixed<200, 8, block_shape{8, 8, 24, 32}>();  // 256 in all, coloured
 }
+
+/// As processors that can't divide have it.
+template <std::size_t Stride>
+void check_quotients() {
+  std::size_t wrong = 0;
+  for (const std::size_t from : {std::size_t{0}, size_max / 2 - 5000, size_max - 10000})
+    for (std::size_t n = from; n != from + 10000; ++n)
+      wrong += exact_quotient<Stride>(n) != (n % Stride == 0 ? n / Stride : size_max);
+  BOOST_TEST(wrong == 0u);
+}
+BOOST_AUTO_TEST_CASE(have_quotients_without_a_division) {
+  check_quotients<1>();
+  check_quotients<2>();
+  check_quotients<48>();
+  check_quotients<57>();
+  check_quotients<64>();
+  check_quotients<1000>();
+  check_quotients<4096>();
+}
+
 BOOST_AUTO_TEST_CASE(that_cannot_be_have_no_extent) {
   for_each_layout([](const dynamic_size& size) {
     const plain g(size);
@@ -296,15 +337,10 @@ void check_chunks(tarn::test::called_from = {}) {
     for (std::size_t room = 0; room < 700; room += 7) check_blocks_in<Traits>(room, tarn::unlimited, g);
   });
 }
-BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit) {
+BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit_beside_a_front_and_what_is_known_of_each) {
   check_chunks<traits_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
-}
-BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit_beside_a_front) {
   check_chunks<traits_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
-}
-BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit_beside_what_is_known_of_each) {
   check_chunks<traits_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store, tarn::hardened>>();
-  check_chunks<traits_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store, tarn::checked>>();
   check_chunks<traits_of<tarn::page_local_reuse<>, tarn::no_growth<>, tarn::buffer_store, tarn::checked>>();
 }
 BOOST_AUTO_TEST_CASE(that_are_all_blocks_hold_as_many_as_fit) {
@@ -326,12 +362,6 @@ BOOST_AUTO_TEST_CASE(that_cannot_be_have_no_size) {
     check_blocks_in<heap>(size_limit, tarn::unlimited, g);
     check_blocks_in<heap>(0, tarn::unlimited, g);
   });
-}
-BOOST_AUTO_TEST_CASE(of_an_array_are_exactly_the_blocks_asked_for) {
-  tarn::pool<tarn::static_size<24, 32>, tarn::static_array_store<7>> pool;
-  BOOST_TEST(pool.capacity() == 7);
-  tarn::pool<tarn::static_size<256>, tarn::static_array_store<1000>> coloured;
-  BOOST_TEST(coloured.capacity() == 1000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

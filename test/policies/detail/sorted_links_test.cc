@@ -82,22 +82,15 @@ BOOST_AUTO_TEST_CASE(orders_that_are_made_often) {
 
 BOOST_AUTO_TEST_CASE(random_orders_of_some_of_the_blocks) {
   std::mt19937_64 random(1);
-  for (const std::size_t n : {3u, 10u, 100u, 1000u, 3000u}) {
+  for (const std::size_t n : {3u, 10u, 100u, 1000u, 3000u, 100'000u}) {
     std::vector<free_link> blocks(2 * n);
-    for (int round = 0; round < 30; ++round) {
+    for (int round = 0; round < (n < 10'000 ? 30 : 1); ++round) {
       auto order = ascending(2 * n);
       std::shuffle(order.begin(), order.end(), random);
       order.resize(n);
       BOOST_TEST(sorts(blocks, order));
     }
   }
-}
-
-BOOST_AUTO_TEST_CASE(a_hundred_thousand_in_random_order) {
-  std::vector<free_link> blocks(100'000);
-  auto order = ascending(blocks.size());
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(2));
-  BOOST_TEST(sorts(blocks, order));
 }
 
 }  // namespace

@@ -1,15 +1,11 @@
 // What a pool does when its store gives no further chunk: it asks a handler, waits, or takes another store.
 #include <boost/test/unit_test.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -27,6 +23,7 @@
 #include "tarn/policies/statistics.h"
 #include "tarn/policies/store/memory_budget.h"
 #include "tarn/policies/store/resource_store.h"
+#include "tarn/test/policies/store/processes.h"
 #include "tarn/test/support/observed_thread.h"
 #include "tarn/test/support/upstream.h"
 
@@ -60,8 +57,8 @@ template <class Locking>
 struct small {
   using pool = static_pool<small, static_size<64>, Locking, no_growth<50>, retry_with<drop_an_entry>>;
 };
-using lockings = std::tuple<no_locking, mutex_locking<>, mutex_locking<spin_mutex>, grouped_locking<struct crew>,
-                            grouped_locking<struct locked, std::mutex>, thread_cached<>, lock_free>;
+using lockings = std::tuple<no_locking, mutex_locking<spin_mutex>, grouped_locking<struct locked, std::mutex>, thread_cached<>,
+                            lock_free>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_handler_frees_blocks_until_there_is_one, locking, lockings) {
   auto& pool = small<locking>::pool::instance();
@@ -207,8 +204,7 @@ BOOST_AUTO_TEST_CASE(a_bounded_second_store) {
 constexpr std::size_t for_ever = 600'000;
 constexpr std::chrono::milliseconds long_enough(for_ever);
 
-using waiting = std::tuple<mutex_locking<>, mutex_locking<spin_mutex>, mutex_locking<thread_aware_mutex>,
-                           grouped_locking<struct waiters, std::mutex>>;
+using waiting = std::tuple<mutex_locking<>, mutex_locking<spin_mutex>, grouped_locking<struct waiters, std::mutex>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(threads_with_fewer_blocks_than_they_want_all_get_on, locking, waiting) {
   pool<static_size<64>, locking, static_array_store<5>, wait_for_block<>> pool;
@@ -217,30 +213,26 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(threads_with_fewer_blocks_than_they_want_all_get_o
   std::atomic<int> failed = 0;
   std::atomic<int> together = 0;
   std::atomic<int> most = 0;
-  {
-    std::vector<std::thread> all;
-    for (int t = 0; t < threads; ++t) {
-      all.emplace_back([&] {
-        for (int i = 0; i < rounds; ++i) {
-          void* const a = pool.allocate_within(long_enough);  // one each can always be had, and two by one of them
-          if (i % 20 == 0) std::this_thread::yield();  // on a busy machine each takes long
-          void* const b = pool.allocate_within(long_enough);
-          failed += (a == nullptr) + (b == nullptr);
-          const int now = together += 2;
-          for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {}
-          if (i % 20 == 10) std::this_thread::yield();
-          together -= 2;
-          std::array<void*, 2> both{a, b};
-          if (i % 2 == 0) pool.deallocate_batch(both);
-          else for (void* const block : both) pool.deallocate(block);
-        }
-      });
-    }
-    for (std::thread& thread : all) thread.join();
-  }
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&] {
+      for (int i = 0; i < rounds; ++i) {
+        void* const a = pool.allocate_within(long_enough);  // one each can always be had, and two by one of them
+        if (i % 20 == 0) std::this_thread::yield();  // on a busy machine each takes long
+        void* const b = pool.allocate_within(long_enough);
+        failed += (a == nullptr) + (b == nullptr);
+        const int now = together += 2;
+        for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {}
+        if (i % 20 == 10) std::this_thread::yield();
+        together -= 2;
+        std::array<void*, 2> both{a, b};
+        if (i % 2 == 0) pool.deallocate_batch(both);
+        else for (void* const block : both) pool.deallocate(block);
+      }
+    });
+  for (std::thread& thread : all) thread.join();
   BOOST_TEST(failed == 0);
   BOOST_TEST(most <= 4);  // five blocks: two threads at most have two, and the others wait
-  std::printf("%d allocations, at most %d at once\n", 2 * threads * rounds, most.load());
 }
 
 /// Threads that each wait for some blocks of a pool. One begins once the one before waits.
@@ -286,12 +278,10 @@ class queue {
 
 template <class... Policies>
 using two_blocks = pool<static_size<64>, no_growth<2>, wait_for_block<>, Policies...>;
-using orderly = std::tuple<
-    two_blocks<mutex_locking<>>, two_blocks<mutex_locking<spin_mutex>, lifo_reuse<>>,
-    two_blocks<grouped_locking<struct orderly_crew, std::mutex>, page_local_reuse<>>, two_blocks<mutex_locking<>, checked>,
-    two_blocks<mutex_locking<>, hardened, counting_statistics>,
-    pool<static_size<64>, static_array_store<2>, wait_for_block<>, mutex_locking<>>,
-    pool<static_size<64>, static_array_store<2>, wait_for_block<>, mutex_locking<>, hardened>>;
+using orderly = std::tuple<two_blocks<mutex_locking<spin_mutex>, lifo_reuse<>, checked>,
+                           two_blocks<grouped_locking<struct orderly_crew, std::mutex>, page_local_reuse<>>,
+                           two_blocks<mutex_locking<>, hardened, counting_statistics>,
+                           pool<static_size<64>, static_array_store<2>, wait_for_block<>, mutex_locking<>>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(first_come_first_served, pool_type, orderly) {
   pool_type pool;
@@ -403,18 +393,13 @@ BOOST_AUTO_TEST_CASE(the_child_of_a_fork_serves_none_of_the_parents_threads) {
   pool.allocate_batch(both);
   queue<two_blocks<mutex_locking<>>> all(pool);
   all.add(1);
-  const pid_t child = fork();
-  if (child == 0) {
-    pool.deallocate(both[0]);
-    bool good = pool.try_allocate() == both[0];
-    pool.deallocate_batch(both);
-    good = pool.allocate_batch_within(long_enough, both) == 2 && good;
-    good = pool.allocate_within(std::chrono::microseconds(1)) == nullptr && good;
-    _exit(good ? 7 : 8);
-  }
-  int status = 0;
-  BOOST_TEST((child > 0 && waitpid(child, &status, 0) == child));
-  BOOST_TEST((WIFEXITED(status) && WEXITSTATUS(status) == 7));
+  BOOST_TEST(test::in_child([&] {
+               pool.deallocate(both[0]);
+               bool good = pool.try_allocate() == both[0];
+               pool.deallocate_batch(both);
+               good = pool.allocate_batch_within(long_enough, both) == 2 && good;
+               return good && pool.allocate_within(std::chrono::microseconds(1)) == nullptr ? 7 : 8;
+             }) == 7);
   pool.deallocate_batch(both);
   BOOST_TEST(all.served(1).size() == 1u);
   pool.deallocate(all.block_of(0));
@@ -525,22 +510,6 @@ BOOST_AUTO_TEST_CASE(who_waits_gets_what_the_slow_half_takes) {
   pool.deallocate(block);
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_wakes_when_a_block_is_given_back) {
-  pool<static_size<64>, mutex_locking<>, static_array_store<1>, wait_for_block<for_ever>> pool;
-  void* const block = pool.allocate();
-  std::atomic<bool> got = false;
-  test::observed_thread waiter([&] {
-    void* const same = pool.allocate();
-    got = same == block;
-    pool.deallocate(same);
-  });
-  BOOST_TEST(waiter.comes_to_wait());
-  BOOST_TEST(!got);
-  pool.deallocate(block);
-  waiter.join();
-  BOOST_TEST(got);
-}
-
 BOOST_AUTO_TEST_CASE(after_the_time_it_fails) {
   using short_wait = static_pool<struct impatient, static_size<64>, mutex_locking<>, static_array_store<2>, wait_for_block<50>>;
   auto& pool = short_wait::instance();
@@ -555,14 +524,6 @@ BOOST_AUTO_TEST_CASE(after_the_time_it_fails) {
   }
   pool.deallocate(a);
   pool.deallocate(b);
-}
-
-BOOST_AUTO_TEST_CASE(what_is_there_is_taken_at_once) {
-  pool<static_size<64>, mutex_locking<>, static_array_store<1>, wait_for_block<for_ever>> pool;
-  void* const block = pool.allocate();
-  pool.deallocate(block);
-  BOOST_TEST(pool.allocate() == block);
-  pool.deallocate(block);
 }
 
 /// A store that is asked until it is told to go on.

@@ -2,9 +2,6 @@
 // children.
 #include <boost/test/unit_test.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -13,6 +10,7 @@
 #include "tarn/policies/locking.h"
 #include "tarn/policies/locking/group_guard.h"
 #include "tarn/policies/store.h"
+#include "tarn/test/policies/store/processes.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/observed_thread.h"
 
@@ -27,26 +25,23 @@ namespace {
 /// A child, and a child of that, use the pool, make others and end them. Returns whether nothing was reported.
 template <class Use>
 bool children_are_sound(Use use) {
-  use();
-  std::thread(use).join();
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    reports = 0;
+  const auto use_here_and_in_a_thread = [&] {
     use();
     std::thread(use).join();
-    const pid_t second = fork();
-    use();
-    if (second == 0) _exit(reports != 0);
-    int status = -1;
-    waitpid(second, &status, 0);
-    use();
-    _exit(reports != 0 || status != 0);
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
+  };
+  use_here_and_in_a_thread();
+  const bool sound = in_child([&] {
+                       reports = 0;
+                       use_here_and_in_a_thread();
+                       const int grandchild = in_child([&] {
+                         use();
+                         return reports;
+                       });
+                       use();
+                       return reports + grandchild;
+                     }) == 0;
   use();
-  return status == 0;
+  return sound;
 }
 template <class Pool>
 bool children_use() {
@@ -96,18 +91,13 @@ using slow_pool = pool<static_size<64>, grouped_locking<slow_group, mutex>, slow
 /// Forks. Returns whether the child could use the pool, under its group's guard too.
 template <class Group, class Pool>
 bool forked_child_uses(Pool& pool) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    store_waits = false;
-    for (int i = 0; i != 2000; ++i)
-      if (pool.allocate() == nullptr) _exit(1);
-    const group_guard<Group, mutex> guard;
-    _exit(pool.allocate() != nullptr ? 0 : 1);
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status == 0;
+  return in_child([&] {
+           store_waits = false;
+           for (int i = 0; i != 2000; ++i)
+             if (pool.allocate() == nullptr) return 1;
+           const group_guard<Group, mutex> guard;
+           return pool.allocate() != nullptr ? 0 : 1;
+         }) == 0;
 }
 
 BOOST_AUTO_TEST_CASE(a_fork_passes_a_group_guard_that_is_held_at_a_store) {

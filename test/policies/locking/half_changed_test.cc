@@ -1,8 +1,5 @@
 // A fork stops a thread while it exchanges the magazines of its slot, between any two of its writes. In the child, the next
 // thread under its number, or whoever collects or walks blocks, does the rest: no block is lost, none is there twice.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -16,6 +13,7 @@
 #include <vector>
 
 #include "tarn/allocator/object_pool.h"
+#include "tarn/test/policies/store/processes.h"
 
 namespace tarn::test {
 namespace {
@@ -160,18 +158,12 @@ bool child_can(moment when, Use use) {
     for (object* const b : blocks) pool.destroy(b), --held.others;
   });
   step.arrive_and_wait();
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(use(pool, held) ? 0 : 1);
-  }
+  const bool could = in_child([&] { return use(pool, held) ? 0 : 1; }) == 0;
   step.arrive_and_wait();
   other.join();
   BOOST_TEST(stopped == stopped_before + 1);
-  int status = -1;
-  BOOST_TEST_REQUIRE(waitpid(child, &status, 0) == child);
   pool.destroy(held.objects[0]);
-  return status == 0;
+  return could;
 }
 template <class Pool, class Use>
 void at_each_moment(Use use) {

@@ -27,13 +27,7 @@
 namespace tarn::test {
 namespace {
 
-// The thread sanitizer has a thread of its own.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#undef KNOWS_SINGLE_THREAD
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(TARN_TSAN)  // which has a thread of its own
 #undef KNOWS_SINGLE_THREAD
 #endif
 

@@ -41,8 +41,7 @@ void arrange(std::vector<void*>& blocks, order how) {
   if (how == order::random) std::shuffle(blocks.begin(), blocks.end(), std::mt19937(17));
 }
 
-using lockings = std::tuple<no_locking, mutex_locking<>, mutex_locking<spin_mutex>, grouped_locking<struct crew>,
-                            grouped_locking<struct locked_crew, std::mutex>, thread_cached<>, thread_cached<16, 62>>;
+using lockings = std::tuple<no_locking, mutex_locking<>, grouped_locking<struct crew, std::mutex>, thread_cached<16, 62>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_peak_of_200_chunks_goes_back_by_itself, locking, lockings) {
   for (const order how : {order::as_taken, order::newest_first, order::random}) {
@@ -314,7 +313,7 @@ BOOST_AUTO_TEST_CASE(products_take_the_policy) {
 }
 
 /// Threads allocate and give back what others took, while chunks come and go under them.
-using for_threads = std::tuple<mutex_locking<>, thread_cached<>, thread_cached<16, 14>>;
+using for_threads = std::tuple<mutex_locking<>, thread_cached<16, 14>>;
 BOOST_AUTO_TEST_CASE_TEMPLATE(chunks_come_and_go_under_threads, locking, for_threads) {
   pool<static_size<64>, fixed_growth<200>, locking, return_empty_chunks<0, 1>> pool;
   std::mutex mutex;

@@ -55,9 +55,6 @@ struct replay {
   std::size_t refusals = 0;
   std::size_t wrong = 0;
 
-  void hear(const std::vector<trace_event>& events) {
-    for (const auto& event : events) hear(event);
-  }
   void hear(const trace_event& event) {
     switch (event.kind) {
       case trace_kind::allocate:
@@ -82,7 +79,9 @@ struct replay {
         break;
     }
   }
-  void hear() { hear(notes::take()); }
+  void hear() {
+    for (const auto& event : notes::take()) hear(event);
+  }
 };
 
 template <class... Policies>
@@ -164,25 +163,16 @@ void hear_all(called_from = {}) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_plain_pool_is_heard) { hear_all<>(); }
-BOOST_AUTO_TEST_CASE(under_each_locking_policy) {
-  hear_all<mutex_locking<>>();
-  hear_all<thread_cached<>>();
-  hear_all<lock_free>();
-}
-BOOST_AUTO_TEST_CASE(with_each_checking_policy) {
-  hear_all<checked>();
-  hear_all<hardened>();
+BOOST_AUTO_TEST_CASE(what_every_policy_does_is_heard) {
+  hear_all<>();
+  hear_all<mutex_locking<>, hardened, lifo_reuse<>>();
   hear_all<thread_cached<>, checked>();
+  hear_all<thread_cached<>, grow_ahead<100>>();
+  hear_all<lock_free>();
   hear_all<lock_free, checked>();
   hear_all<deferred_checking, page_local_reuse<>>();
   hear_all<sampled_guard_pages<3>>();
-}
-BOOST_AUTO_TEST_CASE(with_each_reuse_and_retention) {
-  hear_all<lifo_reuse<>>();
-  hear_all<page_local_reuse<>, return_empty_chunks<0, 0>>();
   hear_all<page_local_reuse<>, return_empty_chunks<0, 0>, checked>();
-  hear_all<grow_ahead<100>>();
 }
 
 BOOST_AUTO_TEST_CASE(counts_besides) {

@@ -31,9 +31,9 @@ using rows_of = std::tuple<row<Locking>, row<Locking, lifo_reuse<prefetch::on_al
                            row<Locking, batch_reuse<prefetch::none, 128>>, row<Locking, page_local_reuse<>>,
                            row<Locking, page_local_reuse<4096, prefetch::on_free, 128>, return_empty_chunks<0, 0>>,
                            row<Locking, return_empty_chunks<>>>;
-using rows = decltype(std::tuple_cat(rows_of<no_locking>{}, rows_of<mutex_locking<>>{}, rows_of<grouped_locking<crew>>{},
-                                     rows_of<grouped_locking<crew, std::mutex>>{}, std::tuple<row<lock_free>>{}));
-static_assert(std::tuple_size_v<rows> == 29);
+using rows = decltype(std::tuple_cat(rows_of<no_locking>{}, rows_of<grouped_locking<crew, std::mutex>>{},
+                                     std::tuple<row<lock_free>>{}));
+static_assert(std::tuple_size_v<rows> == 15);
 
 /// What `blocks` blocks may cost beside themselves, in bytes, by what the reuse and locking policies' pages say.
 template <class Pool>

@@ -21,17 +21,13 @@
 #include <string>
 #include <vector>
 
+#include "tarn/policies/platform/memory_tools.h"
+
 namespace tarn::test {
 
 // The sanitizers' runtimes answer mlock with success, and do nothing.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TARN_ASAN) || defined(TARN_TSAN) || defined(TARN_MSAN)
 inline constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
 #else
 inline constexpr bool sanitized = false;
 #endif
