@@ -56,18 +56,11 @@ struct throwing : promise_base<throwing> {
 struct bounded : promise_base<bounded> {
   DECLARE_MEMORY_POOL_WITH(bounded, tarn::static_array_store<1>)
 };
-struct grouped : promise_base<grouped> {
-  DECLARE_MEMORY_POOL_GROUPED(grouped, struct loop)
-};
 struct reporting : promise_base<reporting> {
-  static frame<reporting> get_return_object_on_allocation_failure() noexcept { return frame<reporting>(nullptr); }
-  DECLARE_MEMORY_POOL__NOTHROW(reporting)
-};
-struct reporting_bounded : promise_base<reporting_bounded> {
-  static frame<reporting_bounded> get_return_object_on_allocation_failure() noexcept {
-    return frame<reporting_bounded>(nullptr);
+  static frame<reporting> get_return_object_on_allocation_failure() noexcept {
+    return frame<reporting>(nullptr);
   }
-  DECLARE_MEMORY_POOL_WITH__NOTHROW(reporting_bounded, tarn::static_array_store<1>)
+  DECLARE_MEMORY_POOL_WITH__NOTHROW(reporting, tarn::static_array_store<1>)
 };
 
 /// What has the pool is no promise yet: the class that is derived from it makes it one.
@@ -132,9 +125,7 @@ void frames_come_and_go() {
 BOOST_AUTO_TEST_CASE(a_frame_comes_from_the_global_operators_and_goes_back) {
   frames_come_and_go<throwing, false>();
   frames_come_and_go<bounded, false>();
-  frames_come_and_go<grouped, false>();
   frames_come_and_go<reporting, true>();
-  frames_come_and_go<reporting_bounded, true>();
 }
 
 template <class P, bool Nothrow>
@@ -153,9 +144,7 @@ void pointers_are_no_places(called_from = {}) {
 BOOST_AUTO_TEST_CASE(a_pointer_argument_is_not_the_place_of_the_frame) {
   pointers_are_no_places<throwing, false>();
   pointers_are_no_places<bounded, false>();
-  pointers_are_no_places<grouped, false>();
   pointers_are_no_places<reporting, true>();
-  pointers_are_no_places<reporting_bounded, true>();
   pointers_are_no_places<task, false>();
 }
 
@@ -179,7 +168,7 @@ BOOST_AUTO_TEST_CASE(no_memory_for_a_frame_is_said_as_the_macro_says) {
   }));
   CHECK(without_memory([] { return without_arguments<reporting>().address() == nullptr; }));
   int number = 1;
-  CHECK(without_memory([&] { return with_pointers<reporting_bounded>("b", &number, nullptr).address() == nullptr; }));
+  CHECK(without_memory([&] { return with_pointers<reporting>("b", &number, nullptr).address() == nullptr; }));
 }
 
 BOOST_AUTO_TEST_CASE(a_promise_made_as_an_object_is_pooled) {

@@ -16,18 +16,6 @@
 namespace tarn::test {
 namespace {
 
-BOOST_AUTO_TEST_CASE(a_pool_whose_first_call_fails_is_as_new) {
-  upstream upstream;
-  pool<static_size<64>, resource_store> pool{resource_store{&upstream}};
-  upstream.fail(1, failing::once);
-  BOOST_CHECK_THROW((void)pool.allocate(), std::bad_alloc);
-  BOOST_TEST(pool.capacity() == 0u);
-  BOOST_TEST(upstream.bytes() == 0u);
-  void* const block = pool.allocate();
-  BOOST_TEST(block != nullptr);
-  pool.deallocate(block);
-}
-
 BOOST_AUTO_TEST_CASE(a_cap_is_exact) {
   upstream upstream;
   pool<static_size<64>, resource_store, geometric_growth<8, 64, 2, 100>> pool{resource_store{&upstream}};

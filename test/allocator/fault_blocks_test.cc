@@ -1,22 +1,17 @@
-// Every product that hands out bytes, with the k-th call of its store failing, k = 1, 2, ..., until it makes no more calls.
+// Products of bytes over static pools, with the k-th call of their store failing, k = 1, 2, ..., until they make no more calls.
+// The same of others: size_class_pool_test.cc, memory_resource_test.cc, block_resource_test.cc.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <iterator>
 #include <list>
-#include <map>
-#include <memory>
-#include <memory_resource>
 #include <new>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "tarn/allocator/memory_resource.h"
-#include "tarn/allocator/size_class_pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
@@ -56,7 +51,6 @@ struct request {
   std::size_t alignment;
 };
 constexpr request small_requests[] = {{40, 8}, {500, 16}, {1000, 16}, {4096, 16}, {24, 8}, {64, 64}};
-constexpr request large_requests[] = {{5000, 16}, {70'000, 64}, {9000, 16}, {4097, 256}};
 constexpr request small_unaligned[] = {{40, 16}, {500, 16}, {1000, 16}, {4096, 16}, {24, 16}};
 constexpr request large_unaligned[] = {{5000, 16}, {70'000, 16}, {9000, 16}};
 
@@ -76,63 +70,6 @@ struct blocks_product : product {
 
   std::span<const request> requests;
   filled_blocks all;
-};
-
-template <class Pool>
-std::size_t pools_in(Pool& blocks) {
-  std::size_t n = 0;
-  blocks.each_pool([&](std::size_t, auto&) { ++n; });
-  return n;
-}
-
-using classes = size_class_pool<injecting_store, fixed_growth<4>, lifo_reuse<>>;
-struct size_classes final : blocks_product {
-  size_classes(origin& from, std::span<const request> r) : blocks_product(r), pool(injecting_store(&from)) {}
-  ~size_classes() override {
-    for (const auto& b : all.blocks) pool.deallocate(b.start, b.bytes, b.alignment);
-    pool.trim();
-  }
-  void* get(std::size_t n, std::size_t bytes, std::size_t alignment) override {
-    return n % 2 == 0 ? pool.allocate(bytes, alignment) : pool.try_allocate(bytes, alignment);
-  }
-  void verify() override {
-    blocks_product::verify();
-    std::size_t large = 0;
-    for (const auto& b : all.blocks) large += pool.class_size(b.bytes, b.alignment) == 0;
-    CHECK(pool.large().blocks == large);
-  }
-  std::size_t kept() override { return pools_in(pool); }
-  classes pool;
-};
-
-template <class Resource>
-struct resource_blocks final : blocks_product {
-  resource_blocks(origin& from, std::span<const request> r)
-      : blocks_product(r),
-        upstream(from.upstream),
-        resource(std::pmr::pool_options{.max_blocks_per_chunk = 4, .largest_required_pool_block = 0}, &from.upstream) {}
-  ~resource_blocks() override {
-    for (const auto& b : all.blocks) resource.deallocate(b.start, b.bytes, b.alignment);
-  }
-  void* get(std::size_t, std::size_t bytes, std::size_t alignment) override { return resource.allocate(bytes, alignment); }
-  /// With magazines: perhaps all, since memory for them is got before a chunk is.
-  std::size_t kept() override {
-    return std::is_base_of_v<pmr::synchronized_pool_resource, Resource> ? upstream.regions() : pools_in(resource.blocks());
-  }
-  test::upstream& upstream;
-  Resource resource;
-};
-
-struct one_size_resource final : blocks_product {
-  explicit one_size_resource(origin& from)
-      : blocks_product(small_requests), pool(injecting_store(&from)), resource(pool, &from.upstream) {}
-  ~one_size_resource() override {
-    for (const auto& b : all.blocks) resource.deallocate(b.start, b.bytes, b.alignment);
-  }
-  void* get(std::size_t, std::size_t bytes, std::size_t alignment) override { return resource.allocate(bytes, alignment); }
-  using pool_type = tarn::pool<static_size<64>, injecting_store, fixed_growth<3>>;
-  pool_type pool;
-  block_resource<pool_type> resource;
 };
 
 /// malloc's functions. They have granules of 64 KiB.
@@ -211,31 +148,6 @@ struct static_blocks final : blocks_product {
 
 // ---- containers ------------------------------------------------------------------------------------------------------------
 
-/// Containers over a source.
-struct contained final : product {
-  using allocator = stl_allocator<int, classes>;
-  explicit contained(origin& from) : pool(injecting_store(&from)), list(allocator(pool)), map(allocator(pool)) {}
-  bool take(std::size_t n) override {
-    try {
-      if (n % 2 == 0) list.push_back(static_cast<int>(n));
-      else map.emplace(static_cast<int>(n), 'x');
-      return true;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
-  }
-  void verify() override {
-    for (const int n : list) CHECK(n % 2 == 0);
-    for (const auto& [n, letter] : map) CHECK(n % 2 == 1 && letter == 'x');
-  }
-  std::size_t things() override { return list.size() + map.size(); }
-  std::size_t kept() override { return pools_in(pool); }
-
-  classes pool;
-  std::list<int, allocator> list;
-  std::map<int, char, std::less<>, stl_allocator<std::pair<const int, char>, classes>> map;
-};
-
 /// A container over static pools: they stay, and so does the origin. All elements of all rounds are kept, so that the next
 /// round finds no free node.
 struct statically_contained final : product {
@@ -262,19 +174,9 @@ struct statically_contained final : product {
 
 // ---- the list --------------------------------------------------------------------------------------------------------------
 
-using unsynchronized = pmr::unsynchronized_pool_resource;
-using synchronized = pmr::synchronized_pool_resource;
 constexpr std::span<const refusal> both = null_and_exception;
-constexpr std::span<const refusal> exception = exception_only;  // a memory resource can't return null
 
 const entry products[] = {
-    {"size_class_pool, small", both, make<size_classes, small_requests>},
-    {"size_class_pool, large", both, make<size_classes, large_requests>},
-    {"unsynchronized_pool_resource, small", exception, make<resource_blocks<unsynchronized>, small_requests>},
-    {"unsynchronized_pool_resource, large", exception, make<resource_blocks<unsynchronized>, large_requests>},
-    {"synchronized_pool_resource, small", exception, make<resource_blocks<synchronized>, small_requests>},
-    {"synchronized_pool_resource, large", exception, make<resource_blocks<synchronized>, large_requests>},
-    {"block_resource", both, make<one_size_resource>},
     {"xmalloc, small", both, make<xallocated<form::plain>, small_unaligned>},
     {"xmalloc with magazines, small", both, make<xallocated<form::plain, shared_locking>, small_unaligned>},
     {"xmalloc, large", both, make<xallocated<form::plain>, large_unaligned>},
@@ -282,7 +184,6 @@ const entry products[] = {
     {"xcalloc", both, make<xallocated<form::zeroed>, large_unaligned>},
     {"xrealloc", both, make<xreallocated<>>},
     {"xrealloc with magazines", both, make<xreallocated<shared_locking>>},
-    {"stl_allocator over a source", both, make<contained>},
     {"static_pool", both, make<static_blocks>},
 };
 

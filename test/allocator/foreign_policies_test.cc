@@ -256,7 +256,6 @@ void listen(called_from = {}) {
 
 BOOST_AUTO_TEST_CASE(an_exhaustion_policy_that_hears_of_every_free) {
   listen<>();
-  listen<lifo_reuse<>>();
   listen<page_local_reuse<>>();
   listen<checked>();
 }

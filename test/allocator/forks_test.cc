@@ -172,8 +172,8 @@ struct apart<grouped_locking<crew, std::mutex>> {
 template <class Locking>
 using other_growing = growing<typename apart<Locking>::type>;
 
-using with_store = std::tuple<mutex_locking<>, mutex_locking<std::mutex>, mutex_locking<std::recursive_mutex>,
-                              mutex_locking<thread_aware_mutex>, grouped_locking<crew, std::mutex>, thread_cached<>, lock_free>;
+using with_store = std::tuple<mutex_locking<>, mutex_locking<std::recursive_mutex>, grouped_locking<crew, std::mutex>,
+                              thread_cached<>, lock_free>;
 
 // Thread 1 is at the store and waits for a mutex. Thread 2 holds that, and waits to grow its pool until the fork is over.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_a_store_that_waits_for_who_waits_for_the_fork, locking, with_store) {
@@ -430,18 +430,6 @@ BOOST_AUTO_TEST_CASE(a_child_may_fork) {
   pool.reserve(1);
   BOOST_TEST(child_can([&] {
     return child_can([&] { return child_can([&] { return can_use(pool); }) && can_use(pool); }) && can_use(pool);
-  }));
-}
-
-// The child's thread isn't the one that locked them in the parent, for a mutex that looks.
-BOOST_AUTO_TEST_CASE(a_child_can_use_a_pool_with_a_recursive_mutex) {
-  const test::alarm_clock patience(300);
-  blocks_of_64<mutex_locking<std::recursive_mutex>> pool;
-  pool.reserve(1);
-  BOOST_TEST(child_can([&] {
-    bool in_thread = false;
-    std::thread([&] { in_thread = can_use(pool); }).join();
-    return in_thread && can_use(pool);
   }));
 }
 

@@ -1,16 +1,12 @@
-// Any size from 1 to 512 with any power-of-two alignment up to 4096, over each store: every block aligned, blocks disjoint and
-// inside their chunk, chunks aligned, capacities exact. The regions of static_array_store are in array_regions_test.cc, in
-// test/policies/store.
+// Any size from 1 to 512 with any power-of-two alignment up to 4096, over each store that grows: every block aligned, blocks
+// disjoint and inside their chunk, chunks aligned, capacities exact. Buffers and arrays: bounded_store_test.cc and
+// array_regions_test.cc, in test/policies/store.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "tarn/allocator/pool.h"
@@ -91,47 +87,6 @@ BOOST_AUTO_TEST_CASE(over_huge_pages) {
     pool<dynamic_size, page_store<huge_pages>> pages{dynamic_size{size, alignment}};
     require(check_blocks(pages, size, alignment, 12) == 12, "too few blocks");
   });
-}
-
-BOOST_AUTO_TEST_CASE(over_a_buffer_to_the_last_byte) {
-  std::size_t layouts = 0;
-  alignas(4096) static std::array<std::byte, 5 * 4096> buffer;
-  for_every_layout(layouts, [](std::size_t size, std::size_t alignment) {
-    for (const std::size_t skipped : {0u, 1u, 8u}) {
-      const dynamic_size block{size, alignment};
-      const std::span<std::byte> bytes = std::span(buffer).subspan(skipped);
-      pool<dynamic_size, buffer_store> pool{block, buffer_store{bytes}};
-      // What a user computes for himself: links take 8 bytes, aligned.
-      const std::size_t a = std::max<std::size_t>(alignment, 8);
-      const std::size_t stride = detail::round_up(std::max<std::size_t>(size, 8), a);
-      const std::size_t start = detail::round_up(detail::address_of(bytes.data()), a) - detail::address_of(bytes.data());
-      std::size_t expected = (bytes.size() - start) / stride;
-      if (stride < 128 || !detail::is_power_of_two(stride)) require(pool.capacity() == expected, "a buffer that isn't used up");
-      require(pool.capacity() <= expected && pool.capacity() + 1 >= expected, "a capacity that can't be");
-      require(check_blocks(pool, size, alignment, 0) == pool.capacity(), "a capacity that isn't exact");
-    }
-  });
-  BOOST_TEST(layouts == max_size * alignments);
-}
-
-template <std::size_t Size, std::size_t... A>
-std::size_t check_array_pools(std::index_sequence<A...>) {
-  const auto one = []<std::size_t Align>(std::integral_constant<std::size_t, Align>) {
-    pool<static_size<Size, Align>, static_array_store<7>> pool;
-    require(pool.capacity() == 7, "a capacity that isn't exact");
-    require(check_blocks(pool, Size, Align, 0) == 7, "an array that isn't exact");
-  };
-  (one(std::integral_constant<std::size_t, (std::size_t{1} << A)>{}), ...);
-  return sizeof...(A);
-}
-
-BOOST_AUTO_TEST_CASE(over_a_static_array_pools_are_exact) {
-  std::size_t pools = 0;
-  pools += check_array_pools<1>(std::make_index_sequence<alignments>{});
-  pools += check_array_pools<24>(std::make_index_sequence<alignments>{});
-  pools += check_array_pools<129>(std::make_index_sequence<alignments>{});
-  pools += check_array_pools<512>(std::make_index_sequence<alignments>{});
-  BOOST_TEST(pools == 4 * alignments);
 }
 
 BOOST_AUTO_TEST_CASE(coloured_blocks_start_in_different_lines_of_the_cache) {

@@ -290,23 +290,6 @@ BOOST_AUTO_TEST_CASE(constructor_and_destructor_may_be_private) {
   CHECK(with_private_ends::memory_pool().allocate() == object);
 }
 
-struct group;
-struct grouped_a {
-  long a = 1;
-  DECLARE_MEMORY_POOL_GROUPED(grouped_a, group)
-};
-struct grouped_b {
-  long b = 2;
-  DECLARE_MEMORY_POOL_GROUPED__NOTHROW(grouped_b, group)
-};
-
-BOOST_AUTO_TEST_CASE(classes_of_a_group_have_pools_of_their_own) {
-  const auto a = std::make_unique<grouped_a>();
-  const auto b = std::make_unique<grouped_b>();
-  CHECK(grouped_a::memory_pool().owns(a.get()) && grouped_b::memory_pool().owns(b.get()));
-  CHECK(!grouped_a::memory_pool().owns(b.get()) && !grouped_b::memory_pool().owns(a.get()));
-}
-
 BOOST_AUTO_TEST_CASE(smart_pointers_of_the_standard_library_can_be_used) {
   CHECK(task::memory_pool().owns(std::make_unique<same_size_task>().get()));
   CHECK(task::memory_pool().owns(std::shared_ptr<task>(new same_size_task).get()));
@@ -316,24 +299,6 @@ BOOST_AUTO_TEST_CASE(smart_pointers_of_the_standard_library_can_be_used) {
   CHECK(!with_semicolon::memory_pool().owns(array.get()) && array[2].after() == 1);
   std::vector<with_semicolon> values(3);
   CHECK(values[2].after() == 1);
-}
-
-BOOST_AUTO_TEST_CASE(threads_may_delete_what_others_made) {
-  std::vector<std::unique_ptr<task>> tasks;
-  for (int round = 0; round < 50; ++round) {
-    std::vector<std::thread> threads;
-    std::vector<std::vector<std::unique_ptr<task>>> made(3);
-    for (auto& mine : made)
-      threads.emplace_back([&mine] {
-        for (int i = 0; i < 100; ++i) mine.push_back(std::make_unique<same_size_task>());
-      });
-    std::thread([&tasks] { tasks.clear(); }).join();
-    for (std::thread& thread : threads) thread.join();
-    for (auto& mine : made)
-      for (auto& t : mine) tasks.push_back(std::move(t));
-  }
-  tasks.clear();
-  CHECK(task::memory_pool().capacity() < 2000u);
 }
 
 // ---- before main, after main, at the end of threads ------------------------------------------------------------------------

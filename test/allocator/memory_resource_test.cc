@@ -6,22 +6,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <ctime>
-#include <map>
 #include <memory>
 #include <memory_resource>
 #include <new>
-#include <random>
-#include <string>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 #include <vector>
 
 #include "tarn/allocator/memory_resource.h"
+#include "tarn/test/allocator/live_blocks.h"
 #include "tarn/test/support/check.h"
-#include "tarn/test/support/model.h"
 #include "tarn/test/support/upstream.h"
 
 namespace tarn::test {
@@ -49,62 +43,8 @@ std::pmr::pool_options options(std::size_t blocks, std::size_t bytes) {
   return o;
 }
 
-/// The blocks that a user has of a resource. Each is checked when it is taken, and filled with a stamp.
-class tenant {
- public:
-  explicit tenant(std::pmr::memory_resource& resource) : resource_(resource) {}
-
-  std::size_t live() const { return blocks_.size(); }
-  void* take(std::size_t bytes, std::size_t alignment, called_from = {}) {
-    void* const start = resource_.allocate(bytes, alignment);
-    const auto address = reinterpret_cast<std::uintptr_t>(start);
-    require(start != nullptr, "a null block");
-    require(address % alignment == 0, "a block that isn't aligned");
-    const std::size_t extent = std::max<std::size_t>(bytes, 1);  // of no bytes, too: its address is its own
-    const auto next = blocks_.lower_bound(address);
-    require(next == blocks_.end() || next->first - address >= extent, "a block inside or over a live one");
-    if (next != blocks_.begin()) {
-      const auto& [before, block] = *std::prev(next);
-      require(address - before >= std::max<std::size_t>(block.bytes, 1), "a block over a live one");
-    }
-    const auto stamp = static_cast<unsigned char>(++stamps_ * 37);
-    std::memset(start, stamp, bytes);
-    blocks_[address] = {bytes, alignment, stamp};
-    return start;
-  }
-  void give(void* start, called_from = {}) {
-    const auto found = blocks_.find(reinterpret_cast<std::uintptr_t>(start));
-    verify(start, found->second);
-    resource_.deallocate(start, found->second.bytes, found->second.alignment);
-    blocks_.erase(found);
-  }
-  void give_all(called_from = {}) {
-    while (live() != 0) give(reinterpret_cast<void*>(blocks_.begin()->first));
-  }
-  void verify(called_from = {}) const {
-    for (const auto& [address, block] : blocks_) verify(reinterpret_cast<const void*>(address), block);
-  }
-  void forget() { blocks_.clear(); }
-
- private:
-  struct piece {
-    std::size_t bytes;
-    std::size_t alignment;
-    unsigned char stamp;
-  };
-  static void verify(const void* start, const piece& b) {
-    const auto* const at = static_cast<const unsigned char*>(start);
-    const bool same = b.bytes == 0 || (at[0] == b.stamp && std::memcmp(at, at + 1, b.bytes - 1) == 0);
-    require(same, "a live block was written by another");
-  }
-
-  std::pmr::memory_resource& resource_;
-  std::map<std::uintptr_t, piece> blocks_;
-  unsigned stamps_ = 0;
-};
-
 /// Blocks of many classes, two of them larger than any, some aligned beyond all classes.
-void take_all_kinds(tenant& tenant) {
+void take_all_kinds(live_blocks& tenant) {
   for (const std::size_t bytes : {0u, 1u, 16u, 17u, 40u, 100u, 1000u, 4096u, 4097u, 70'000u})
     for (const std::size_t alignment : {1u, 16u, 64u, 128u, 4096u})
       for (int i = 0; i < 3; ++i) tenant.take(bytes, alignment);
@@ -130,26 +70,11 @@ static_assert(is_as_the_standard_s<std::pmr::unsynchronized_pool_resource>, "or 
 
 // ---- [mem.res.pool.overview] ----------------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_overview_destructor_returns_everything_even_blocks_in_use, Resource,
-                              more_resources) {
-  upstream upstream;
-  {
-    Resource resource(&upstream);
-    tenant tenant(resource);
-    take_all_kinds(tenant);
-    tenant.verify();
-    BOOST_TEST(upstream.bytes() > 0u);
-  }
-  BOOST_TEST(upstream.bytes() == 0u);
-  BOOST_TEST(upstream.regions() == 0u);
-  BOOST_TEST(upstream.faults() == 0u);
-}
-
 BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_overview_the_pool_of_the_smallest_blocks_that_fit_serves_a_request, Resource,
                               resources) {
   for (const std::size_t bytes : {1u, 16u, 24u, 100u, 129u, 700u, 1025u, 4096u}) {
     Resource resource;
-    tenant tenant(resource);
+    live_blocks tenant(resource);
     std::vector<std::uintptr_t> at;
     for (int i = 0; i < 60; ++i) at.push_back(reinterpret_cast<std::uintptr_t>(tenant.take(bytes, 1)));
     std::sort(at.begin(), at.end());
@@ -163,7 +88,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_overview_an_exhausted_pool_takes_one_
                               resources) {
   upstream upstream;
   Resource resource(&upstream);
-  tenant tenant(resource);
+  live_blocks tenant(resource);
   tenant.take(64, 8);
   BOOST_TEST(upstream.regions() <= 3u);  // a chunk, and what the pool itself needs: its place, and room for magazines
   const auto capacity = [&resource] {
@@ -188,7 +113,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_overview_larger_requests_go_to_upstre
                               resources) {
   upstream upstream;
   Resource resource(options(0, 1000), &upstream);
-  tenant tenant(resource);
+  live_blocks tenant(resource);
   for (const std::size_t bytes :
        {resource.options().largest_required_pool_block + 1, std::size_t{5000}, std::size_t{65'537}, std::size_t{1'000'000}})
     for (const std::size_t alignment : {1u, 16u, 256u, 4096u}) {
@@ -248,7 +173,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_options_max_blocks_per_chunk_is_honou
     for (const std::size_t bytes : {16u, 112u, 1024u, 4096u}) {  // each the size of a class
       upstream upstream;
       Resource resource(options(most, 0), &upstream);
-      tenant tenant(resource);
+      live_blocks tenant(resource);
       // Chunks of many large blocks set these a little apart, so that they don't meet in the cache.
       const std::size_t largest = most * bytes + most * bytes / 32 + record_bytes;
       tenant.take(bytes, 1);
@@ -276,7 +201,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_options_largest_required_pool_block_i
   for (const std::size_t largest : {1u, 16u, 100u, 1000u, 4096u, 65'536u}) {
     upstream upstream;
     Resource resource(options(0, largest), &upstream);
-    tenant tenant(resource);
+    live_blocks tenant(resource);
     for (const std::size_t bytes : {largest, resource.options().largest_required_pool_block}) {
       const std::size_t calls = upstream.calls();
       for (int i = 0; i < 100; ++i) tenant.take(bytes, 1);
@@ -325,7 +250,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_ctor_two_thousand_resources_at_once, 
   std::vector<std::unique_ptr<Resource>> many(2000);  // libstdc++'s #1025 throws
   for (auto& resource : many) {
     resource = std::make_unique<Resource>(&upstream);
-    tenant(*resource).take(48, 16);
+    live_blocks(*resource).take(48, 16);
   }
   many.clear();
   BOOST_TEST(upstream.bytes() == 0u);
@@ -334,33 +259,36 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_ctor_two_thousand_resources_at_once, 
 
 // ---- [mem.res.pool.mem] ---------------------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_release_returns_everything_even_blocks_in_use, Resource, more_resources) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_release_and_the_destructor_return_everything_even_blocks_in_use, Resource,
+                              more_resources) {
   upstream upstream;
-  Resource resource(&upstream);
-  resource.release();  // of nothing
-  for (int round = 0; round < 3; ++round) {
-    tenant tenant(resource);
+  {
+    Resource resource(&upstream);
+    live_blocks tenant(resource);
+    resource.release();  // of nothing
+    for (int round = 0; round < 3; ++round) {
+      take_all_kinds(tenant);  // it works after a release as a new one
+      tenant.verify();
+      if (round == 1) tenant.give_all();
+      BOOST_TEST(upstream.bytes() > 0u);
+      resource.release();
+      BOOST_TEST(upstream.bytes() == 0u);
+      BOOST_TEST(upstream.regions() == 0u);
+      tenant.forget();
+      resource.release();
+    }
+    BOOST_TEST(resource.options().max_blocks_per_chunk == Resource().options().max_blocks_per_chunk);
+    BOOST_TEST(resource.upstream_resource() == &upstream);
     take_all_kinds(tenant);
-    BOOST_TEST(upstream.bytes() > 0u);
-    resource.release();
-    BOOST_TEST(upstream.bytes() == 0u);
-    BOOST_TEST(upstream.regions() == 0u);
-    BOOST_TEST(upstream.faults() == 0u);
-    tenant.forget();
-    resource.release();
-    take_all_kinds(tenant);  // it works after, as a new one
-    tenant.verify();
-    tenant.give_all();
   }
-  const std::pmr::pool_options kept = resource.options();
-  BOOST_TEST(kept.max_blocks_per_chunk == Resource().options().max_blocks_per_chunk);
-  BOOST_TEST(resource.upstream_resource() == &upstream);
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_aligns_every_size_to_every_power_of_two, Resource, more_resources) {
   for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
     Resource resource(options(0, 8192));
-    tenant tenant(resource);
+    live_blocks tenant(resource);
     for (std::size_t bytes = 0; bytes <= 5000; bytes += alignment > 64 ? 7 : bytes > 1200 ? 3 : 1) {
       std::array<void*, 3> blocks;  // several: libstdc++ 12 aligns the first of 24 bytes to 16, and not the second
       for (void*& block : blocks) block = tenant.take(bytes, alignment);
@@ -372,37 +300,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_aligns_every_size_to_
 BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_gives_zero_bytes_an_address_of_their_own, Resource, more_resources) {
   upstream upstream;
   Resource resource(&upstream);
-  tenant tenant(resource);
+  live_blocks tenant(resource);
   for (const std::size_t alignment : {1u, 8u, 64u, 4096u})
     for (int i = 0; i < 100; ++i) tenant.take(0, alignment);
   tenant.give_all();
   resource.trim();
-  resource.release();
-  BOOST_TEST(upstream.bytes() == 0u);
-  BOOST_TEST(upstream.faults() == 0u);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_live_blocks_share_no_byte, Resource, more_resources) {
-  std::mt19937_64 random(seed());
-  upstream upstream;
-  Resource resource(options(50, 2000), &upstream);
-  tenant tenant(resource);
-  std::vector<void*> live;
-  for (std::size_t i = 0; i < 15'000 * patience(); ++i) {
-    if (live.empty() || (live.size() < 2000 && random() % 100 < 55)) {
-      const std::size_t bytes = random() % (random() % 8 == 0 ? 6000 : 200);
-      live.push_back(tenant.take(bytes, std::size_t{1} << random() % (random() % 8 == 0 ? 13 : 5)));
-    } else {
-      std::swap(live[random() % live.size()], live.back());
-      tenant.give(live.back());
-      live.pop_back();
-    }
-    if (i % 5000 == 0) {
-      resource.trim();
-      tenant.verify();
-    }
-  }
-  tenant.give_all();
   resource.release();
   BOOST_TEST(upstream.bytes() == 0u);
   BOOST_TEST(upstream.faults() == 0u);
@@ -538,7 +440,7 @@ struct own_synchronized_resource : tarn::pmr::synchronized_pool_resource {
 static_assert(is_as_the_standard_s<own_resource> && is_as_the_standard_s<own_synchronized_resource>);
 
 /// Requests that need pools, chunks of pools that are there, and regions of their own. Returns how many threw.
-std::size_t ask_for_all_kinds(tenant& tenant) {
+std::size_t ask_for_all_kinds(live_blocks& tenant) {
   std::size_t thrown = 0;
   for (int round = 0; round < 4; ++round)
     for (const std::size_t bytes : {16u, 16u, 40u, 40u, 3000u, 5000u, 9000u})
@@ -558,7 +460,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_survives_the_failure_
       upstream upstream;
       Resource resource(options(3, 0), &upstream);  // small chunks, so that there are many
       {
-        tenant tenant(resource);
+        live_blocks tenant(resource);
         upstream.fail(k, mode);
         const std::size_t thrown = ask_for_all_kinds(tenant);
         injected = upstream.failures() != 0;
@@ -584,7 +486,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_survives_the_failure_
 BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_that_fails_often_holds_no_more_memory, Resource, resources) {
   upstream upstream;
   Resource resource(options(3, 0), &upstream);
-  tenant tenant(resource);
+  live_blocks tenant(resource);
   for (const std::size_t bytes : {40u, 100'000u}) {
     std::size_t held = 0;
     for (int i = 0; i < 500; ++i) {
@@ -602,7 +504,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_allocate_that_fails_often_hold
 BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_deallocate_returns_the_memory_to_the_pool, Resource, resources) {
   upstream upstream;
   Resource resource(&upstream);
-  tenant tenant(resource);
+  live_blocks tenant(resource);
   std::size_t calls = 0;
   const int settled = keeps_magazines<Resource> ? 10 : 0;  // until then magazines grow with use
   for (int round = 0; round < 50; ++round) {
@@ -613,41 +515,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_deallocate_returns_the_memory_
   BOOST_TEST(upstream.calls() == calls);  // what was freed serves again
 }
 
-/// Nanoseconds of the processor for the free of a block and an allocation, where so many chunks are full. The same few blocks
-/// each time.
-template <class Resource>
-double nanoseconds_a_pair(std::size_t chunks) {
-  Resource resource(options(64, 0));
-  std::vector<void*> blocks(chunks * 64);
-  for (void*& block : blocks) block = resource.allocate(16, 8);
-  constexpr std::size_t used = 512;
-  const std::size_t stride = blocks.size() / used;
-  double least = 1e9;
-  for (int round = 0; round < 12; ++round) {
-    const std::clock_t start = std::clock();
-    for (std::size_t i = 0; i < used; ++i) resource.deallocate(blocks[i * stride], 16, 8);
-    for (std::size_t i = 0; i < used; ++i) blocks[i * stride] = resource.allocate(16, 8);
-    for (std::size_t i = 0; i < used; ++i) {
-      resource.deallocate(blocks[i * stride], 16, 8);
-      blocks[i * stride] = resource.allocate(16, 8);
-    }
-    least = std::min(least, static_cast<double>(std::clock() - start) * 1e9 / CLOCKS_PER_SEC / (2 * used));
-  }
-  return least;
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_deallocate_costs_the_same_however_many_chunks_there_are, Resource,
-                              resources) {
-  const double few = nanoseconds_a_pair<Resource>(16);
-  const double many = nanoseconds_a_pair<Resource>(10'000);
-  BOOST_TEST(many < 15 * few + 100,
-             many << " ns with 10,000 chunks, " << few << " ns with 16");  // libstdc++ 12 scans them: 50 times and more
-}
-
 BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_trim_returns_wholly_free_chunks, Resource, resources) {
   upstream upstream;
   Resource resource(options(100, 0), &upstream);
-  tenant tenant(resource);
+  live_blocks tenant(resource);
   BOOST_TEST(resource.trim() == 0u);
   std::vector<void*> blocks;
   for (std::size_t i = 0; i < 10'000; ++i) blocks.push_back(tenant.take(i % 2 == 0 ? 40 : 500, 8));
@@ -686,25 +557,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_is_equal_is_identity, Resource
   BOOST_TEST(!one.is_equal(synchronized));
   BOOST_TEST(!one.is_equal(standard));
   BOOST_TEST(!standard.is_equal(one));
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(containers_live_on_it, Resource, resources) {
-  upstream upstream;
-  {
-    Resource resource(&upstream);
-    std::pmr::unordered_map<int, std::pmr::string> names(&resource);
-    std::pmr::vector<long> numbers(&resource);  // grows from pools into upstream
-    for (int i = 0; i < 5000; ++i) {
-      names.emplace(i, std::string(static_cast<std::size_t>(i % 100), 'x'));
-      numbers.push_back(i);
-    }
-    for (int i = 0; i < 5000; i += 2) names.erase(i);
-    for (int i = 1; i < 5000; i += 2) CHECK(names.at(i).size() == static_cast<std::size_t>(i % 100));
-    for (int i = 0; i < 5000; ++i) CHECK(numbers[static_cast<std::size_t>(i)] == i);
-    CHECK(names.begin()->second.get_allocator().resource() == &resource);
-  }
-  BOOST_TEST(upstream.bytes() == 0u);
-  BOOST_TEST(upstream.faults() == 0u);
 }
 
 }  // namespace

@@ -233,25 +233,35 @@ class lone final : public std::pmr::memory_resource {
 };
 
 BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_calls_upstream_from_one_thread_at_a_time) {
-  lone upstream;
-  std::atomic<std::size_t> broken = 0;
-  {
-    resource_type resource(small_chunks(), &upstream);
-    in_threads(threads_at_once, [&](std::size_t t) {
-      for (std::size_t i = 0; i < 150; ++i) {
-        std::vector<parcel> parcels;
-        for (std::size_t j = 0; j < 12; ++j)  // other classes than the other threads, the same ones, and large blocks
-          parcels.push_back(pack(resource, j % 3 == 0 ? 16 + t * 32 : j % 3 == 1 ? 200 : 3000, i + j + t));
-        for (const parcel& p : parcels) broken += !unpack(resource, p);
-        if (i % 4 == 0) resource.trim();
-      }
-    });
+  for (const bool fails : {false, true}) {
+    lone upstream;
+    std::atomic<std::size_t> broken = 0, thrown = 0, trimmed = 0;
+    {
+      resource_type resource(small_chunks(), &upstream);
+      if (fails) upstream.fail(3, failing::every_second);
+      in_threads(threads_at_once, [&](std::size_t t) {
+        for (std::size_t i = 0; i < 100; ++i) {
+          std::vector<parcel> parcels;
+          for (std::size_t j = 0; j < 15; ++j) {  // other classes than the other threads, the same ones, and large blocks
+            const std::size_t bytes = j % 3 == 0 ? 16 + t * 32 : j % 3 == 1 ? 200 : 3000;
+            thrown += throws_bad_alloc([&] { parcels.push_back(pack(resource, bytes, i + j + t)); });
+          }
+          for (const parcel& p : parcels) broken += !unpack(resource, p);
+          if (i % 4 == t) trimmed += resource.trim();
+        }
+      });
+      upstream.fail(1, failing::never);
+      BOOST_TEST(unpack(resource, pack(resource, 100, 1)));
+      trimmed += resource.trim();  // now at the latest all is idle
+    }
+    BOOST_TEST((thrown > 0u) == fails);
+    BOOST_TEST(trimmed > 0u);
+    BOOST_TEST(broken == 0u);
+    BOOST_TEST(upstream.calls() >= 1000u);
+    BOOST_TEST(upstream.overlaps() == 0u);
+    BOOST_TEST(upstream.bytes() == 0u);
+    BOOST_TEST(upstream.faults() == 0u);
   }
-  BOOST_TEST(upstream.calls() >= 1000u);
-  BOOST_TEST(upstream.overlaps() == 0u);
-  BOOST_TEST(upstream.bytes() == 0u);
-  BOOST_TEST(upstream.faults() == 0u);
-  BOOST_TEST(broken == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_may_be_the_first_to_want_a_pool) {
@@ -278,59 +288,6 @@ BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_may_be_the_first
     REQUIRE(upstream.bytes() == 0);
     REQUIRE(upstream.faults() == 0);
   }
-}
-
-BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_trims_while_others_allocate) {
-  upstream upstream;
-  std::atomic<std::size_t> broken = 0;
-  std::atomic<std::size_t> trimmed = 0;
-  {
-    resource_type resource(small_chunks(), &upstream);
-    in_threads(threads_at_once, [&](std::size_t t) {
-      std::vector<parcel> kept;
-      for (std::size_t i = 0; i < 300; ++i) {
-        for (std::size_t j = 0; j < 20; ++j) kept.push_back(pack(resource, 24 + 40 * (j % 3), i + j + t));
-        while (kept.size() > (i % 5) * 10) {
-          broken += !unpack(resource, kept.back());
-          kept.pop_back();
-        }
-        if (i % 3 == t % 3) trimmed += resource.trim();
-      }
-      for (const parcel& p : kept) broken += !unpack(resource, p);
-    });
-    BOOST_TEST(upstream.bytes() > 0u);
-    trimmed += resource.trim();  // now at the latest all is idle
-  }
-  BOOST_TEST(trimmed > 0u);
-  BOOST_TEST(broken == 0u);
-  BOOST_TEST(upstream.bytes() == 0u);
-  BOOST_TEST(upstream.faults() == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_survives_an_upstream_that_fails) {
-  lone upstream;
-  std::atomic<std::size_t> broken = 0;
-  std::atomic<std::size_t> thrown = 0;
-  {
-    resource_type resource(small_chunks(), &upstream);
-    upstream.fail(3, failing::every_second);
-    in_threads(threads_at_once, [&](std::size_t t) {
-      for (std::size_t i = 0; i < 60; ++i) {
-        std::vector<parcel> parcels;
-        for (std::size_t j = 0; j < 20; ++j)
-          thrown += throws_bad_alloc([&] { parcels.push_back(pack(resource, j % 5 == 0 ? 2000 : 16 + j * 30, i + j + t)); });
-        for (const parcel& p : parcels) broken += !unpack(resource, p);
-        if (i % 8 == t) resource.trim();
-      }
-    });
-    upstream.fail(1, failing::never);
-    BOOST_TEST(unpack(resource, pack(resource, 100, 1)));
-  }
-  BOOST_TEST(thrown > 0u);
-  BOOST_TEST(broken == 0u);
-  BOOST_TEST(upstream.overlaps() == 0u);
-  BOOST_TEST(upstream.bytes() == 0u);
-  BOOST_TEST(upstream.faults() == 0u);
 }
 
 }  // namespace

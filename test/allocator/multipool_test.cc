@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <random>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -15,69 +13,9 @@
 
 #include "tarn/allocator/multipool.h"
 #include "tarn/test/support/check.h"
-#include "tarn/test/support/model.h"
 
 namespace tarn::test {
 namespace {
-
-// ---- the example of "Simple memory pool implementations", with its names ---------------------------------------------------
-
-namespace seed_example {
-
-template <class... Args>
-using Pool = object_pool<Args...>;
-template <class... Args>
-using Multipool = multipool<Args...>;
-
-struct A {};
-struct B {};
-struct C {};
-
-BOOST_AUTO_TEST_CASE(the_example_of_simple_memory_pools) {
-  // Demonstrate use of a Pool<T>
-  {
-    // Create a pool of 'A's with an initial block of 64 entries.
-    Pool<A, geometric_growth<64>> a_pool;
-    // Can be called 64 times before triggering another allocation.
-    A* a1 = a_pool.construct();
-    BOOST_TEST(a_pool.blocks().capacity() == 64u);
-    A* a2 = a_pool.construct();
-    BOOST_TEST(a1 != a2);
-    // Release the memory to the pool. This does not call free() -
-    // it returns the space allocated for `a` to the pool.
-    a_pool.destroy(a1);
-    BOOST_TEST(a_pool.blocks().capacity() == 64u);
-    // Release all memory managed by `a_pool`. Happens on destruction.
-    // It is OK to not manually destroy `a2` if its destructor is trivial.
-    a_pool.release();
-    BOOST_TEST(a_pool.blocks().capacity() == 0u);
-  }
-  // Demonstrate use of a Multipool<...Ts>
-  {
-    // Create a multipool of 'A's, 'B's, and 'C's.
-    // Each subpool has initial block size of 64.
-    Multipool<A, B, C, geometric_growth<64>> abc_pool;
-    // Can create 64 (each) A, B, C objects before requesting more memory.
-    A* a = abc_pool.construct<A>();
-    B* b = abc_pool.construct<B>();
-    C* c = abc_pool.construct<C>();
-    BOOST_TEST(abc_pool.pool_of<A>().blocks().capacity() == 64u);
-    BOOST_TEST(abc_pool.pool_of<A>().blocks().owns(a));
-    BOOST_TEST(abc_pool.pool_of<B>().blocks().owns(b));
-    BOOST_TEST(abc_pool.pool_of<C>().blocks().owns(c));
-    // Can destroy these objects - does not call free().
-    abc_pool.destroy(a);
-    BOOST_TEST(abc_pool.construct<A>() == a);
-    // Release all memory managed by `abc_pool`. Happens on destruction.
-    // It is OK to not manually destroy `b` and `c` if their destructors are trivial.
-    abc_pool.release_all();
-    BOOST_TEST(abc_pool.pool_of<A>().blocks().capacity() == 0u);
-    BOOST_TEST(abc_pool.pool_of<B>().blocks().capacity() == 0u);
-    BOOST_TEST(abc_pool.pool_of<C>().blocks().capacity() == 0u);
-  }
-}
-
-}  // namespace seed_example
 
 // ---- each type has a pool of its own ----------------------------------------------------------------------------------------
 
@@ -206,59 +144,11 @@ BOOST_AUTO_TEST_CASE(the_destructor_destroys_what_is_left_and_release_all_does_n
     for (int i = 0; i < 10; ++i) BOOST_TEST(things.construct<wall>(i) != nullptr);
     things.release_all();
     BOOST_TEST(wall::alive == 10);
+    BOOST_TEST(things.pool_of<wall>().blocks().capacity() == 0u);
     BOOST_TEST(things.construct<wall>(11) != nullptr);
   }
   BOOST_TEST(wall::alive == 10);
   wall::alive = 0;
-}
-
-BOOST_AUTO_TEST_CASE(defect_13_release_all_and_fill_does_not_grow_each_time) {
-  multipool<long, char> things;
-  (void)things.construct<long>(1);
-  const std::size_t first = things.pool_of<long>().blocks().capacity();
-  for (int i = 0; i < 40; ++i) {
-    things.release_all();
-    (void)things.construct<long>(1);
-    (void)things.construct<char>('c');
-    BOOST_TEST(things.pool_of<long>().blocks().capacity() == first);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(a_mix_in_random_order) {
-  multipool<wall, door, key, geometric_growth<2, 64>> things;
-  std::mt19937_64 random(seed());
-  std::set<wall*> walls;
-  std::set<door*> doors;
-  std::set<key*> keys;
-  long made = 0;
-  const auto step = [&]<class T>(std::set<T*>& all) {
-    if (random() % 5 < 3) {
-      T* const o = things.construct<T>(++made);
-      REQUIRE(all.insert(o).second);
-    } else if (!all.empty()) {
-      auto at = all.lower_bound(reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(*all.begin()) + random() % 8192));
-      if (at == all.end()) at = all.begin();
-      things.destroy(*at);
-      all.erase(at);
-    }
-  };
-  for (int i = 0; i < 30'000; ++i) {
-    const auto dice = random() % 3;
-    if (dice == 0) step(walls);
-    else if (dice == 1) step(doors);
-    else step(keys);
-  }
-  const auto same = [&]<class T>(const std::set<T*>& all) {
-    std::set<T*> seen;
-    things.pool_of<T>().for_each([&](T& o) { seen.insert(&o); });
-    BOOST_TEST((seen == all));
-    BOOST_TEST(T::alive == static_cast<int>(all.size()));
-  };
-  same(walls);
-  same(doors);
-  same(keys);
-  things.clear();
-  BOOST_TEST(wall::alive + door::alive + key::alive == 0);
 }
 
 }  // namespace

@@ -188,32 +188,43 @@ BOOST_AUTO_TEST_CASE(objects_of_every_product) {
   BOOST_TEST(used_again.try_reserve(10));
 }
 
-BOOST_AUTO_TEST_CASE(locking) {
-  use_pools<tarn::mutex_locking<takes_all::mutex<X>>>();
-  use_pools<tarn::grouped_locking<X>>();
-  use_pools<tarn::grouped_locking<takes_all::group<X>, takes_all::mutex<X>>>();
-  use_pools<tarn::interrupt_locking<takes_all::mask<X>>>();
-  use_pools<takes_all::locking<X>>();
+// With a policy that is a user's own, so that all machinery is of his types.
+using mine = takes_all::growth<X>;
+using events = tarn::tracing_statistics<takes_all::sink<X>, takes_all::statistics<X>>;
+constinit tarn::memory_budget budget{tarn::unlimited};
+
+// Each of the library's policies, and one of a user's own on each axis: as many in one pool as can stand there.
+BOOST_AUTO_TEST_CASE(every_policy) {
+  use_pools<mine, tarn::thread_cached<>, tarn::return_empty_chunks<>, events, tarn::checked>();
+  use_pools<mine, tarn::lock_free, tarn::hardened, events, tarn::retry_with<takes_all::handler<X>>,
+            tarn::budgeted<takes_all::store<X>, &budget>>();
+  use_pools<mine, tarn::mutex_locking<takes_all::mutex<X>>, tarn::page_store<>, tarn::return_empty_pages<>,
+            tarn::page_local_reuse<>, tarn::reclaim_and_retry<>>();
+  use_pools<takes_all::store<X>, tarn::grouped_locking<takes_all::group<X>, takes_all::mutex<X>>,
+            tarn::grow_ahead<100, takes_all::growth<X>>, tarn::switchable_checking, takes_all::name<X>>();
+  use_pools<tarn::no_growth<200>, tarn::mutex_locking<>, tarn::sampled_guard_pages<1>, tarn::wait_for_block<1>,
+            takes_all::statistics<X>>();
+  use_pools<mine, tarn::grouped_locking<X>, tarn::deferred_checking, tarn::return_empty_chunks<>>();
+  use_pools<tarn::no_growth<200>, tarn::interrupt_locking<takes_all::mask<X>>,
+            tarn::fall_back_to<takes_all::store<X>, takes_all::growth<X>>>();
+  use_pools<tarn::static_array_store<200>, takes_all::locking<X>, tarn::fall_back_to<takes_all::store<X>>>();
+  use_pools<takes_all::store<X>, takes_all::reuse<X>, takes_all::retention<X>, takes_all::exhaustion<X>, takes_all::checking<X>,
+            takes_all::statistics<X>, takes_all::name<X>>();
   const tarn::group_guard<takes_all::group<X>, takes_all::mutex<X>> all;
 }
 
-// With a policy that is a user's own, so that all machinery is of his types.
-using mine = takes_all::growth<X>;
-
-BOOST_AUTO_TEST_CASE(a_users_own_policy_of_each_axis) {
+BOOST_AUTO_TEST_CASE(blocks_of_a_users_size_and_reservations_of_them) {
   tarn::pool<takes_all::size<X>, mine> p;
   ::use_blocks(p);
-  {
-    auto some = p.reserve_blocks(10);
-    auto other = std::move(some);
-    some = std::move(other);
-    p.deallocate(some.allocate());
-    BOOST_TEST(some.remaining() == 9u);
-  }
+  auto some = p.reserve_blocks(10);
+  auto other = std::move(some);
+  some = std::move(other);
+  p.deallocate(some.allocate());
+  BOOST_TEST(some.remaining() == 9u);
+  some = {};
   p.release();
-  use_pools<mine, takes_all::store<X>, takes_all::reuse<X>, takes_all::retention<X>>();
-  use_pools<takes_all::exhaustion<X>, takes_all::checking<X>, takes_all::statistics<X>, takes_all::name<X>>();
 }
+
 // A user's flags see what our headers construct: this file is compiled with -Wextra.
 struct message {
   long number;
@@ -231,23 +242,6 @@ BOOST_AUTO_TEST_CASE(an_aggregate_from_fewer_arguments_than_members) {
   messages.destroy_n(some);
   messages.destroy(messages.try_construct());
   messages.destroy(one);
-}
-
-constinit tarn::memory_budget budget{tarn::unlimited};
-
-BOOST_AUTO_TEST_CASE(machinery_of_the_library_with_types_of_users) {
-  using events = tarn::tracing_statistics<takes_all::sink<X>, takes_all::statistics<X>>;
-  use_pools<mine, tarn::thread_cached<>, tarn::return_empty_chunks<>, events, tarn::checked>();
-  use_pools<mine, tarn::lock_free, tarn::hardened, events>();
-  use_pools<mine, tarn::mutex_locking<>, tarn::page_store<>, tarn::return_empty_pages<>, tarn::page_local_reuse<>, events>();
-  use_pools<mine, tarn::mutex_locking<>, tarn::reclaim_and_retry<>>();
-  use_pools<mine, tarn::retry_with<takes_all::handler<X>>, tarn::budgeted<takes_all::store<X>, &budget>>();
-  use_pools<takes_all::store<X>, tarn::grow_ahead<100, takes_all::growth<X>>, tarn::switchable_checking, takes_all::name<X>>();
-  use_pools<tarn::no_growth<200>, tarn::mutex_locking<>, tarn::sampled_guard_pages<1>, tarn::wait_for_block<1>,
-            takes_all::statistics<X>>();
-  use_pools<mine, tarn::deferred_checking, tarn::mutex_locking<>, tarn::return_empty_chunks<>>();
-  use_pools<tarn::no_growth<200>, tarn::fall_back_to<takes_all::store<X>, takes_all::growth<X>>>();
-  use_pools<tarn::static_array_store<200>, tarn::fall_back_to<takes_all::store<X>>, takes_all::name<X>>();
 }
 
 template <class Sizes>
@@ -271,10 +265,10 @@ void use_classes() {
 }
 
 BOOST_AUTO_TEST_CASE(products_of_many_sizes) {
-  use_classes<tarn::grouped_locking<X>>();
-  use_classes<tarn::mutex_locking<takes_all::mutex<X>>, tarn::checked>();
-  use_classes<tarn::tracing_statistics<takes_all::sink<X>>, tarn::return_empty_chunks<>, tarn::hardened>();
-  use_classes<tarn::retry_with<takes_all::handler<X>>, tarn::thread_cached<>, takes_all::name<X>>();
+  use_classes<tarn::grouped_locking<X>, tarn::retry_with<takes_all::handler<X>>>();
+  use_classes<tarn::mutex_locking<takes_all::mutex<X>>, tarn::checked, tarn::tracing_statistics<takes_all::sink<X>>,
+              tarn::return_empty_chunks<>>();
+  use_classes<tarn::thread_cached<>, tarn::hardened, takes_all::name<X>>();
 }
 
 BOOST_AUTO_TEST_CASE(static_products) {

@@ -360,22 +360,6 @@ BOOST_AUTO_TEST_CASE(a_client_for_whom_there_is_no_place_is_nothing_to_do) {
   CHECK(another.there()->starts_with("json"));
 }
 
-BOOST_AUTO_TEST_CASE(who_says_nothing_keeps_no_place_that_others_need) {
-  const folder its;
-  turned by(its.socket);
-  std::vector<client> silent;
-  for (std::size_t i = 0; i != places; ++i) silent.emplace_back(its.socket);
-  client asks(its.socket);
-  asks.say("help\n");
-  CHECK(by.serve() == 0u);
-  CHECK(by.clients->size() == places);
-  by.now += crowded;
-  CHECK(by.serve() == 0u);
-  by.now += 1;
-  while (!asks.there().has_value()) by.serve();
-  for (client& one : silent) CHECK(one.is_ended());
-}
-
 /// Pools whose description is longer than what a system keeps for a client.
 struct much_to_tell {
   std::vector<std::unique_ptr<pool<static_size<64>, mutex_locking<>, named<"one of many with a rather long name">>>> pools;

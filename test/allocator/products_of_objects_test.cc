@@ -1,5 +1,4 @@
 // Pools of objects with every policy that they take: object_pool, its handles and its pointers, multipool, recycling_pool.
-#include "tarn/test/support/dirty_operators.h"
 #include "tarn/test/support/tried_product.h"
 
 #include <algorithm>
@@ -49,10 +48,12 @@ class tried_objects final : public tried_product {
 
  public:
   static constexpr bool ends = test::ends<Ps...>;
-  explicit tried_objects(grounds& where) : pool_(made_in<pool_type, Ps...>(where)) {}
+  explicit tried_objects(grounds& where) : pool_(made_in<pool_type, Ps...>(where)) { stale_.reserve(50'000); }
   ~tried_objects() override {
     static_cast<void>(pool_.try_construct());  // its end destroys that
+    const std::size_t calls = calls_of_new;
     pool_.clear();
+    CHECK(calls_of_new == calls);
     CHECK(small::alive == 0);
     static_cast<void>(pool_.try_construct());
   }
@@ -70,6 +71,10 @@ class tried_objects final : public tried_product {
       handles_.erase(one);
     }
     pool_.destroy(one);
+  }
+  void give_null() override {
+    pool_.destroy(nullptr);
+    typename pool_type::unique_ptr(nullptr).reset();
   }
   void trim() override { trim_if_possible(pool_.blocks()); }
   void check(std::size_t taken) override {
@@ -103,6 +108,10 @@ class tried_several final : public tried_product {
     if (p.bytes == 40) pools_.destroy(small::around(p));
     else pools_.destroy(large::around(p));
   }
+  void give_null() override {
+    pools_.destroy(static_cast<small*>(nullptr));
+    pools_.destroy(static_cast<large*>(nullptr));
+  }
   void trim() override {
     trim_if_possible(pools_.template pool_of<small>().blocks());
     trim_if_possible(pools_.template pool_of<large>().blocks());
@@ -135,6 +144,7 @@ class tried_recycled final : public tried_product {
     CHECK(one->is_one());  // it is idle
     CHECK(!pool_.release(one));
   }
+  void give_null() override { CHECK(!pool_.release(nullptr)); }
   void check(std::size_t taken) override {
     CHECK(small::alive >= taken);
     most_ = std::max(most_, taken);

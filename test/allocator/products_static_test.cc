@@ -1,5 +1,4 @@
 // Static pools with every policy that they take: those of a class, by its operator new; and those of stl_allocator.
-#include "tarn/test/support/dirty_operators.h"
 #include "tarn/test/support/tried_product.h"
 
 #include <cstddef>
@@ -38,6 +37,10 @@ class tried_classwide final : public tried_product {
     return one == nullptr ? piece{} : one->inside();
   }
   void give(piece p) override { delete reinterpret_cast<object*>(p.start); }
+  void give_null() override {
+    delete static_cast<object*>(nullptr);
+    for (const std::size_t bytes : {sizeof(object), 7 * sizeof(object)}) object::operator delete(nullptr, bytes);
+  }
   void trim() override { trim_if_possible(object::memory_pool()); }
 };
 
@@ -56,6 +59,9 @@ class tried_nodes final : public tried_product {
     return {reinterpret_cast<std::byte*>(or_null([&] { return allocator().allocate(nodes); })), nodes * sizeof(node)};
   }
   void give(piece p) override { allocator().deallocate(reinterpret_cast<node*>(p.start), p.bytes / sizeof(node)); }
+  void give_null() override {
+    for (const std::size_t nodes : {0u, 1u, 7u, 100'000u}) allocator().deallocate(nullptr, nodes);
+  }
 };
 
 #include "tarn/test/support/tried_rows.inc"

@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(a_pool_that_keeps_its_record_is_asked_no_more_when_it_ended
 
 // ---- who asks whom ----------------------------------------------------------------------------------------------------------
 
-using shared = std::tuple<mutex_locking<>, mutex_locking<spin_mutex>, mutex_locking<thread_aware_mutex>,
-                          mutex_locking<std::recursive_mutex>, grouped_locking<crew, std::mutex>, thread_cached<>>;
+using shared = std::tuple<mutex_locking<>, mutex_locking<std::recursive_mutex>, grouped_locking<crew, std::mutex>,
+                          thread_cached<>>;
 using confined = std::tuple<no_locking, grouped_locking<crew>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(any_thread_asks_pools_that_have_a_lock, locking, shared) {
@@ -249,7 +249,6 @@ BOOST_AUTO_TEST_CASE(a_store_may_ask_while_its_pool_grows_and_that_pool_stays_al
   grow(std::type_identity<no_locking>{});
   grow(std::type_identity<mutex_locking<>>{});
   grow(std::type_identity<mutex_locking<std::recursive_mutex>>{});
-  grow(std::type_identity<mutex_locking<thread_aware_mutex>>{});
   grow(std::type_identity<grouped_locking<crew, std::mutex>>{});
   grow(std::type_identity<thread_cached<>>{});
 }
@@ -295,8 +294,6 @@ BOOST_AUTO_TEST_CASE(stores_are_called_with_the_register_unlocked) {
   memory.on_deallocate = nullptr;
   BOOST_TEST(made == 3u);
 }
-
-// ---- many threads ----------------------------------------------------------------------------------------------------------
 
 // ---- a pool whose owner looks through its blocks ---------------------------------------------------------------------------
 
@@ -379,6 +376,8 @@ BOOST_AUTO_TEST_CASE(a_pool_that_ends_is_not_asked_while_it_looks_for_leaks) {
   set_misuse_handler(before);
   BOOST_TEST(asked_in_report == 1u);
 }
+
+// ---- many threads ----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(pools_come_and_go_while_they_are_asked) {
   constexpr int lives = 200;

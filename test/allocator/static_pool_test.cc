@@ -5,14 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <type_traits>
-#include <vector>
 
 #include "tarn/allocator/static_pool.h"
 #include "tarn/test/support/check.h"
-#include "tarn/test/support/model.h"
 
 namespace tarn::test {
 namespace {
@@ -79,36 +76,6 @@ using body = early::body;
 static_assert(std::is_trivially_destructible_v<body>);
 static_assert(!std::is_copy_constructible_v<body> && !std::is_move_constructible_v<body>);
 static_assert(!std::is_default_constructible_v<early>);
-
-BOOST_AUTO_TEST_CASE(it_is_a_pool_like_others) {
-  auto& pool = static_pool<struct tag_model, static_size<40>, fixed_growth<64>>::instance();
-  model<std::remove_reference_t<decltype(pool)>> model(pool);
-  for (int i = 0; i < 2000; ++i) REQUIRE(model.take());
-  for (int i = 0; i < 1900; ++i) model.give(0);
-  BOOST_TEST(pool.trim() > 0u);
-  model.verify();
-  pool.release();
-  BOOST_TEST(pool.capacity() == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(several_threads_share_one_with_a_mutex) {
-  auto& pool = static_pool<struct tag_threads, static_size<64>, mutex_locking<>>::instance();
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&pool] {
-      std::vector<void*> blocks;
-      for (int i = 0; i < 20000; ++i) {
-        if (i % 3 != 2) blocks.push_back(pool.allocate());
-        else { pool.deallocate(blocks.back()); blocks.pop_back(); }
-      }
-      pool.deallocate_batch(blocks);
-    });
-  for (std::thread& thread : threads) thread.join();
-  const std::size_t capacity = pool.capacity();
-  BOOST_TEST(capacity >= 6666u);
-  BOOST_TEST(pool.trim() > 0u);
-  BOOST_TEST(pool.capacity() == 0u);  // every block came back
-}
 
 }  // namespace
 }  // namespace tarn::test

@@ -22,14 +22,12 @@
 #include <vector>
 
 #include "tarn/allocator/detail/pool/inspector.h"
-#include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/allocator/memory_resource.h"
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/recycling_pool.h"
 #include "tarn/allocator/registry.h"
 #include "tarn/allocator/size_class_pool.h"
-#include "tarn/allocator/static_pool.h"
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/checking/checked.h"
@@ -310,12 +308,10 @@ struct own_locking {
 
 BOOST_AUTO_TEST_CASE(under_every_lock) {
   blocks<fixed_growth<10>>("no_locking");
-  blocks<fixed_growth<10>, grouped_locking<herd>>("grouped");
   blocks<fixed_growth<10>, interrupt_locking<counted_mask>>("interrupts");
   blocks<fixed_growth<10>, mutex_locking<>>("mutex");
   blocks<fixed_growth<10>, mutex_locking<std::recursive_mutex>>("recursive mutex");
   blocks<fixed_growth<10>, mutex_locking<only_lockable>>("lockable");
-  blocks<fixed_growth<10>, mutex_locking<thread_aware_mutex>>("aware mutex");
   blocks<fixed_growth<10>, grouped_locking<herd, std::mutex>>("grouped with a mutex");
   blocks<fixed_growth<10>, thread_cached<>>("thread_cached");
   blocks<fixed_growth<10>, lock_free>("lock_free");
@@ -336,11 +332,9 @@ struct hears {
 };
 
 BOOST_AUTO_TEST_CASE(under_other_policies) {
-  blocks<mutex_locking<>, checked>("checked");
-  blocks<thread_cached<>, checked, counting_statistics, named<"c">>("checked, cached");
+  blocks<thread_cached<>, grow_ahead<20>, reclaim_and_retry<>, checked, counting_statistics, named<"c">>("ahead, checked");
   blocks<no_locking, hardened, page_local_reuse<>, return_empty_chunks<>>("hardened, chunks go back");
   blocks<mutex_locking<>, switchable_checking, named<"s">, geometric_growth<4, 64>>("switchable");
-  blocks<thread_cached<>, grow_ahead<20>, reclaim_and_retry<>>("ahead, reclaims");
   blocks<no_locking, fall_back_to<heap_store>, no_growth<20>>("falls back");
   blocks<lock_free, tracing_statistics<hears, counting_statistics>, retry_with<never>>("traced, retries");
 }
@@ -451,29 +445,20 @@ void refuses_at_once(const char* name, called_from = {}) {
 }
 BOOST_AUTO_TEST_CASE(a_refusal_at_the_cap_waits_for_no_thread) {
   refuses_at_once<lock_free, static_array_store<10>>("lock_free array");
-  refuses_at_once<lock_free, no_growth<40>>("lock_free");
   refuses_at_once<lock_free, fixed_growth<10, 40>, named<"l">>("lock_free of several chunks");
   refuses_at_once<mutex_locking<>, static_array_store<10>, counting_statistics>("mutex, array");
-  refuses_at_once<mutex_locking<>, fixed_growth<10, 40>>("mutex");
   refuses_at_once<mutex_locking<>, fixed_growth<10, 40>, checked>("mutex, checked");
   refuses_at_once<mutex_locking<only_lockable>, no_growth<40>, return_empty_chunks<>>("lockable");
-  refuses_at_once<grouped_locking<herd, std::mutex>, geometric_growth<4, 8, 2, 40>>("grouped");
   refuses_at_once<thread_cached<>, fixed_growth<10, 40>>("thread_cached");
   refuses_at_once<own_locking, fixed_growth<10, 40>>("a user's");
 }
 
 // ---- other products --------------------------------------------------------------------------------------------------------
 
-struct item {
-  char bytes[64];
-  void reset() noexcept {}
-  DECLARE_MEMORY_POOL(item)
-};
 struct reset_item {
   char bytes[64];
   void reset() noexcept {}
 };
-struct tag;
 
 /// The registry's figures, and those of the product.
 template <class Ask>
@@ -564,28 +549,7 @@ struct of_resource {
   }
 };
 
-template <class Static>
-constexpr product of_static() {
-  return {[] {},
-          [] {},
-          [] { return Static::instance().try_allocate(); },
-          [](void* block) { Static::instance().deallocate(block); },
-          [] { Static::instance().trim(); },
-          [] { ask_all([] { BOOST_TEST(Static::instance().capacity() != 0u); }); },
-          [] { return Static::instance().try_reserve(1'000'000); }};
-}
-
 BOOST_AUTO_TEST_CASE(of_other_products) {
-  static constexpr product macro{[] {},
-                                 [] {},
-                                 []() -> void* { return new (std::nothrow) item; },
-                                 [](void* block) { delete static_cast<item*>(block); },
-                                 [] { item::memory_pool().trim(); },
-                                 [] { ask_all([] { BOOST_TEST(item::memory_pool().capacity() != 0u); }); },
-                                 nullptr};
-  all_acts("macro", macro);
-  static constexpr product shared = of_static<static_pool<tag, static_size<64>, mutex_locking<>, fixed_growth<10>>>();
-  all_acts("static_pool", shared);
   static constexpr product objects = of_objects<object_pool<reset_item, mutex_locking<>, fixed_growth<10>>>::all();
   all_acts("object_pool", objects);
   static constexpr product recycled = of_objects<recycling_pool<reset_item, mutex_locking<>, fixed_growth<10>>>::all();
@@ -628,8 +592,6 @@ BOOST_AUTO_TEST_CASE(of_many_sizes) {
   all_acts("size_class_pool, locked", locked);
   static constexpr product functions = of_functions<xmalloc_heap>::all();
   all_acts("xmalloc", functions);
-  static constexpr product one_thread = of_functions<xallocator<tag, no_locking>>::all();
-  all_acts("xallocator", one_thread);
   static constexpr product resource = of_resource<pmr::synchronized_pool_resource>::all();
   all_acts("resource", resource);
 }

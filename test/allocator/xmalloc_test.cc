@@ -1,57 +1,35 @@
 // malloc's family over pools, with memory from the heap. xmalloc_static_test.cc is its twin without a heap.
 //
-// The defects that a study found in other libraries, and what of ours would see them. A name is one of a test case; where
-// several products could have a defect, each has a case of that name.
+// `defect_N`, here and in the other tests of products, is a defect that a study found in other libraries, by its number there.
+// Those after which no case is named, and what would see them in ours:
 //
 //    1  a pool that doesn't compile                   instantiate_all_test.cc
-//    2  one failed system call hangs threads          defect_8_..., failure_test.cc: every store's call fails once
+//    2  one failed system call hangs threads          defect_8_...; fault_injection_test.cc
 //    3  a handler runs under the pool's lock          locking_test.cc: stores run under the growth lock only
 //    4  recycling without a lock                      locking_test.cc, under the thread sanitizer
-//    5  operator new misaligned, hidden, too small    memory_pool_defects_test.cc
 //    6  a build without threads that doesn't compile  check_headers.py: every header compiles alone
-//    7  payloads not aligned to 16                    defect_7_...                           here
-//    8  a failed growth leaves a mutex locked         defect_8_...                           here, size_class_pool_test.cc
-//    9  exhausted with a handler: writes through null defect_9_...                           here, xmalloc_static_test.cc
-//   10  only 15 classes; reserves eight times its size defect_10_...                          here, xmalloc_static_test.cc
-//   11  blocks of one byte outside the pool           defect_11_...                          object_pool_test.cc
-//   12  failures are counted as allocations           defect_12_...                          here, object_pool_test.cc
-//   13  release and fill doubles each time            defect_13_...                          object_pool, multipool,
-//                                                                                            size_class_pool
-//   14  destruction in random order is quadratic      defect_14_...                          object_pool_test.cc
-//   15  over-aligned types misaligned; double frees   defect_15_...                          object_pool, recycling_pool
-//   16  the same, of checked releases                 defect_16_...                          here, recycling_pool_test.cc
 //   17  a reserve that is dropped                     conformance_test.cc: reserve()
 //   18  hosted code in a freestanding build           tarn is not for freestanding builds
-//   19  a constructor that throws leaks its slot      defect_19_...                          object_pool, recycling_pool
-//   20  sizes that are no multiple of the alignment   defect_20_...                          size_class_pool;
-//                                                                                            memory_resource_test.cc
 //   21  a swallowed failure, then a crash             defect_8_...; memory_resource_test.cc
 //   22  memory grows with the threads that came       memory_resource_threads_test.cc
-//   23  a pair costs more with more live blocks       bench/; defect_16_...                  here
-//   24  free blocks that the store never gets back    defect_24_...                          here, object_pool, size_class_pool
-//   25  a reset makes blocks that are there twice     defect_25_...                          object_pool, size_class_pool
+//   23  a pair costs more with more live blocks       bench/; random_order_test.cc
 //   26  an allocator that returns null, always equal  stl_allocator_test.cc
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <ctime>
-#include <iterator>
-#include <map>
 #include <new>
 #include <random>
 #include <set>
-#include <span>
 #include <thread>
 #include <vector>
 
 #include "tarn/allocator/xmalloc.h"
 #include "tarn/policies/retention.h"
+#include "tarn/test/allocator/live_blocks.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 
@@ -158,17 +136,6 @@ BOOST_AUTO_TEST_CASE(null_is_left_alone) {
   BOOST_TEST(in_use() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(sizes_that_cannot_be_are_refused) {
-  constexpr auto most = static_cast<std::size_t>(-1);
-  for (const std::size_t bytes : {most, most - 15, most - 100, most / 2 + 1, most / 2 + 100}) {
-    BOOST_TEST(xmalloc(bytes) == nullptr);
-    BOOST_TEST(xcalloc(1, bytes) == nullptr);
-    BOOST_TEST(xaligned_alloc(64, bytes) == nullptr);
-    BOOST_TEST(xaligned_alloc(65536 * 4, bytes) == nullptr);
-  }
-  BOOST_TEST(in_use() == 0u);
-}
-
 BOOST_AUTO_TEST_CASE(usable_sizes) {
   for (const auto& [bytes, usable] : {std::pair<std::size_t, std::size_t>{0, 16},
                                       {1, 16},
@@ -231,15 +198,6 @@ BOOST_AUTO_TEST_CASE(xrealloc_takes_the_content_along) {
       std::memset(block, 0, to);
       xfree(block);
     }
-  void* block = xmalloc(1);  // step by step
-  std::memset(block, 1, 1);
-  for (std::size_t bytes = 1; bytes < 12'000; bytes += 1 + bytes / 50) {
-    BOOST_TEST(holds(block, 1, bytes));
-    const std::size_t next = bytes + 1 + bytes / 50;
-    block = xrealloc(block, next);
-    std::memset(block, 1, next);
-  }
-  xfree(block);
   BOOST_TEST(in_use() == 0u);
 }
 
@@ -264,6 +222,7 @@ BOOST_AUTO_TEST_CASE(an_array_that_grows_in_small_steps_is_moved_seldom) {
   xfree(block);
   BOOST_TEST(in_use() == 0u);
 }
+
 BOOST_AUTO_TEST_CASE(xrealloc_that_fails_keeps_the_block) {
   void* const block = xmalloc(100);
   std::memset(block, 0x77, 100);
@@ -424,15 +383,11 @@ BOOST_AUTO_TEST_CASE(xaligned_alloc_aligns) {
 
 BOOST_AUTO_TEST_CASE(every_block_is_aligned_to_16_whatever_the_classes) {
   using other = xallocator<struct odd_classes, listed_classes<8, 24, 40, 64>>;
-  std::vector<void*> all;
-  for (int i = 0; i != 20; ++i) {
-    for (const std::size_t bytes : {1u, 8u, 24u, 40u, 50u}) {
-      all.push_back(other::allocate(bytes));
-      for (const std::size_t alignment : {1u, 8u, 16u}) all.push_back(other::allocate_aligned(alignment, bytes));
+  for (const std::size_t bytes : {1u, 8u, 24u, 40u, 50u})
+    for (int i = 0; i != 20; ++i) {  // which stay
+      BOOST_TEST(aligned(other::allocate(bytes)));
+      for (const std::size_t alignment : {1u, 8u, 16u}) BOOST_TEST(aligned(other::allocate_aligned(alignment, bytes)));
     }
-  }
-  for (void* const block : all) BOOST_TEST(aligned(block));
-  for (void* const block : all) other::deallocate(block);
 }
 
 BOOST_AUTO_TEST_CASE(xaligned_alloc_refuses_what_is_no_alignment) {
@@ -585,13 +540,16 @@ int error_of(Call call) {
 }
 struct without_memory;
 BOOST_AUTO_TEST_CASE(errno_says_why_there_is_none) {
-  constexpr std::size_t too_many = static_cast<std::size_t>(-1) / 2;
-  BOOST_TEST(error_of([] { return xmalloc(too_many); }) == ENOMEM);
-  BOOST_TEST(error_of([] { return xcalloc(too_many, 3); }) == ENOMEM);
-  BOOST_TEST(error_of([] { return xaligned_alloc(64, too_many); }) == ENOMEM);
-  BOOST_TEST(error_of([] { return xaligned_alloc(24, 100); }) == EINVAL);
+  constexpr auto most = static_cast<std::size_t>(-1);
   void* const block = xmalloc(10);
-  BOOST_TEST(error_of([block] { return xrealloc(block, too_many); }) == ENOMEM);
+  for (const std::size_t bytes : {most, most - 15, most - 100, most / 2 + 1, most / 2 + 100}) {
+    BOOST_TEST(error_of([&] { return xmalloc(bytes); }) == ENOMEM);
+    BOOST_TEST(error_of([&] { return xcalloc(1, bytes); }) == ENOMEM);
+    BOOST_TEST(error_of([&] { return xaligned_alloc(64, bytes); }) == ENOMEM);
+    BOOST_TEST(error_of([&] { return xaligned_alloc(65536 * 4, bytes); }) == ENOMEM);
+    BOOST_TEST(error_of([&] { return xrealloc(block, bytes); }) == ENOMEM);
+  }
+  BOOST_TEST(error_of([] { return xaligned_alloc(24, 100); }) == EINVAL);
   errno = 0;
   xfree(block);
   BOOST_TEST(errno == 0);
@@ -626,131 +584,37 @@ BOOST_AUTO_TEST_CASE(defect_9_no_memory_and_a_handler_that_returns) {
   std::set_new_handler(before);
 }
 
-BOOST_AUTO_TEST_CASE(defect_10_every_class_at_once) {
-  const auto rows = xmalloc_statistics().by_class;
-  std::vector<void*> all;
-  for (int round = 0; round < 3; ++round)
-    for (const auto& row : rows) {
-      void* const block = xmalloc(row.block_size);
-      BOOST_REQUIRE(block != nullptr);
-      BOOST_TEST(xmalloc_usable_size(block) == row.block_size);
-      all.push_back(block);
-    }
-  BOOST_TEST(std::set<void*>(all.begin(), all.end()).size() == 3 * rows.size());
-  for (const auto& row : xmalloc_statistics().by_class) BOOST_TEST(row.counts.in_use == 3u);
-  for (void* const block : all) xfree(block);
-}
-
-BOOST_AUTO_TEST_CASE(defect_16_freeing_in_random_order_is_not_quadratic) {
-  const auto time = [](std::size_t n) {
-    double best = 1e9;
-    for (int round = 0; round < 3; ++round) {
-      std::vector<void*> all;
-      for (std::size_t i = 0; i < n; ++i) all.push_back(xmalloc(i % 100 == 0 ? 4200 : 24));
-      std::shuffle(all.begin(), all.end(), std::mt19937_64(7));
-      const std::clock_t start = std::clock();  // of the processor: others don't count
-      for (void* const block : all) xfree(block);
-      const double took = static_cast<double>(std::clock() - start) * 1e9 / CLOCKS_PER_SEC;
-      best = std::min(best, took / static_cast<double>(n));
-    }
-    return best;
-  };
-  const double few = time(2'000), lots = time(80'000);
-  std::printf("an xfree in random order: %.1f ns of 2,000, %.1f ns of 80,000\n", few, lots);
-  BOOST_TEST(lots < 20 * few + 200);  // quadratic: 40 times; caches account for some of it
-}
-
-// ---- threads ----------------------------------------------------------------------------------------------------------------
-
-BOOST_AUTO_TEST_CASE(blocks_change_hands) {
-  struct packet {
-    std::size_t bytes;
-    unsigned char content[8];
-  };
-  std::vector<std::atomic<packet*>> slots(32);
-  std::atomic<int> faults{0};
-  const auto work = [&](unsigned who) {
-    std::mt19937_64 random(who);
-    for (int i = 0; i < 4000; ++i) {
-      const std::size_t bytes = sizeof(packet) + (random() % 16 == 0 ? random() % 9000 : random() % 200);
-      auto* p = static_cast<packet*>(i % 2 == 0 ? xmalloc(bytes) : xcalloc(bytes, 1));
-      if (p == nullptr) {
-        ++faults;
-        continue;
-      }
-      std::memset(static_cast<void*>(p), static_cast<int>(bytes % 251), bytes);
-      p->bytes = bytes;
-      if (i % 3 == 0) {
-        p = static_cast<packet*>(xrealloc(p, bytes + 100));
-        std::memset(reinterpret_cast<unsigned char*>(p) + bytes, static_cast<int>((bytes + 100) % 251), 100);
-        p->bytes = bytes + 100;
-      }
-      p = slots[random() % slots.size()].exchange(p);
-      if (p == nullptr) continue;
-      if (reinterpret_cast<unsigned char*>(p)[p->bytes - 1] != p->bytes % 251) ++faults;
-      xfree(p);
-      if (i % 500 == 0) xmalloc_trim();
-    }
-  };
-  {
-    std::vector<std::thread> all;
-    for (unsigned who = 0; who < 4; ++who) all.emplace_back(work, who);
-    for (std::thread& t : all) t.join();
-  }
-  for (auto& slot : slots) xfree(slot.exchange(nullptr));
-  BOOST_TEST(faults == 0);
-  BOOST_TEST(in_use() == 0u);
-}
-
 // ---- a long walk ------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_long_walk) {
-  struct part {
-    std::size_t bytes;
-    int stamp;
-  };
-  std::map<std::uintptr_t, part> live;
+  struct {
+    void* allocate(std::size_t bytes, std::size_t alignment) { return xaligned_alloc(alignment, bytes); }
+    void deallocate(void* block, std::size_t, std::size_t) { xfree(block); }
+  } functions;
+  live_blocks live(functions);
   std::mt19937_64 random(seed());
-  const auto took = [&](void* block, std::size_t bytes, int stamp) {
-    REQUIRE(block != nullptr);
-    const auto start = reinterpret_cast<std::uintptr_t>(block);
-    const auto next = live.lower_bound(start);
-    REQUIRE(next == live.end() || start + bytes <= next->first);
-    REQUIRE(next == live.begin() || std::prev(next)->first + std::prev(next)->second.bytes <= start);
-    live[start] = {bytes, stamp};
-    std::memset(block, stamp, bytes);
-  };
   for (std::size_t i = 0; i < 60'000 * patience(); ++i) {
     const std::size_t bytes = random() % 30 == 0 ? random() % 20'000 : random() % 400 + 1;
-    const int stamp = static_cast<int>(random() % 256);
     const auto dice = random() % 100;
     const bool growing = i / 5000 % 2 == 0;
-    if (live.empty() || dice < (growing ? 50u : 25u)) {
-      took(dice % 2 == 0 ? xmalloc(bytes) : xaligned_alloc(std::size_t{1} << dice % 9, bytes), bytes, stamp);
-      continue;
-    }
-    const std::uintptr_t low = live.begin()->first, high = live.rbegin()->first;
-    const auto at = live.lower_bound(low + random() % (high - low + 1));
-    void* const block = reinterpret_cast<void*>(at->first);
-    const part p = at->second;
-    REQUIRE(holds(block, p.stamp, p.bytes));
-    live.erase(at);
-    if (dice < 75) {
-      xfree(block);
+    if (live.count() == 0 || dice < (growing ? 50u : 25u)) {
+      if (dice % 2 == 0) live.add(xmalloc(bytes), bytes, 16);
+      else REQUIRE(live.take(bytes, std::size_t{1} << dice % 9));
+    } else if (dice < 75) {
+      live.give(live.any(random));
     } else {
+      void* const block = live.any(random);
+      const live_blocks::part its = live.leave(block);
       void* const other = xrealloc(block, bytes);
-      REQUIRE(holds(other, p.stamp, std::min(bytes, p.bytes)));
-      took(other, bytes, stamp);
+      REQUIRE(holds(other, its.stamp, std::min(bytes, its.bytes)));
+      live.add(other, bytes, 16);
     }
     if (i % 10'000 == 9'999) {
       xmalloc_trim();
-      REQUIRE(in_use() == live.size());
+      REQUIRE(in_use() == live.count());
     }
   }
-  for (const auto& [start, p] : live) {
-    REQUIRE(holds(reinterpret_cast<void*>(start), p.stamp, p.bytes));
-    xfree(reinterpret_cast<void*>(start));
-  }
+  live.give_all();
   BOOST_TEST(in_use() == 0u);
   xmalloc_trim();
   BOOST_TEST(total<xmalloc_heap>().bytes == 0u);

@@ -1,5 +1,5 @@
-// Replaces the global operators new by ones whose memory isn't zero, as memory is that was used before. For one file of a test
-// program.
+// Replaces the global operators new by ones whose memory isn't zero, as memory is that was used before, and which are counted.
+// For one file of a test program.
 #ifndef TARN_TEST_SUPPORT_DIRTY_OPERATORS_H_
 #define TARN_TEST_SUPPORT_DIRTY_OPERATORS_H_
 
@@ -10,7 +10,10 @@
 
 namespace tarn::test {
 
+inline constinit thread_local std::size_t calls_of_new = 0;
+
 inline void* dirty_memory(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+  ++calls_of_new;
   if (bytes > std::size_t{1} << 40) return nullptr;  // a sanitizer would stop the program
   const std::size_t whole = (bytes + alignment) / alignment * alignment;
   void* const start = std::aligned_alloc(alignment, whole);

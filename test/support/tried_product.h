@@ -24,6 +24,7 @@
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
+#include "tarn/test/support/dirty_operators.h"
 #include "tarn/test/support/kinds.h"
 #include "tarn/test/support/upstream.h"
 
@@ -40,6 +41,8 @@ class tried_product {
   virtual ~tried_product() = default;
   virtual piece take(std::size_t n) = 0;
   virtual void give(piece) = 0;
+  /// Frees null in every form that there is.
+  virtual void give_null() {}
   virtual void trim() {}
   /// What the product itself says, with so many pieces taken.
   virtual void check(std::size_t) {}
@@ -105,12 +108,18 @@ class pieces {
     }
     verify();
   }
-  /// Gives each k-th back.
+  /// Gives each k-th back, and null beside it. That needs no memory.
   void give(std::size_t k, called_from = {}) {
     std::vector<numbered> kept;
     for (std::size_t i = 0; i != taken_.size(); ++i) {
-      if (i % k == 0) from_.give(taken_[i].at);
-      else kept.push_back(taken_[i]);
+      if (i % k == 0) {
+        const std::size_t calls = calls_of_new;
+        from_.give(taken_[i].at);
+        if (i % 16 == 0) from_.give_null();
+        CHECK(calls_of_new == calls);
+      } else {
+        kept.push_back(taken_[i]);
+      }
     }
     taken_ = std::move(kept);
     verify();
@@ -163,6 +172,9 @@ inline void try_product(const tried_row& row, std::size_t most, called_from = {}
   {
     const std::unique_ptr<tried_product> product = row.make(where);
     pieces all(*product);
+    const std::size_t calls = where.upstream.calls();
+    product->give_null();
+    CHECK(where.upstream.calls() == calls);
     all.take(40, row.ends);
     all.give(2);
     product->trim();

@@ -97,22 +97,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ascending_descending_and_shuffled, map_type, maps)
   }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(all_chunks_go_and_come_back, map_type, maps) {
-  land land(500);
-  map_type map;
-  for (chunk& c : land.all) map.insert(c, geometry{});
-  for (int round = 0; round < 5; ++round) {
-    for (chunk *c = map.take_all(), *next; c != nullptr; c = next) {
-      next = c->next;
-      if (c >= &land.all[100]) map.insert(*c, geometry{});
-    }
-    BOOST_TEST(map.find(land.all[50].first, geometry{}) == nullptr);
-    check(map, land, 100, 500);
-    for (std::size_t i = 0; i < 100; ++i) map.insert(land.all[i], geometry{});
-    check(map, land, 0, 500);
-  }
-}
-
 BOOST_AUTO_TEST_CASE_TEMPLATE(single_chunks_go_and_come_back, map_type, maps) {
   land land(700);
   map_type map;
@@ -210,20 +194,14 @@ std::size_t depth_of(const std::vector<chunk>& all, const std::vector<bool>& in)
   const auto root = std::find(is_root.begin(), is_root.end(), true);
   return root == is_root.end() ? 0 : depth(&all[static_cast<std::size_t>(root - is_root.begin())]);
 }
-std::size_t depth_of_tree(std::size_t n, std::uint64_t stride) {
+/// `left` 1: of all chunks; 3: of every third, after the others went one by one.
+std::size_t depth_of_tree(std::size_t n, std::uint64_t stride, std::size_t left = 1) {
   std::vector<chunk> all = spaced(n, stride);
-  chunk_tree tree;
-  for (chunk& c : all) tree.insert(c, geometry{});
-  return depth_of(all, std::vector<bool>(n, true));
-}
-/// The same when every third chunk is left, after the others went one by one.
-std::size_t depth_of_rest(std::size_t n) {
-  std::vector<chunk> all = spaced(n, 4096);
   std::vector<bool> in(n, true);
   chunk_tree tree;
   for (chunk& c : all) tree.insert(c, geometry{});
   for (std::size_t i = 0; i != n; ++i) {
-    if (i % 3 == 0) continue;
+    if (i % left == 0) continue;
     tree.take_out(all[i], geometry{});
     in[i] = false;
   }
@@ -241,12 +219,8 @@ BOOST_AUTO_TEST_CASE(the_tree_is_flat_whatever_lies_between_its_chunks) {
     BOOST_TEST(depth_of_tree(2000, stride) <= 60u, stride);
     BOOST_TEST(depth_of_tree(4000, stride) <= 60u, stride);
   }
-}
-
-BOOST_AUTO_TEST_CASE(the_tree_stays_flat_when_chunks_go) {
-  const plain_secret here;
-  BOOST_TEST(depth_of_rest(6000) <= 60u);  // expected: about 15 and 16.6
-  BOOST_TEST(depth_of_rest(12'000) <= 60u);
+  BOOST_TEST(depth_of_tree(6000, 4096, 3) <= 60u);
+  BOOST_TEST(depth_of_tree(12'000, 4096, 3) <= 60u);
 }
 
 /// Of `n` chunks, how many the table has no room for near their places: those that find_near() misses.
