@@ -1,10 +1,7 @@
-"""examples/service.cc while it works: in tarn-top's terminal, scraped by Prometheus, checked and trimmed through its socket."""
+"""examples/service.cc while it works, checked and trimmed through its socket."""
 
 import os
-import re
 
-import check_exporter
-import check_top
 import running
 from tarn_watch import asking
 
@@ -22,32 +19,6 @@ def answers(path):
         return {pool["name"] for pool in asking.pools(path)} >= POOLS
     except asking.Unanswered:
         return False
-
-
-def used(screen, name):
-    found = re.search(rf"^{re.escape(name)}\s+(\d+)~?\s", screen, re.MULTILINE)
-    return int(found[1]) if found else None
-
-
-def top_case(root, service, folder):
-    path = os.path.join(folder, "service")
-    own = os.path.join(folder, "of_service")
-    os.mkdir(own)
-    with started(service, path), check_top.Terminal(own, check_top.command(root, path, "--interval", "0.2")) as terminal:
-        screen = terminal.comes(lambda screen: all(used(screen, name) is not None for name in POOLS))
-        before = used(screen, "orders")
-        terminal.comes(lambda screen: used(screen, "orders") not in (None, before))  # it works on
-    return None
-
-
-def scraped_case(root, service, folder):
-    path = os.path.join(folder, "of_prometheus")
-    tool, target = check_exporter.exporter(root, path)
-    with tool, started(service, path), check_exporter.prometheus(target, folder) as api:
-        found = lambda: check_exporter.asked(api, "tarn_pool_blocks_in_use")
-        first = running.wait_until(lambda: f"{found()}", lambda: (lambda all: all if POOLS <= set(all) else None)(found()))
-        running.wait_until(lambda: f"{found()}", lambda: found().get("orders") not in (None, first["orders"]))
-    return None
 
 
 def socket_case(service, folder):
@@ -74,6 +45,4 @@ def socket_case(service, folder):
 
 
 def cases(root, service, folder):
-    return [running.case("the service in tarn-top", lambda: top_case(root, service, folder)),
-            running.case("the service, scraped by Prometheus", lambda: scraped_case(root, service, folder)),
-            running.case("the service, checked and trimmed through its socket", lambda: socket_case(service, folder))]
+    return [running.case("the service, checked and trimmed through its socket", lambda: socket_case(service, folder))]

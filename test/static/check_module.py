@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """module/tarn.cppm exports each name that the headers declare in the public namespaces, and no other. It reads texts, so that
-a missing line is found where no compiler knows modules; test/consumer/module compiles the module, and asks clang. A case is one
+a missing line is found where no compiler knows modules; test/consumer/module compiles the module. A case is one
 of the two directions, or shows that a wrong line would be found out.
 
 usage: check_module.py module/tarn.cppm
