@@ -45,7 +45,7 @@ using tarn::detail::memory;
 using tarn::detail::pending_report;
 using tarn::detail::status;
 
-// ---- one of each, with all members -------------------------------------------------------------------------------------------
+// ---- one of each, with all members ------------------------------------------------------------------------------------------
 
 template <class Axis>
 struct column_of {
@@ -241,7 +241,7 @@ struct locking_archetype {
   };
 };
 
-// ---- and with a member that lacks: its name is that of a deleted function ------------------------------------------------------
+// ---- and with a member that lacks: its name is that of a deleted function ---------------------------------------------------
 
 // Of the policy itself.
 #define LACKS(axis, member)                                 \
@@ -406,7 +406,7 @@ static_assert(!tarn::pool_takes<promised_end>() && !tarn::pool_takes<impatient>(
 static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
 static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
 
-// ---- a pool of them ------------------------------------------------------------------------------------------------------------
+// ---- a pool of them ---------------------------------------------------------------------------------------------------------
 
 using archetypal =
     tarn::pool<size_archetype, locking_archetype, growth_archetype, store_archetype, reuse_archetype, retention_archetype,

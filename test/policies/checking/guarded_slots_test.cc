@@ -378,7 +378,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_mapped_before_the_first_use_nor_after_the_end) {
     BOOST_TEST(mapped_bytes() - before == 35 * page_bytes());  // 16 slots, 17 guards, the records, a guard before them
     BOOST_TEST((before_main.give(before_main.take(64, 8)).is == kind::done));
     std::byte* const start = block - number(block) % page_bytes() - 3 * page_bytes();
-    BOOST_TEST(faults(before_main, start + page_bytes() - 1, access::write, nullptr, place::in_block));  // find() knows of no block
+    BOOST_TEST(faults(before_main, start + page_bytes() - 1, access::write, nullptr, place::in_block));  // of no block
     BOOST_TEST(!faults(before_main, start + page_bytes(), access::read, nullptr, place::in_block));  // the records
     before_main.end();
     BOOST_TEST(mapped_bytes() == before);

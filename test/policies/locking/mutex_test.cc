@@ -1,5 +1,5 @@
-// The library's own mutex: it excludes, try_lock() sees that it is taken, and a waiting thread sleeps until it is woken. It may
-// be locked while the process has one thread and unlocked when it has two.
+// The library's own mutexes: they exclude, try_lock() sees that one is taken, and a waiting thread sleeps. tarn::mutex may be
+// locked while the process has one thread and unlocked when it has two.
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
@@ -18,7 +18,7 @@
 namespace tarn::test {
 namespace {
 
-static_assert(sizeof(mutex) == sizeof(unsigned));
+static_assert(sizeof(mutex) == sizeof(unsigned) && sizeof(spin_mutex) == 1);
 static_assert(std::is_trivially_destructible_v<mutex>);
 constinit mutex of_process;
 
@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(try_lock_says_whether_it_could, Mutex, mutexes) {
   one.unlock();
 }
 
-BOOST_AUTO_TEST_CASE(threads_that_wait_get_it_one_after_the_other) {
-  mutex one;
+BOOST_AUTO_TEST_CASE_TEMPLATE(threads_that_wait_sleep_and_get_it_one_after_the_other, Mutex, mutexes) {
+  Mutex one;
   int inside = 0;
   int most = 0;
   const auto wait = [&] {
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(threads_that_wait_get_it_one_after_the_other) {
   };
   one.lock();
   observed_thread first(wait);
-  BOOST_TEST(first.comes_to_wait());  // where it only spun, this wouldn't end
+  BOOST_TEST(first.comes_to_wait());  // where it only spun or yielded, this wouldn't end
   observed_thread second(wait);
   BOOST_TEST(second.comes_to_wait());
   one.unlock();

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -51,7 +50,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_keep_what_they_contain_while_pages_go_and_c
       }
       blocks.check();
       BOOST_TEST(are_distinct(blocks));
-      std::printf("%zu bytes: %zu runs in %zu calls\n", bytes, seen.runs, seen.discards);
       BOOST_TEST(seen.runs > 50u);
       BOOST_TEST(seen.faults == 0u);
       blocks.free(blocks.size());
@@ -66,11 +64,8 @@ BOOST_AUTO_TEST_CASE(blocks_whose_pages_have_gone_count_and_are_used_before_the_
   watch seen;
   watched_pool<64, return_empty_pages<>, fixed_growth<20'000>> pool{watched_store<>{seen}};
   stamped_blocks blocks(pool, 64, 1);
-  blocks.add(100'000);
+  leave_one_in_a_thousand(blocks, 100'000);
   const std::size_t capacity = pool.capacity();
-  blocks.sort();
-  std::size_t at = 0;
-  blocks.free_if([&](void*) { return ++at % 1000 != 0; });
   BOOST_TEST(pool.trim() > 0u);
   BOOST_TEST(pool.capacity() == capacity);  // each chunk has a block in use
   const std::size_t regions = seen.regions;
@@ -123,7 +118,6 @@ void check_pages(const watch& seen, const stamped_blocks<Pool>& blocks, std::siz
     wrong += used.count(page) != 0 ? !resident : !is_near && resident;
     gone += !resident;
   }
-  std::printf("%zu bytes: of %zu pages %zu are used, %zu have gone\n", bytes, ever.size(), used.size(), gone);
   CHECK(wrong == 0);
   CHECK(gone > ever.size() / 4);
   CHECK(seen.faults == 0);
@@ -159,11 +153,8 @@ BOOST_AUTO_TEST_CASE(where_no_page_goes_nothing_is_lost_and_little_is_tried) {
   seen.accepts = 0;
   for (int round = 0; round != 3; ++round) {
     blocks.free(10'000);
-    blocks.sort();
-    std::size_t n = 0;
-    blocks.free_if([&](void*) { return ++n % 1000 != 0; });
+    leave_one_in_a_thousand(blocks, blocks.size());
     const std::size_t tried = seen.discards;
-    std::printf("%zu calls\n", tried);
     BOOST_TEST(tried <= 1000u * static_cast<unsigned>(round + 1));
     BOOST_TEST(pool.trim() == 0u);
     BOOST_TEST(seen.discards == tried + 1);
@@ -173,9 +164,7 @@ BOOST_AUTO_TEST_CASE(where_no_page_goes_nothing_is_lost_and_little_is_tried) {
     BOOST_TEST(pool.capacity() == capacity);
     BOOST_TEST(seen.regions == regions);
   }
-  std::size_t n = 0;
-  blocks.sort();
-  blocks.free_if([&](void*) { return ++n % 1000 != 0; });
+  leave_one_in_a_thousand(blocks, blocks.size());
   const std::size_t pages = seen.resident();
   seen.accepts = 3;  // some of the runs of a call
   const std::size_t some = pool.trim();
@@ -343,7 +332,6 @@ BOOST_AUTO_TEST_CASE(chunks_of_a_second_store_keep_their_pages) {
   blocks.free_if([&](void* block) { return is_in_first(block) && ++n % 1000 != 0; });
   BOOST_TEST(seen.runs > 0u);
   const std::size_t rest = pool.trim();
-  std::printf("%zu bytes were idle still\n", rest);
   BOOST_TEST(rest > 64 * KiB);  // what is idle in the second store counts for nothing
   BOOST_TEST(pool.trim() == 0u);
   BOOST_TEST(seen.faults == 0u);  // runs in no region of the first
@@ -374,19 +362,14 @@ BOOST_AUTO_TEST_CASE(maintenance_gives_a_surplus_back_that_frees_could_not) {
   watch seen;
   watched_pool<64, eager> pool{watched_store<>{seen}};
   stamped_blocks blocks(pool, 64, 1);
-  blocks.add(50'000);
-  blocks.sort();
-  std::size_t n = 0;
   seen.accepts = 0;
-  blocks.free_if([&](void*) { return ++n % 1000 != 0; });
+  leave_one_in_a_thousand(blocks, 50'000);
   const std::size_t pages = seen.resident();
   seen.accepts = detail::size_max;
-  const std::size_t before = seen.discards;
   blocks.add(40'000);
   blocks.sort();
   blocks.free_last(40'000);
   BOOST_TEST((pool.maintain() == maintained::done));
-  std::printf("%zu calls\n", seen.discards - before);
   BOOST_TEST(seen.resident() < pages / 2);
   const std::size_t rest = pool.trim();
   BOOST_TEST(rest <= 32 * KiB + 64 * KiB);
