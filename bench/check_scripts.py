@@ -220,6 +220,8 @@ def cases_of(built):
         ("peers: no file", lambda: peer_case("new=/none/x.so", "there is no file /none/x.so")),
         ("run: --peers with nothing", lambda: run_case("--peers", said="bench/run: --peers needs NAME=PATH\n")),
         ("run: --peers with no name", lambda: run_case("--peers", "x.so", said="bench/run: --peers needs NAME=PATH\n")),
+        ("run: --peers with a folder of no use",
+         lambda: run_case(f"--peers=x={FOLDER}", said=f"bench/run: no header of {FOLDER} is in a table\n")),
         ("heap: the C library's", lambda: name_case(built, False, "", "malloc")),
         ("heap: a peer", lambda: name_case(built, True, "mine", "mine")),
         ("heap: a peer that isn't there", lambda: name_case(built, False, "mine", "another malloc")),

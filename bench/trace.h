@@ -136,8 +136,8 @@ inline void write(void* block, std::size_t from, const step& it) {
   for (; at < it.bytes; at += 4096) bytes[at] = 1;
 }
 /// Whether it has what was written first.
-inline bool is_written(const void* block, const step& it, std::size_t bytes) {
-  return bytes < sizeof(std::uint64_t) || *static_cast<const std::uint64_t*>(block) == mark_of(it);
+inline bool is_written(const void* block, const step& it) {
+  return it.bytes < sizeof(std::uint64_t) || *static_cast<const std::uint64_t*>(block) == mark_of(it);
 }
 
 template <class Column>
@@ -178,11 +178,10 @@ template <class Column>
         break;
       case step_kind::resize:
         block = resized(column, block, it);
-        lost += !is_written(block, it, std::min(it.bytes, it.old_bytes));
         write(block, it.old_bytes < sizeof(std::uint64_t) ? 0 : it.old_bytes, it);
         break;
       case step_kind::give:
-        lost += !is_written(block, it, it.bytes);
+        lost += !is_written(block, it);
         column.give(block, it.bytes, std::size_t{1} << it.alignment);
         break;
     }

@@ -87,6 +87,9 @@ BOOST_AUTO_TEST_CASE(what_failed_or_is_from_before_is_left_out) {
 BOOST_AUTO_TEST_CASE(an_address_that_is_in_use_was_freed_unseen) {
   const read_steps all{{allocated(operation::malloc, 0x10, 8), allocated(operation::malloc, 0x10, 9), freed(0x10)}};
   BOOST_TEST(all.text == "take 0:8, give 0:8, take 0:9, give 0:9");
+  const read_steps moves{{allocated(operation::malloc, 0x10, 8), allocated(operation::malloc, 0x90, 7),
+                          moved(true, 0x10, 0x90, 9), moved(false, 0x10, 0x90, 9)}};
+  BOOST_TEST(moves.text == "take 0:8, take 1:7, give 1:7, move 0:9<8, | give 0:9");
 }
 
 /// Says what it is told wrongly about a block.
