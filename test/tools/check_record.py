@@ -219,6 +219,10 @@ def check_nothing(recorder, folder):
     done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "--", os.path.join(folder, "none")],
                           capture_output=True, text=True, check=False)
     expect(done.returncode == 2 and done.stderr.endswith("/none: No such file or directory\n"), done.stderr)
+    own = {"CXX": "none", "XDG_CACHE_HOME": folder}
+    done = subprocess.run([sys.executable, "-B", TOOL, "--", "true"], env={**os.environ, **own}, capture_output=True, text=True,
+                          check=False)
+    expect(done.returncode == 2 and done.stderr.startswith("tarn-record: there is no C++ compiler here"), done.stderr)
 
 
 CHECKS = {"calls": check_calls, "threads": check_threads, "threads in turns": check_turns, "forks": check_forks,
