@@ -215,7 +215,7 @@ void seal() {
   block.calls = own.calls;
   block.last_ticks = ticks();
   block.last_nanoseconds = nanoseconds();
-  block.sum = sum_of(reinterpret_cast<char*>(&block));
+  __atomic_store_n(&block.sum, sum_of(reinterpret_cast<char*>(&block)), __ATOMIC_RELEASE);
   munmap(&block, block_bytes);
 }
 
