@@ -124,7 +124,7 @@ int threads(unsigned count, unsigned rounds) {
     const auto work = [=](unsigned me) {
       for (unsigned i = 0; i < rounds; ++i) {
         std::free(places[(me + i) % count].exchange(kept(std::malloc(1000 + me))));
-        if (i % 16 == 0) std::free(std::realloc(kept(std::malloc(8)), 3000));
+        if (i % 16 == 0) std::free(kept(std::realloc(kept(std::malloc(8)), 3000)));
       }
     };
     std::thread all[64];
