@@ -46,6 +46,28 @@ int main(int argc, char** argv) {
 }
 """
 
+# A malloc behind the recorder. Of one block it has one only: malloc() waits for it, and free() until the other thread has it.
+BEHIND = r"""
+#include <atomic>
+#include <sched.h>
+#include <stddef.h>
+extern "C" void* __libc_malloc(size_t);
+extern "C" void __libc_free(void*);
+alignas(16) char only[424256];
+std::atomic<bool> in_use, handed_over;
+extern "C" void* malloc(size_t bytes) noexcept {
+  if (bytes == 424243) handed_over = true;
+  if (bytes != 424242) return __libc_malloc(bytes);
+  while (in_use.exchange(true)) sched_yield();
+  return only;
+}
+extern "C" void free(void* block) noexcept {
+  if (block != only) return __libc_free(block);
+  in_use = false;
+  while (!handed_over) sched_yield();
+}
+"""
+
 Call = collections.namedtuple("Call", "time thread name size alignment address old")
 
 
@@ -55,11 +77,12 @@ class Recorder:
     def __init__(self, root, built, programs):
         self.root, self.built, self.programs = root, built, programs
 
-    def run(self, folder, *words, options=(), status=0):
+    def run(self, folder, *words, options=(), status=0, behind=""):
         """The paths of the logs, the first process's first; what the program said; what tarn-record said."""
         log = os.path.join(folder, "log")
         done = subprocess.run([sys.executable, "-B", TOOL, "--built", self.built, "-o", log, *options, "--", *words],
-                              capture_output=True, text=True, timeout=SECONDS, check=False)
+                              env={**os.environ, "LD_PRELOAD": behind}, capture_output=True, text=True, timeout=SECONDS,
+                              check=False)
         if done.returncode != status:
             raise Wrong(f"{words}: exit status {done.returncode}\n{done.stderr}")
         others = sorted(one for one in os.listdir(folder) if one.startswith("log."))
@@ -128,6 +151,15 @@ def check_threads(recorder, folder):
            set(own.values()) == {rounds}, f"of {rounds} calls of each thread: {own}")
     expect(sum(call.name == "realloc" and call.size == 3000 for call in calls) == count * rounds // 16, "calls of realloc")
     expect(not [call for call in follow(calls).values() if 1000 <= call.size < 1000 + count], "freed blocks are in use")
+
+
+def check_order(recorder, folder):
+    """Who gets a freed block is later than who freed it, however long the calls take."""
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "hands-over", behind=recorder.programs["behind.so"])
+    calls = recorder.calls(logs[0])
+    given = [call for call in calls if call.size == 424242]
+    expect(len(given) == 2 and given[0].address == given[1].address, f"{given}")
+    follow(calls)
 
 
 def check_turns(recorder, folder):
@@ -225,9 +257,11 @@ def check_nothing(recorder, folder):
     expect(done.returncode == 2 and done.stderr.startswith("tarn-record: there is no C++ compiler here"), done.stderr)
 
 
-CHECKS = {"calls": check_calls, "threads": check_threads, "threads in turns": check_turns, "forks": check_forks,
-          "kill -9": check_kill, "crash": check_crash, "--max": check_max, "libraries": check_libraries,
-          "programs": check_programs, "nothing": check_nothing}
+CHECKS = {"calls": check_calls, "threads": check_threads, "order": check_order, "threads in turns": check_turns,
+          "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "--max": check_max,
+          "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
+TAKEN = "  void* const block = function();\n  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment});\n"
+GIVEN = "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment});\n  real.free(block);\n"
 
 # {a recorder with a mistake: (the check that finds it, what is replaced in recorder.cc, by what)}
 MISTAKES = {
@@ -237,6 +271,8 @@ MISTAKES = {
     "the size of a delete": ("calls", "first |= has_size;", "{}"),
     "realloc without its old block": ("calls", "bytes, 0, number(old), began}", "bytes, 0, 0, began}"),
     "the new block's place after a realloc": ("threads", "if (address != 0) own.last_address = address;", ""),
+    "an allocation's time before it": ("order", TAKEN, "  const auto now = ticks();\n" + TAKEN.replace("ticks()", "now")),
+    "a free's time after it": ("order", GIVEN, "\n".join(reversed(GIVEN[:-1].split("\n"))) + "\n"),
     "nobody says whose a block is now": ("threads in turns", "put(put(first + 1, 0), own.number)", "put(put(first + 1, 0), 1)"),
     "threads keep their blocks": ("threads in turns", "process->spare[process->spares++] = own.block;", ";"),
     "a child goes on in its parent's log": ("forks", "MADV_WIPEONFORK", "MADV_NORMAL"),
@@ -435,7 +471,7 @@ def built(root):
                            [*flags, *warnings, "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-Wl,--as-needed",
                             "-I", SOURCES, os.path.join(folder, "recorder.cc")])
 
-    for name, text in (("plugin.cc", PLUGIN), ("host.c", HOST)):
+    for name, text in (("plugin.cc", PLUGIN), ("host.c", HOST), ("behind.cc", BEHIND)):
         with open(os.path.join(root, name), "w", encoding="utf-8") as file:
             file.write(text)
     jobs = [recorder_job(0, source)]
@@ -447,6 +483,7 @@ def built(root):
                                                   os.path.join(SOURCES, "print.cc")]))
     programs = {"recorded": builder.job("recorded", [*flags, own]),
                 "plugin.so": builder.job("plugin.so", [compiler, "-shared", "-fPIC", "plugin.cc"]),
+                "behind.so": builder.job("behind.so", [compiler, "-shared", "-fPIC", "behind.cc"]),
                 "host": builder.job("host", [compiler.replace("++", "cc" if compiler.startswith("g") else ""), "host.c"])}
     for job in jobs:
         job.result()

@@ -174,6 +174,20 @@ int forks() {
   return done();
 }
 
+/// The other thread gets the block before free() has returned here, if the malloc behind makes it so.
+int hands_over() {
+  void* const block = kept(std::malloc(424242));
+  std::thread other{[] {
+    mark(1);
+    void* const same = kept(std::malloc(424242));
+    mark(424243);
+    std::free(same);
+  }};
+  std::free(block);
+  other.join();
+  return done();
+}
+
 /// Counts in a file how many blocks it has freed, until somebody kills it.
 int endless(const char* path) {
   const int file = ::open(path, O_RDWR);
@@ -198,6 +212,7 @@ int main(int argc, char** argv) {
   if (mode == "threads") return threads(word(2), word(3));
   if (mode == "turns") return in_turns(word(2));
   if (mode == "forks") return forks();
+  if (mode == "hands-over") return hands_over();
   if (mode == "endless") return endless(argv[2]);
   if (mode == "loop") return loop(word(2));
   if (mode == "crash") return loop(word(2)), std::raise(SIGSEGV);
