@@ -11,7 +11,12 @@
 #include <boost/pool/pool.hpp>
 #include <boost/pool/singleton_pool.hpp>
 
+#include "tarn/bench/measure.h"
 #include "tarn/bench/reference.h"
+
+#if __has_include(<plf_hive.h>)
+#include <plf_hive.h>
+#endif
 
 namespace tarn_bench {
 
@@ -60,6 +65,29 @@ template <std::size_t Bytes>
 struct pmr_sync : pmr_column<Bytes, std::pmr::synchronized_pool_resource> {
   static constexpr const char* name = "pmr_sync";
 };
+
+/// What `bench/run --peers NAME=FOLDER` found in a folder: a container whose objects stay where they are. It finds the group of
+/// an object by its address, which who keeps iterators needn't.
+#if __has_include(<plf_hive.h>)
+template <std::size_t Bytes>
+class hive {
+  struct object {
+    object() {}  // nothing is written
+    alignas(Bytes % 16 == 0 ? 16 : 8) unsigned char bytes[Bytes];
+  };
+  plf::hive<object> objects_;
+
+ public:
+  static constexpr const char* name = "plf_hive";
+  void* take() { return &*objects_.emplace(); }
+  void give(void* block) { objects_.erase(objects_.get_iterator(static_cast<object*>(block))); }
+};
+template <std::size_t Bytes>
+using header_peers = columns<hive<Bytes>>;
+#else
+template <std::size_t Bytes>
+using header_peers = columns<>;
+#endif
 
 /// The hand-written references, on pages of the usual size and on huge ones.
 template <std::size_t Bytes>

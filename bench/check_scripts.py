@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""The scripts of bench/: what `--peers` builds and what it says that it skips, and the rows that `--check` measures again."""
+"""The scripts of bench/: what `--peers` takes and refuses, the programs that are recorded and those that are skipped, and the
+rows that `--check` measures again."""
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,76 +14,113 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "test", "support")]
 
 import compilers
-import peers
 import processes
 import report
 import results
+import traces
 
-# What a CMake does, in place of a minute of compiling: makes the libraries, or fails, or succeeds and makes none.
-MAKES = 'case $1 in --build) : >"$2/libmimalloc.so.3"; : >"$2/libsnmallocshim.so" ;; esac\n'
-FAILS = "echo no compiler; exit 1\n"
+# A malloc of its own, and what says which malloc is in the process.
+LIBRARY = """
+#include <stddef.h>
+extern "C" void* __libc_malloc(size_t);
+extern "C" void* malloc(size_t bytes) noexcept { return __libc_malloc(bytes); }
+"""
+NAMES = """
+#include <cstdio>
+#include "tarn/bench/heap.h"
+int main() { std::puts(tarn_bench::name_of_malloc()); }
+"""
 
 
-def called(cmake, sources, name="peers"):
-    """(exit status, stdout, stderr) of peers.py with a folder that has {path: content}, and a CMake that is this script. The
-    folder is `DIR` in what is returned."""
-    with tempfile.TemporaryDirectory() as root:
-        folder = os.path.join(root, name)
-        for path, content in sources.items():
-            os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
-            with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
-                file.write(content)
-        commands = os.path.join(root, "bin")
-        os.mkdir(commands)
-        if cmake is not None:
-            with open(os.path.join(commands, "cmake"), "w", encoding="utf-8") as file:
-                file.write("#!/bin/sh\n" + cmake)
-            os.chmod(file.name, 0o755)
-        done = subprocess.run([sys.executable, "-B", peers.__file__, folder], env={**os.environ, "PATH": commands},
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-        return done.returncode, done.stdout.replace(folder, "DIR"), done.stderr.replace(folder, "DIR")
+class Built:
+    """What is compiled here, once."""
+
+    def __init__(self, root):
+        compiler = compilers.present(["g++", "clang++-19"])[0]
+        self.builder = compilers.Builder(root)
+        os.symlink(os.path.join(FOLDER, ".."), os.path.join(root, "tarn"))
+        for name, text in (("library.cc", LIBRARY), ("names.cc", NAMES)):
+            with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.library = self.job("library.so", compiler, "-shared", "-fPIC", "library.cc")
+        self.names = self.job("names", compiler, "-std=c++20", "-I.", "names.cc", "-ldl")
+        record = "tarn/tools/tarn_record/"
+        self.recorder = self.job("libtarn_record.so", compiler, "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden",
+                                 "-fno-exceptions", "-Wl,--as-needed", record + "recorder.cc", "-ldl", "-pthread")
+        self.printer = self.job("tarn_record_print", compiler, "-std=c++20", record + "print.cc")
+
+    def job(self, name, *command):
+        return self.builder.job(name, list(command))
 
 
 def expect(found, expected):
     return None if found == expected else f"{found}\nexpected {expected}"
 
 
-def mimalloc(version):
-    return {f"mi-{version}/include/mimalloc.h": f"#define MI_MALLOC_VERSION {version}   // and more\n"}
+def peer_case(text, said):
+    """What is wrong with a peer is said before anything is built."""
+    done = subprocess.run([sys.executable, "-B", processes.__file__, "--peer", text], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    return expect((done.returncode, said in done.stdout), (2 if said else 0, True)) and done.stdout
 
 
-SNMALLOC = {"other name/src/snmalloc/snmalloc.h": "#pragma once\n"}
-BOTH = mimalloc(30403) | SNMALLOC
-EMPTY = {"README": ""}
-NOT_FOUND = "skipped: {}: not found in DIR\n"
-NONE = NOT_FOUND.format("mimalloc3") + NOT_FOUND.format("snmalloc")
-LIBRARIES = {"mimalloc3": "mimalloc3=DIR/built-for-tarn/mimalloc3/libmimalloc.so.3\n",
-             "snmalloc": "snmalloc=DIR/built-for-tarn/snmalloc/libsnmallocshim.so\n"}
+def run_case(*words, said):
+    done = subprocess.run([os.path.join(FOLDER, "run"), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    return expect((done.returncode, done.stdout), (2, said))
 
 
-def skipped(reason):
-    """What is said of both, for one reason; {} is the peer."""
-    return "".join(f"skipped: {name}: {reason.format(name, peers.PEERS[name].library)}\n" for name in LIBRARIES)
+def name_case(built, preload, peer, name):
+    """A peer that isn't the malloc of the process isn't measured under its name."""
+    library = built.library.result()
+    own = {"LD_PRELOAD": library} if preload else {}
+    if peer:
+        own["TARN_BENCH_PEER"] = f"{peer}={library}"
+    outer = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "TARN_BENCH_PEER")}
+    return expect(subprocess.run([built.names.result()], env=outer | own, stdout=subprocess.PIPE, text=True,
+                                 check=True).stdout, name + "\n")
 
 
-LOG = "see DIR/built-for-tarn/{0}/log.txt"
-PEERS_CASES = [
-    ("peers: both are built", MAKES, BOTH, (0, "".join(LIBRARIES.values()), "")),
-    ("peers: an empty folder is said to have none", MAKES, EMPTY, (0, "", NONE)),
-    ("peers: one of two is said to be skipped", MAKES, SNMALLOC, (0, LIBRARIES["snmalloc"], NOT_FOUND.format("mimalloc3"))),
-    ("peers: an older mimalloc isn't taken for 3", MAKES, mimalloc(227), (0, "", NONE)),
-    ("peers: the folder itself is a source", MAKES, {"src/snmalloc/snmalloc.h": ""},
-     (0, LIBRARIES["snmalloc"], NOT_FOUND.format("mimalloc3"))),
-    ("peers: one that doesn't build is said to be skipped", FAILS, BOTH, (0, "", skipped("doesn't build, " + LOG))),
-    ("peers: a build that makes nothing is said", "exit 0\n", BOTH, (0, "", skipped("the build made no {1}, " + LOG))),
-    ("peers: that there is no CMake is said", None, BOTH, (0, "", skipped("there is no cmake here"))),
-    ("peers: no folder is an error", MAKES, {}, (1, "", "--peers: no folder 'DIR'\n")),
-]
+def preloaded_case(built):
+    """bench/processes.py ends where it measured another malloc than it names."""
+    setting = processes.peer(f"mine={built.library.result()}")["mine"]
+    if expect(setting["LD_PRELOAD"], built.library.result()):
+        return f"{setting}"
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "program")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho '{\"context\": {}, \"benchmarks\": [{\"name\": \"t/r/malloc\"}]}'\n")
+        os.chmod(program, 0o755)
+        try:
+            processes.run(program, setting, ["t/r/mine"], [])
+        except SystemExit as end:
+            return None if "instead of ['t/r/mine'] these were measured: ['t/r/malloc']" in str(end) else str(end)
+    return "it was taken for the peer"
 
 
-def blank_case():
-    status, out, said = called(MAKES, BOTH, "a blank")
-    return expect((status, out, said.count("LD_PRELOAD can't name")), (0, "", 2))
+def traces_case(built, has_programs):
+    """Each program that is here is recorded, and what isn't here is said."""
+    folder = os.path.dirname(built.recorder.result())
+    built.printer.result()
+    with tempfile.TemporaryDirectory() as out:
+        empty = os.path.join(out, "bin")
+        os.mkdir(empty)
+        own = {} if has_programs else {"PATH": empty}
+        logs = os.path.join(out, "logs")
+        done = subprocess.run([sys.executable, "-B", traces.__file__, "--smoke", folder, logs], env={**os.environ, **own},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        there = [name for name, (program, _) in traces.PROGRAMS.items() if shutil.which(program, path=own.get("PATH"))]
+        missing = "".join(f"skipped: traces/{name}: there is no {program} here\n"
+                          for name, (program, _) in traces.PROGRAMS.items() if name not in there)
+        wrong = expect((done.returncode, done.stdout, sorted(os.listdir(logs))),
+                       (0, missing, sorted(f"{one}.log" for one in there)))
+        for name in there:
+            told = subprocess.run([built.printer.result(), "--summary", os.path.join(logs, name + ".log")], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            allocations = re.search(r"^malloc +(\d+)$", told.stdout, re.MULTILINE)
+            if told.returncode or not allocations or int(allocations[1]) < 1000:
+                wrong = wrong or f"{name}: {told.stdout}"
+        return wrong
 
 
 def jobs_case():
@@ -157,11 +197,38 @@ def optional_case():
     return expect(found, [2.0, 3.0, None])
 
 
+def others_case():
+    """The divisor * is the best that isn't tarn's; a column that names.py doesn't know stands before tarn's."""
+    tables = tables_of({"t/a/malloc": 3.0, "t/a/new": 2.0, "t/a/tarn_x": 1.0, "t/b/tarn_x": 1.0, "t/a/malloc_trimmed": 4.0})
+    found = [results.look_up(tables, figure) for figure in ("t/a/*", "t/b/*", "t/c/*")]
+    return (expect(found, [2.0, None, None]) or
+            expect(report.columns_of([tables["t"]["a"]]), ["malloc", "new", "tarn_x", "malloc_trimmed"]))
+
+
 def main():
-    cases = [(name, lambda cmake=cmake, sources=sources, expected=expected: expect(called(cmake, sources), expected))
-             for name, cmake, sources, expected in PEERS_CASES]
-    cases += [
-        ("peers: a path that LD_PRELOAD can't name is said", blank_case),
+    with tempfile.TemporaryDirectory() as root:
+        return compilers.report(cases_of(Built(root)))
+
+
+def cases_of(built):
+    return [
+        ("peers: a library", lambda: peer_case(f"new3={__file__}", "")),
+        ("peers: no name", lambda: peer_case(__file__, "is no NAME=LIBRARY")),
+        ("peers: a name of two words", lambda: peer_case(f"new_3={__file__}", "is no NAME=LIBRARY")),
+        ("peers: another column's name", lambda: peer_case(f"tcmalloc={__file__}", "is the name of another column")),
+        ("peers: tarn's name", lambda: peer_case(f"tarn2={__file__}", "is the name of another column")),
+        ("peers: no file", lambda: peer_case("new=/none/x.so", "there is no file /none/x.so")),
+        ("run: --peers with nothing", lambda: run_case("--peers", said="bench/run: --peers needs NAME=PATH\n")),
+        ("run: --peers with no name", lambda: run_case("--peers", "x.so", said="bench/run: --peers needs NAME=PATH\n")),
+        ("run: --peers with a folder of no use",
+         lambda: run_case(f"--peers=x={FOLDER}", said=f"bench/run: no header of {FOLDER} is in a table\n")),
+        ("heap: the C library's", lambda: name_case(built, False, "", "malloc")),
+        ("heap: a peer", lambda: name_case(built, True, "mine", "mine")),
+        ("heap: a peer that isn't there", lambda: name_case(built, False, "mine", "another malloc")),
+        ("processes: another malloc than the peer's", lambda: preloaded_case(built)),
+        ("traces: programs are recorded", lambda: traces_case(built, True)),
+        ("traces: programs that aren't here are said", lambda: traces_case(built, False)),
+        ("check: the best that isn't tarn's", others_case),
         ("processes: a peer is a column", jobs_case),
         ("check: rows of missed limits are measured again", missed_case),
         ("check: met the second time", lambda: again_case(2.0, "met", 0)),
@@ -169,7 +236,6 @@ def main():
         ("check: a column that may be absent", optional_case),
         ("results: several figures of a run", phases_case),
     ]
-    return compilers.report(cases)
 
 
 if __name__ == "__main__":

@@ -13,19 +13,19 @@
 
 namespace tarn_bench {
 
-/// Which malloc is in this process, by a symbol that no other has: one that wasn't found is never measured under its name.
+/// Which malloc is in this process. One that wasn't found is never measured under its name: where $TARN_BENCH_PEER says
+/// NAME=LIBRARY, malloc must be that library's; the others have a symbol that no other has.
 inline const char* name_of_malloc() {
   const auto find = [](const char* symbol) { return dlsym(RTLD_DEFAULT, symbol); };
+  if (const char* const peer = std::getenv("TARN_BENCH_PEER"); peer != nullptr) {
+    static const std::string name{peer, std::strcspn(peer, "=")};
+    Dl_info found{};
+    const bool known = dladdr(find("malloc"), &found) != 0 && found.dli_fname != nullptr;
+    return known && peer + name.size() == std::string{"="} + found.dli_fname ? name.c_str() : "another malloc";
+  }
   if (find("mallctl") != nullptr) return "jemalloc";
   if (find("tc_version") != nullptr) return "tcmalloc";
-  if (void* const version = find("mi_version"); version != nullptr) {
-    const int number = reinterpret_cast<int (*)()>(version)();  // 209 is 2.0.9, 30403 is 3.4.3
-    return number >= 30000 ? "mimalloc3" : "mimalloc";
-  }
-  // It has no symbol of its own, but a library.
-  Dl_info found{};
-  const bool known = dladdr(find("malloc"), &found) != 0 && found.dli_fname != nullptr;
-  return known && std::strstr(found.dli_fname, "libsnmalloc") != nullptr ? "snmalloc" : "malloc";
+  return find("mi_version") != nullptr ? "mimalloc" : "malloc";
 }
 
 template <std::size_t Bytes>

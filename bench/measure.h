@@ -99,6 +99,10 @@ inline void start_cold() { malloc_trim(0); }
 /// A list of the variants ("columns") of a row.
 template <class... Columns>
 struct columns {};
+template <class... Some, class... More>
+columns<Some..., More...> operator+(columns<Some...>, columns<More...>) {
+  return {};
+}
 
 /// Registers one benchmark for each column, named "table/row/column". The body is a lambda `[]<class Column>(State&)`.
 template <class... Columns, class Body, class Configure>

@@ -12,7 +12,10 @@ RUNS = {
     "hour_64": "an hour of tides and churn, mean: 64 bytes",
 }
 
-# The tables of the report, in order: (table, title, unit, {row: what it is}). Units 1 and % are of no time.
+# The programs of the table traces.
+PROGRAMS = {"python": "python", "git": "git", "gxx": "g++", "sqlite": "sqlite"}
+
+# The tables of the report, in order: (table, title, unit, {row: what it is}). Units 1, % and MiB are of no time.
 SECTIONS = [
     ("free_list", "Free lists: 64-byte blocks, one allocation and one free", "ns", {
         "pair": "pair: allocate, free",
@@ -86,6 +89,9 @@ SECTIONS = [
         for load, title in {"pair": "pair", "churn": "churn, 4096 live", "queue": "producer, consumer"}.items()
         for threads in (1, 2, 4)
     }),
+    ("traces", "Real programs' calls, replayed on one thread, the second time: one call and the first write", "ns", PROGRAMS),
+    ("traces", "The same: memory where the program has the most in use", "MiB",
+     {f"{program}_resident": title for program, title in PROGRAMS.items()}),
     ("containers", "Containers: 10,000 elements inserted and cleared, third run, one element", "ns", {
         "list": "list<int>",
         "map": "map<int, int>",
@@ -175,8 +181,6 @@ COLUMNS = {
     "jemalloc": "jemalloc",
     "tcmalloc": "tcmalloc",
     "mimalloc": "mimalloc",
-    "mimalloc3": "mimalloc 3",
-    "snmalloc": "snmalloc",
     "malloc_trimmed": "malloc, trimmed",
     "jemalloc_trimmed": "jemalloc, trimmed",
     "tcmalloc_trimmed": "tcmalloc, trimmed",
@@ -220,6 +224,7 @@ COLUMNS = {
     "tarn_static_lifo": "static lifo",
     "tarn_cached": "tarn thread_cached",
     "tarn_static_cached": "static thread_cached",
+    "tarn_classes": "size_class_pool",
     "tarn_classes_cached": "size_class_pool thread_cached",
     "tarn_lock_free": "tarn lock_free",
     "tarn_spin": "tarn spin_mutex",

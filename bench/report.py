@@ -11,7 +11,7 @@ import picture
 import results
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCALE = {"ns": 1e9, "µs": 1e6, "1": 1, "%": 100}  # from seconds; 1 and %: no time
+SCALE = {"ns": 1e9, "µs": 1e6, "1": 1, "%": 100, "MiB": 2 ** -20}  # from seconds; 1, % and MiB: no time
 
 STEPS = ("setup", "allocate", "construct", "destroy", "release")
 
@@ -53,8 +53,15 @@ class Table:
 
 
 def columns_of(rows):
-    """The columns that any of the rows has, in the order of names.COLUMNS."""
-    return [column for column in names.COLUMNS if any(column in row for row in rows)]
+    """The columns that any of the rows has, in the order of names.COLUMNS; peers stand before tarn's."""
+    known = list(names.COLUMNS)
+    peers = sorted({column for row in rows for column in row} - set(known))
+    first = next(at for at, column in enumerate(known) if column.startswith("malloc_"))
+    return [column for column in known[:first] + peers + known[first:] if any(column in row for row in rows)]
+
+
+def head(column):
+    return names.COLUMNS.get(column, column)
 
 
 def main_table(section, rows, markdown):
@@ -63,7 +70,7 @@ def main_table(section, rows, markdown):
     _, title, unit, titles = section
     kept = [key for key in titles if key in rows]
     columns = columns_of([rows[key] for key in kept])
-    heads = [names.COLUMNS[column] for column in columns]
+    heads = [head(column) for column in columns]
     table = Table(title if unit == "1" else f"{title} ({unit})", [""] + heads if markdown else ["", ""] + heads)
     for key in kept:
         row = rows[key]
@@ -95,14 +102,14 @@ def steps_table(rows):
     for column in columns_of([row]):
         figures = row[column]
         cells = [number(figures.phases[step] * 1e6) for step in STEPS]
-        table.rows.append([names.COLUMNS[column]] + cells + [number(figures.value * 1e6)])
+        table.rows.append([head(column)] + cells + [number(figures.value * 1e6)])
     return table
 
 
 def phases_table(rows):
     """Allocation, free and a second round of the million objects."""
     table = Table("The phases of a million objects: allocate, free; second round without growth, one object (ns)",
-                  [""] + [names.COLUMNS[column] for column in columns_of(rows.values())])
+                  [""] + [head(column) for column in columns_of(rows.values())])
     titles = next(titles for name, _, _, titles in names.SECTIONS if name == "small_objects")
     for key, title in titles.items():
         if key in rows and "take" in next(iter(rows[key].values())).phases:
@@ -117,7 +124,7 @@ def phases_table(rows):
 def runs_table(rows):
     """The runs of the containers: the first gets memory, the others find it."""
     columns = columns_of(rows.values())
-    table = Table("Containers, run by run, one element (ns)", ["", "run"] + [names.COLUMNS[column] for column in columns])
+    table = Table("Containers, run by run, one element (ns)", ["", "run"] + [head(column) for column in columns])
     titles = {"map_random": "a million at random"}
     for _, _, _, rest in (section for section in names.SECTIONS if section[0] == "containers"):
         titles = {**rest, **titles}

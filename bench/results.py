@@ -7,6 +7,8 @@ import os
 import re
 import statistics
 
+import names
+
 # What a program takes without a pool: each row has one of these at most.
 HEAPS = ("new_delete", "std_allocator", "malloc")
 
@@ -26,6 +28,7 @@ COUNTERS = {("creation", "resident"): "bytes_per_byte", ("resident", "in_order")
 # Rows that are a phase of another row.
 ROWS_OF_PHASES = ({("reuse", "again"): ("cycle", "take")}
                   | {("held", f"{run}_{phase}"): (run, phase) for run in RUNS for phase in ("trimmed", "pair")}
+                  | {("traces", f"{program}_resident"): (program, "resident") for program in names.PROGRAMS}
                   | {("latency", percentile): ("first_write", percentile) for percentile in PERCENTILES})
 
 PHASES = ("first", "second", "third", "setup", "allocate", "construct", "destroy", "release", "take", "free", "again", "pages",
@@ -120,10 +123,12 @@ def heap_of(row):
 
 def look_up(tables, figure):
     """The value of 'table/row/column' or 'table/row/column:phase', the least of 'table/row/one|other'; None: not measured. Of
-    the columns 'one|other?' the second counts where it was measured."""
+    the columns 'one|other?' the second counts where it was measured; '*' is every column that isn't tarn's."""
     path, _, phase = figure.partition(":")
     table, row, columns = path.split("/")
     values = []
+    if columns == "*":
+        columns = "|".join(column for column in tables.get(table, {}).get(row, {}) if not column.startswith(("tarn", "bare")))
     for column in columns.split("|"):
         figures = tables.get(table, {}).get(row, {}).get(column.removesuffix("?"))
         if figures is None and column.endswith("?"):

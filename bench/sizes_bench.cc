@@ -8,60 +8,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory_resource>
 #include <string>
 #include <vector>
 
-#include "tarn/allocator/memory_resource.h"
-#include "tarn/allocator/size_class_pool.h"
-#include "tarn/allocator/xmalloc.h"
-#include "tarn/bench/heap.h"
 #include "tarn/bench/loops.h"
+#include "tarn/bench/sized_columns.h"
 #include "tarn/bench/team.h"
 
 namespace tarn_bench {
 namespace {
-
-// ---- the columns --------------------------------------------------------------------------------------------------------
-
-struct heap_of_sizes {
-  static inline const char* const name = name_of_malloc();
-  void* take(std::size_t bytes) { return std::malloc(bytes); }
-  void give(void* block, std::size_t) { std::free(block); }
-};
-struct tarn_xmalloc {
-  static constexpr const char* name = "tarn_xmalloc";
-  void* take(std::size_t bytes) { return tarn::xmalloc(bytes); }
-  void give(void* block, std::size_t) { tarn::xfree(block); }
-};
-class tarn_classes_cached {
- public:
-  static constexpr const char* name = "tarn_classes_cached";
-  void* take(std::size_t bytes) { return blocks_.allocate(bytes); }
-  void give(void* block, std::size_t bytes) { blocks_.deallocate(block, bytes); }
-
- private:
-  tarn::size_class_pool<tarn::thread_cached<>> blocks_;
-};
-/// Behind a pointer, as programs have it: the compiler doesn't know what that points to.
-template <class Resource>
-class owned_resource {
- public:
-  owned_resource() { asm("" : "+r"(pointer_)); }
-  void* take(std::size_t bytes) { return pointer_->allocate(bytes); }
-  void give(void* block, std::size_t bytes) { pointer_->deallocate(block, bytes); }
-
- private:
-  Resource resource_;
-  std::pmr::memory_resource* pointer_ = &resource_;
-};
-struct std_sync : owned_resource<std::pmr::synchronized_pool_resource> {
-  static constexpr const char* name = "pmr_sync";
-};
-struct tarn_sync : owned_resource<tarn::pmr::synchronized_pool_resource> {
-  static constexpr const char* name = "tarn_pmr_sync";
-};
 
 using shared = columns<heap_of_sizes, std_sync, tarn_classes_cached, tarn_sync, tarn_xmalloc>;
 

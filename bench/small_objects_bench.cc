@@ -16,8 +16,9 @@ namespace {
 constexpr const char* table = "small_objects";
 
 template <std::size_t Bytes>
-using any = columns<new_delete<Bytes>, boost_pool<Bytes>, pmr_unsync<Bytes>, list<Bytes>, front<Bytes>, front_huge<Bytes>,
-                    tarn_default<Bytes>, tarn_lifo<Bytes>, tarn_default_huge<Bytes>>;
+using any = decltype(columns<new_delete<Bytes>, boost_pool<Bytes>, pmr_unsync<Bytes>, list<Bytes>, front<Bytes>,
+                             front_huge<Bytes>, tarn_default<Bytes>, tarn_lifo<Bytes>, tarn_default_huge<Bytes>>{} +
+                     header_peers<Bytes>{});
 
 /// Four pools, one for each size: a multipool by hand.
 template <template <std::size_t> class Column>

@@ -4,8 +4,6 @@ processor time and of the peak of memory, with their ratio to the first malloc's
 the programs compute must be the same.
 
   test/programs/measure_programs.py [--rounds=5] [--only=python,git] [--malloc=NAME=FILE ...]
-
-bench/peers.py DIR builds newer mallocs and prints such NAME=FILE.
 """
 
 import argparse

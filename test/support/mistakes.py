@@ -33,6 +33,7 @@ LISTS = [
     ("//test/programs:programs", "test/programs/check_programs.py", r'^    "([^"]+)": \("', "MISTAKES ="),
     ("//test/tools:tools_*", "test/tools/check_tools.py", r'"mistake: ([^"]+)"', ""),
     ("//test/tools:leaks", "test/tools/check_leaks.py", r'"(?:control|mistake): ([^"]+)"', ""),
+    ("//test/tools:record", "test/tools/check_record.py", r'^    "([^"]+)": \("', "MISTAKES ="),
     ("//test/codegen:arrays", "test/codegen/check_arrays.py", r'"mistake: ([^"(]+) \(', ""),
     ("test/platforms/parts", "test/platforms/examples/run", r'"mistake: ([^"]+)"', ""),
     ("test/observe/run", "test/observe/check_formats.py", r'"([^"]+)": lambda one:', ""),

@@ -1,0 +1,509 @@
+#!/usr/bin/env python3
+"""tools/tarn-record: a program whose calls are known gives exactly these records, from all threads, processes and libraries,
+also where it is killed or the log is full; of a log that is cut or damaged all is read that can be. Each check of the recorder
+is seen to fail on one with a mistake, and the reader gets logs that are made here."""
+
+import collections
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+sys.path[:0] = [os.path.join(ROOT, "test/support")]
+
+import compilers
+
+TOOL = os.path.join(ROOT, "tools/tarn-record")
+SOURCES = os.path.join(ROOT, "tools/tarn_record")
+SECONDS = 120  # for what hangs
+HEADER, BLOCK = 4096, 128 * 1024
+
+# A library in C++ that a program in C loads late; operator new's exception goes through the recorder.
+PLUGIN = r"""
+#include <new>
+extern "C" int plug(unsigned long large) {
+  char* volatile block = new char[5151];
+  delete[] block;
+  try {
+    block = new char[large];
+  } catch (const std::bad_alloc&) {
+    return 7;
+  }
+  return 0;
+}
+"""
+HOST = r"""
+#include <dlfcn.h>
+int main(int argc, char** argv) {
+  int (*plug)(unsigned long) = (int (*)(unsigned long))dlsym(dlopen(argv[1], RTLD_NOW | RTLD_LOCAL), "plug");
+  return plug(~0ul / 4);
+}
+"""
+
+# A malloc behind the recorder. Of one block it has one only: malloc() waits for it, and free() until the other thread has it.
+BEHIND = r"""
+#include <atomic>
+#include <sched.h>
+#include <stddef.h>
+extern "C" void* __libc_malloc(size_t);
+extern "C" void __libc_free(void*);
+alignas(16) char only[424256];
+std::atomic<bool> in_use, handed_over;
+extern "C" void* malloc(size_t bytes) noexcept {
+  if (bytes == 424243) handed_over = true;
+  if (bytes != 424242) return __libc_malloc(bytes);
+  while (in_use.exchange(true)) sched_yield();
+  return only;
+}
+extern "C" void free(void* block) noexcept {
+  if (block != only) return __libc_free(block);
+  in_use = false;
+  while (!handed_over) sched_yield();
+}
+"""
+
+Call = collections.namedtuple("Call", "time thread name size alignment address old")
+
+
+class Recorder:
+    """A recorder, and what is needed to look at its logs."""
+
+    def __init__(self, root, built, programs):
+        self.root, self.built, self.programs = root, built, programs
+
+    def run(self, folder, *words, options=(), status=0, behind=""):
+        """The paths of the logs, the first process's first; what the program said; what tarn-record said."""
+        log = os.path.join(folder, "log")
+        done = subprocess.run([sys.executable, "-B", TOOL, "--built", self.built, "-o", log, *options, "--", *words],
+                              env={**os.environ, "LD_PRELOAD": behind}, capture_output=True, text=True, timeout=SECONDS,
+                              check=False)
+        if done.returncode != status:
+            raise Wrong(f"{words}: exit status {done.returncode}\n{done.stderr}")
+        others = sorted(one for one in os.listdir(folder) if one.startswith("log."))
+        return [log, *(os.path.join(folder, one) for one in others)], done.stdout, done.stderr
+
+    def calls(self, log, status=0, said=""):
+        done = subprocess.run([os.path.join(self.root, "tarn_record_print"), log], capture_output=True, text=True,
+                              timeout=SECONDS, errors="replace", check=False)
+        if done.returncode != status or not re.search(said, done.stderr):
+            raise Wrong(f"exit status {done.returncode}, not {status}; said {done.stderr[:2000]!r}, not {said!r}")
+        def number(word):
+            return None if word == "-" else int(word, 0)
+        rows = (line.split() for line in done.stdout.splitlines())
+        return [Call(int(row[0]), int(row[1]), row[2], *map(number, row[3:])) for row in rows]
+
+
+class Wrong(Exception):
+    """What a check found."""
+
+
+def expect(is_right, why):
+    if not is_right:
+        raise Wrong(why)
+
+
+def marked(calls):
+    """Those between the two marks."""
+    sizes = [call.size for call in calls]
+    expect(sizes.count(77777) == sizes.count(77778) == 1, "the marks aren't there")
+    return calls[sizes.index(77777) + 2:sizes.index(77778)]
+
+
+def follow(calls):
+    """Blocks are handed out when they are free, and freed when they aren't, in the order of the log. Returns what is in use."""
+    live = {}
+    for at, call in enumerate(calls):
+        old = call.old or (call.address if call.name.startswith(("free", "delete")) else None)
+        if old is not None:
+            expect(live.pop(old, None) is not None, f"call {at} frees what isn't in use: {call}")
+        if call.address is not None and old != call.address or call.old:
+            expect(call.address not in live, f"call {at} gets what is in use: {call}")
+            live[call.address] = call
+    return live
+
+
+# ---- checks of the recorder: each raises Wrong ---------------------------------------------------------------------------
+
+def check_calls(recorder, folder):
+    logs, said, told = recorder.run(folder, recorder.programs["recorded"], "calls")
+    lines = [" ".join(["-" if one is None else hex(one) if at > 4 else str(one) for at, one in enumerate(call[2:], 2)])
+             for call in marked(recorder.calls(logs[0]))]
+    wanted = [re.sub(r"0x0*", "0x", line) for line in said.splitlines()]
+    wrong = [f"{one!r} instead of {other!r}" for one, other in zip(lines, wanted) if one != other]
+    expect(len(wanted) > 25 and lines == wanted, "\n".join(wrong) + f"\n{len(lines)} of {len(wanted)}")
+    expect(len(logs) == 1 and re.search(r"^  posix_memalign +1$", told, re.MULTILINE), told)
+
+
+def check_threads(recorder, folder):
+    count, rounds = 4, 20000
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "threads", str(count), str(rounds))
+    calls = recorder.calls(logs[0])
+    expect([call.time for call in calls] == sorted(call.time for call in calls), "times go back")
+    own = collections.Counter((call.thread, call.size) for call in marked(calls)
+                              if call.name == "malloc" and call.size >= 1000)
+    expect(sorted(thread for thread, _ in own) == list(range(2, 2 + count)) and len({size for _, size in own}) == count and
+           set(own.values()) == {rounds}, f"of {rounds} calls of each thread: {own}")
+    expect(sum(call.name == "realloc" and call.size == 3000 for call in calls) == count * rounds // 16, "calls of realloc")
+    expect(not [call for call in follow(calls).values() if 1000 <= call.size < 1000 + count], "freed blocks are in use")
+
+
+def check_order(recorder, folder):
+    """Who gets a freed block is later than who freed it, however long the calls take."""
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "hands-over", behind=recorder.programs["behind.so"])
+    calls = recorder.calls(logs[0])
+    given = [call for call in calls if call.size == 424242]
+    expect(len(given) == 2 and given[0].address == given[1].address, f"{given}")
+    follow(calls)
+
+
+def check_turns(recorder, folder):
+    """Threads that end leave their blocks of the log to others, and each has a number."""
+    logs, _, _ = recorder.run(folder, recorder.programs["recorded"], "turns", "300")
+    calls = [call for call in recorder.calls(logs[0]) if call.name == "malloc"]
+    found = [call.thread for call in calls if 5000 <= call.size < 5300]
+    expect(found == list(range(2, 302)), f"threads {found}")
+    expect(os.path.getsize(logs[0]) <= HEADER + 3 * BLOCK, f"{os.path.getsize(logs[0])} bytes")
+
+
+def check_forks(recorder, folder):
+    logs, said, _ = recorder.run(folder, recorder.programs["recorded"], "forks")
+    expect(said == "0\n", f"{said.strip()} children found something wrong")
+    parent = recorder.calls(logs[0])
+    before = [call.address for call in parent if call.size == 4321]
+    expect(len(before) == 20 and len(logs) == 21, f"{len(before)} blocks, {len(logs)} logs")
+    expect(not [call for call in parent if call.size == 1234], "calls of children are in the parent's log")
+    sizes = []
+    for log in logs[1:]:
+        calls = recorder.calls(log)
+        own = [at for at, call in enumerate(calls) if call.size == 1234]
+        expect(len(own) == 1, f"{len(own)} calls of a child in its log")
+        _, first, second = calls[own[0]:own[0] + 3]
+        expect(first.address in before and second.address == calls[own[0]].address, "what a child freed")
+        with open(log, "rb") as file:
+            sizes.append(struct.unpack_from("<I", file.read(), 32)[0])
+    expect(sizes == [1] * 20, f"the children's headers say {sizes}")
+
+
+def check_kill(recorder, folder):
+    """Nothing is lost that was done."""
+    count = os.path.join(folder, "count")
+    for number in range(3):
+        with open(count, "wb") as file:
+            file.write(bytes(8))
+        log = os.path.join(folder, "log")
+        own = {"LD_PRELOAD": os.path.join(recorder.built, "libtarn_record.so"), "TARN_RECORD_LOG": log}
+        with subprocess.Popen([recorder.programs["recorded"], "endless", count], env={**os.environ, **own}) as program:
+            reached = 0
+            while reached < 30000 + 7777 * number and program.poll() is None:
+                with open(count, "rb") as file:
+                    reached = struct.unpack("<Q", file.read())[0]
+            program.send_signal(signal.SIGKILL)
+        with open(count, "rb") as file:
+            reached = struct.unpack("<Q", file.read())[0]
+        calls = recorder.calls(log, said="no end")
+        given = sum(call.name == "malloc" and call.size == 640 for call in calls)
+        expect(reached <= given <= reached + 1, f"{given} calls are in the log, {reached} were done")
+        live = [call for call in follow(calls).values() if call.size == 640]
+        expect(len(live) <= 1, f"{len(live)} blocks in use")
+        os.unlink(log)
+
+
+def check_crash(recorder, folder):
+    logs, _, told = recorder.run(folder, recorder.programs["recorded"], "crash", "30000", status=128 + signal.SIGSEGV)
+    expect(sum(call.name == "malloc" for call in recorder.calls(logs[0], said="no end")) >= 30000, "calls are missing")
+    expect("no end" in told, told)
+
+
+def check_max(recorder, folder):
+    logs, _, told = recorder.run(folder, recorder.programs["recorded"], "loop", "200000", options=("--max", "300K"))
+    calls = recorder.calls(logs[0], said="full: 307200 bytes")
+    expect(os.path.getsize(logs[0]) <= 307200, f"{os.path.getsize(logs[0])} bytes")
+    expect(len(calls) > 20000 and "full" in told, f"{len(calls)} calls; {told}")
+    follow(calls)
+
+
+def check_libraries(recorder, folder):
+    logs, _, _ = recorder.run(folder, recorder.programs["host"], recorder.programs["plugin.so"], status=7)
+    calls = [call for call in recorder.calls(logs[0]) if call.name in ("new[]", "delete[]")]
+    expect([call.size for call in calls] == [5151, None, (1 << 62) - 1] and calls[0].address == calls[1].address, str(calls))
+
+
+def check_programs(recorder, folder):
+    """Each program that a shell starts has a log of its own."""
+    program = recorder.programs["recorded"]
+    logs, _, told = recorder.run(folder, "sh", "-c", f"{program} loop 10; exec {program} loop 20")
+    found = [sum(call.name == "malloc" and 1 <= call.size <= 20 for call in recorder.calls(log, said="no end|^$"))
+             for log in logs]
+    expect(len(logs) == 3 and sorted(found)[1:] >= [10, 20] and "and 2 of other processes" in told, f"{found}\n{told}")
+
+
+def check_nothing(recorder, folder):
+    """What can't be recorded runs, and it is said."""
+    done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "-o", os.path.join(folder, "none", "log"),
+                           "--", recorder.programs["recorded"], "loop", "10"], capture_output=True, text=True, check=False)
+    expect(done.returncode == 0 and "nothing was recorded" in done.stderr, done.stderr)
+    done = subprocess.run([sys.executable, "-B", TOOL, "--built", recorder.built, "--", os.path.join(folder, "none")],
+                          capture_output=True, text=True, check=False)
+    expect(done.returncode == 2 and done.stderr.endswith("/none: No such file or directory\n"), done.stderr)
+    own = {"CXX": "none", "XDG_CACHE_HOME": folder}
+    done = subprocess.run([sys.executable, "-B", TOOL, "--", "true"], env={**os.environ, **own}, capture_output=True, text=True,
+                          check=False)
+    expect(done.returncode == 2 and done.stderr.startswith("tarn-record: there is no C++ compiler here"), done.stderr)
+
+
+CHECKS = {"calls": check_calls, "threads": check_threads, "order": check_order, "threads in turns": check_turns,
+          "forks": check_forks, "kill -9": check_kill, "crash": check_crash, "--max": check_max,
+          "libraries": check_libraries, "programs": check_programs, "nothing": check_nothing}
+TAKEN = "  void* const block = function();\n  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment});\n"
+GIVEN = "  if (outer.is_logged()) log({what, ticks(), number(block), bytes, alignment});\n  real.free(block);\n"
+
+# {a recorder with a mistake: (the check that finds it, what is replaced in recorder.cc, by what)}
+MISTAKES = {
+    "a free isn't logged": ("calls", "given(operation::free, block)", "real.free(block)"),
+    "calloc of so many": ("calls", "operation::calloc, times(count, bytes)", "operation::calloc, bytes"),
+    "no alignment": ("calls", "    first |= has_alignment;\n    at = put", "    put"),
+    "the size of a delete": ("calls", "first |= has_size;", "{}"),
+    "realloc without its old block": ("calls", "bytes, 0, number(old), began}", "bytes, 0, 0, began}"),
+    "the new block's place after a realloc": ("threads", "if (address != 0) own.last_address = address;", ""),
+    "an allocation's time before it": ("order", TAKEN, "  const auto now = ticks();\n" + TAKEN.replace("ticks()", "now")),
+    "a free's time after it": ("order", GIVEN, "\n".join(reversed(GIVEN[:-1].split("\n"))) + "\n"),
+    "nobody says whose a block is now": ("threads in turns", "put(put(first + 1, 0), own.number)", "put(put(first + 1, 0), 1)"),
+    "threads keep their blocks": ("threads in turns", "process->spare[process->spares++] = own.block;", ";"),
+    "a child goes on in its parent's log": ("forks", "MADV_WIPEONFORK", "MADV_NORMAL"),
+    "errno of the first call": ("forks", "  errno = before;\n", ""),
+    "a mapping of its own": ("kill -9", "MAP_SHARED", "MAP_PRIVATE"),
+    "written at the end": ("crash", "MAP_SHARED", "MAP_PRIVATE"),
+    "no limit": ("--max", "process->end + block_bytes > most_bytes", "false"),
+    "it doesn't say that it is full": ("--max", "process->header->stopped = reason;", ""),
+    "operators of libraries": ("libraries", '"_Znwm");', '"_Znwm"); return false;'),
+    "one name for all": ("programs", "access(process->path, F_OK) == 0", "false"),
+}
+
+
+def outcome(check, recorder):
+    """What the check finds wrong; None: nothing."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
+        try:
+            CHECKS[check](recorder, folder)
+        except (Wrong, subprocess.TimeoutExpired) as error:
+            return str(error) or "wrong"
+    return None
+
+
+# ---- logs made here: the reader -------------------------------------------------------------------------------------------
+
+NAMES = ["", "malloc", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
+         "new", "new[]", "free", "delete", "delete[]"]
+
+
+def varint(value):
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+class Block:
+    """Calls as format.h says."""
+
+    def __init__(self, thread, first, kind=1, coding=0):
+        self.thread, self.first, self.kind, self.coding = thread, first, kind, coding
+        self.ticks, self.last, self.count, self.data = first, 0, 0, b""
+
+    def address(self, value):
+        if value == 0:
+            return varint(0)
+        distance, self.last = value - self.last, value
+        def folded(number):
+            return number * 2 if number >= 0 else -number * 2 - 1
+        return varint(1 + (folded(distance // 8) * 2 if distance % 8 == 0 else folded(distance) * 2 + 1))
+
+    def add(self, ticks, name, address=0, size=None, alignment=None, old=None, took=0, stack=None):
+        frees = name in ("free", "delete", "delete[]")
+        flags = (alignment is not None) * 0x20 | (frees and size is not None) * 0x40 | (stack is not None) * 0x80
+        self.data += bytes([NAMES.index(name) | flags]) + varint(ticks - self.ticks)
+        self.data += b"" if stack is None else varint(stack)
+        self.data += b"" if alignment is None else varint(alignment.bit_length() - 1)
+        self.data += b"" if size is None else varint(size)
+        self.data += self.address(address)
+        if old is not None:
+            self.data += self.address(old) + varint(took)
+        self.ticks, self.count = ticks, self.count + 1
+        return self
+
+    def is_of(self, ticks, thread):
+        self.data += bytes([31]) + varint(ticks - self.ticks) + varint(thread)
+        self.ticks, self.last = ticks, 0
+        return self
+
+    def bytes(self, number, is_open=False):
+        used = (len(self.data) + 7) // 8 * 8
+        stored = (used + 64 + 63) // 64 * 64
+        head = struct.pack("<IHHIIIIIIQQQ", 0x6b6c6274, self.kind, self.coding, stored, number, self.thread,
+                           0 if is_open else used, 0 if is_open else self.count, 0, self.first, self.ticks, 1000 + self.ticks)
+        data = self.data.ljust(used, b"\0")
+        total = 0xcbf29ce484222325
+        for word, in struct.iter_unpack("<Q", head + data):
+            total = (total ^ word) * 0x100000001b3 % (1 << 64)
+            total ^= total >> 29
+        return head + struct.pack("<Q", 0 if is_open else total or 1) + data.ljust(stored, b"\0")
+
+
+def header(version=1, order=0x01020304, ended=1, stopped=0):
+    numbers = struct.pack("<IIIIIIIIIIQQQQ", order, version, HEADER, 1, 42, 1, 0, ended, stopped, 28, 0, 9999, 0, 1000)
+    return (b"tarnrec\n" + numbers + b"prog\0word\0").ljust(HEADER, b"\0")
+
+
+def log_of(*blocks, **how):
+    return header(**how) + b"".join(block.bytes(number) for number, block in enumerate(blocks))
+
+
+def two_threads():
+    """The second gets blocks that the first frees, one while the first moves it."""
+    first = Block(1, 100).add(110, "malloc", 0x1000, 8).add(120, "free", 0x1000).add(130, "malloc", 0x2000, 16)
+    first.add(150, "realloc", 0x3003, 32, old=0x2000, took=15).add(160, "delete", 0x3003, 32, 64)
+    second = Block(2, 105).add(125, "new", 0x1000, 8).add(140, "malloc", 0x2000, 9, stack=77).is_of(141, 3)
+    return first, second.add(170, "aligned_alloc", 0, 1 << 40, 4096)
+
+
+ORDERED = [(110, 1, "malloc", 0x1000), (120, 1, "free", 0x1000), (125, 2, "new", 0x1000), (130, 1, "malloc", 0x2000),
+           (140, 2, "malloc", 0x2000), (150, 1, "realloc", 0x3003), (160, 1, "delete", 0x3003), (170, 3, "aligned_alloc", None)]
+
+
+def damage_cases():
+    """(name, the bytes, how many of the eight calls are read in order, the status, what is said)."""
+    first, second = two_threads()
+    whole = log_of(first, second)
+    at = HEADER + 64  # the first call
+    flipped = bytearray(whole)
+    flipped[at + 3] ^= 1
+    no_mark = bytearray(whole)
+    no_mark[HEADER] ^= 1
+    unknown = header() + Block(1, 0, kind=9).add(1, "malloc", 8, 8).bytes(0) + first.bytes(1) + second.bytes(2)
+    compressed = header() + first.bytes(0) + Block(2, 200, coding=5).add(201, "malloc", 8, 8).bytes(1) + second.bytes(2)
+    wrong = bytearray(header() + first.bytes(0, is_open=True) + second.bytes(1))
+    wrong[at] = 30
+    both, firsts, seconds = range(8), (0, 1, 3, 5, 6), (2, 4, 7)
+    return [
+        ("whole", whole, both, 0, "^$"), ("no blocks", header(), (), 0, "^$"),
+        ("killed", header(ended=0) + first.bytes(0, True) + second.bytes(1, True), both, 0, "no end: "),
+        ("full", log_of(first, second, stopped=1), both, 0, "full: 9999 bytes were allowed"),
+        ("no room", log_of(first, second, stopped=2), both, 0, r"couldn't grow \(No space left on device\)"),
+        ("about to begin a block", whole + bytes(BLOCK), both, 0, "^$"),
+        ("a kind of later versions", unknown, both, 0, "^$"),
+        ("a coding of later versions", compressed, both, 1, "block 1 has a coding that this program doesn't know"),
+        ("a bit", flipped, seconds, 1, "damaged: block 0, which was passed over"),
+        ("a mark", no_mark, seconds, 1, f"damaged: no block at byte {HEADER}, .*\n.*block 1 follows where 0 should"),
+        ("no call", wrong, seconds, 1, "damaged: only 0 calls of block 0"),
+        ("a block is missing", header() + second.bytes(1), seconds, 1, "block 1 follows where 0 should"),
+        ("cut in the second", whole[:-len(second.bytes(1)) + 70], (0, 1, 2, 3, 5, 6), 1, "only 1 calls of block 1"),
+        ("cut in the first", whole[:at + len(first.data) - 3], firsts[:4], 1,
+         "cut: the file ends within block 0\n.*only 4 calls of block 0"),
+        ("cut in a header", whole[:HEADER + len(first.bytes(0)) + 20], firsts, 1, "no block at byte"),
+        ("empty", b"", (), 2, "no log of tarn-record"), ("another file", b"#!/bin/sh\n" * 900, (), 2, "no log of tarn-record"),
+        ("half a header", whole[:100], (), 2, "ends within its header"),
+        ("a version", log_of(first, version=2), (), 2, "version 2, and this program reads version 1"),
+        ("a byte order", log_of(first, order=0x04030201), (), 2, "another byte order"),
+    ]
+
+
+def check_damaged(recorder, data, wanted, status, said):
+    with tempfile.NamedTemporaryFile(dir=os.environ.get("TEST_TMPDIR")) as file:
+        file.write(data)
+        file.flush()
+        try:
+            calls = recorder.calls(file.name, status, said)
+        except Wrong as error:
+            return str(error)
+    found = [(call.time, call.thread, call.name, call.address) for call in calls]
+    return None if found == [ORDERED[at] for at in wanted] else f"read {found}"
+
+
+def check_spoiled(recorder):
+    """Whatever is in the file: an end, and a status that says whether it was a log."""
+    dice = random.Random(1)
+    whole = log_of(*two_threads())
+    statuses = collections.Counter()
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
+        log = os.path.join(folder, "log")
+        for _ in range(150):
+            data = bytearray(whole)
+            for _ in range(dice.randrange(1, 5)):
+                at = dice.randrange(len(data)) if dice.random() < .2 else dice.randrange(HEADER, len(data))
+                data[at] = dice.choice([0, 0xff, dice.randrange(256)])
+            if dice.random() < .5:  # an open block has no sum
+                data[HEADER + 56:HEADER + 64] = bytes(8)
+            with open(log, "wb") as file:
+                file.write(data[:dice.randrange(len(data))] if dice.random() < .2 else data)
+            done = subprocess.run([os.path.join(recorder.root, "tarn_record_print"), log], capture_output=True, timeout=SECONDS,
+                                  check=False)
+            statuses[done.returncode] += 1
+            if done.returncode not in (0, 1, 2):
+                return f"status {done.returncode}: {done.stderr.decode(errors='replace')[:2000]}"
+    return None if statuses[1] > 50 else f"statuses {statuses}"
+
+
+# ---- all of them ----------------------------------------------------------------------------------------------------------
+
+def built(root):
+    """(the recorder, {mistake: a recorder with it})."""
+    compiler = compilers.present(["g++", "clang++-19"])[0]
+    builder = compilers.Builder(root)
+    with open(os.path.join(SOURCES, "recorder.cc"), encoding="utf-8") as file:
+        source = file.read()
+    flags = [compiler, "-std=c++20", "-O1", *compilers.WARNINGS, "-pthread"]
+    own = os.path.join(ROOT, "test/tools/recorded.cc")
+
+    def recorder_job(number, text):
+        folder = os.path.join(root, f"recorder{number}")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "recorder.cc"), "w", encoding="utf-8") as file:
+            file.write(text)
+        warnings = ["-w"] if number else []
+        return builder.job(f"recorder{number}/libtarn_record.so",
+                           [*flags, *warnings, "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-Wl,--as-needed",
+                            "-I", SOURCES, os.path.join(folder, "recorder.cc")])
+
+    for name, text in (("plugin.cc", PLUGIN), ("host.c", HOST), ("behind.cc", BEHIND)):
+        with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    jobs = [recorder_job(0, source)]
+    for number, (name, (_, old, new)) in enumerate(MISTAKES.items(), 1):
+        if old not in source:
+            sys.exit(f"mistake: {name}: recorder.cc hasn't got {old!r}")
+        jobs.append(recorder_job(number, source.replace(old, new)))
+    jobs.append(builder.job("tarn_record_print", [*flags, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+                                                  os.path.join(SOURCES, "print.cc")]))
+    programs = {"recorded": builder.job("recorded", [*flags, own]),
+                "plugin.so": builder.job("plugin.so", [compiler, "-shared", "-fPIC", "plugin.cc"]),
+                "behind.so": builder.job("behind.so", [compiler, "-shared", "-fPIC", "behind.cc"]),
+                "host": builder.job("host", [compiler.replace("++", "cc" if compiler.startswith("g") else ""), "host.c"])}
+    for job in jobs:
+        job.result()
+    programs = {name: job.result() for name, job in programs.items()}
+    for number in range(len(MISTAKES) + 1):
+        os.symlink(os.path.join(root, "tarn_record_print"), os.path.join(root, f"recorder{number}", "tarn_record_print"))
+    recorders = [Recorder(root, os.path.join(root, f"recorder{number}"), programs) for number in range(len(MISTAKES) + 1)]
+    return recorders[0], dict(zip(MISTAKES, recorders[1:]))
+
+
+def main():
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as root:
+        recorder, broken = built(root)
+        cases = [(f"record: {name}", lambda name=name: outcome(name, recorder)) for name in CHECKS]
+        cases += [(f"read: {name}", lambda rest=rest: check_damaged(recorder, *rest)) for name, *rest in damage_cases()]
+        cases.append(("read: spoiled logs", lambda: check_spoiled(recorder)))
+        cases += [(f"mistake: {name}", lambda name=name, check=check:
+                   None if outcome(check, broken[name]) else f"{check} passes") for name, (check, _, _) in MISTAKES.items()]
+        return compilers.report(cases)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+// Prints a log of tools/tarn-record.
+//
+//   print LOG            each call on a line: nanoseconds, thread, operation, size, alignment, address, old address or "-"
+//   print --summary LOG  what there is of each operation
+//
+// On stderr it says what is missing. The exit status is 1 where the log is damaged, and 2 where the file is none.
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+
+#include "reader.h"
+
+namespace {
+
+using namespace tarn_record;
+
+const char* name_of(operation it) { return names[static_cast<std::size_t>(it)]; }
+
+void print(const log& from, const call& it) {
+  const auto optional = [](bool is_there, const char* format, std::uint64_t value) {
+    if (is_there) std::printf(format, value);
+    else std::fputs(" -", stdout);
+  };
+  std::printf("%" PRIu64 " %u %s", from.nanoseconds(it.ticks), it.thread, name_of(it.what));
+  optional(!frees(it.what) || it.has_size, " %" PRIu64, it.size);
+  optional(it.alignment != 0, " %" PRIu64, it.alignment);
+  optional(it.address != 0, " %#" PRIx64, it.address);
+  optional(it.old != 0, " %#" PRIx64, it.old);
+  std::putchar('\n');
+}
+
+class summary {
+ public:
+  void add(const call& it) {
+    if (!it.begins) ++counts_[static_cast<std::size_t>(it.what)];
+    threads_.insert(it.thread);
+    if (it.begins) moving_[it.thread] = end(it.old);
+    else if (frees(it.what)) end(it.address);
+    else if (it.address != 0) begin(it.address, it.size);
+    else if (moves(it.what) && it.size != 0) begin(it.old, moving_[it.thread]);  // there was no memory: it stays
+  }
+
+  void print(const log& from) const {
+    const char* const command = from.header().command;
+    for (const char* word = command; *word != 0 && word < command + sizeof(from.header().command);
+         word += std::strlen(word) + 1) {
+      std::printf("%s%s", word == command ? "" : " ", word);
+    }
+    std::printf("\nprocess %u%s, %zu threads, %" PRIu64 " bytes in use at most, %" PRIu64 " at the end\n",
+                from.header().process, from.header().is_fork != 0 ? " (a fork)" : "", threads_.size(), most_, live_);
+    for (std::size_t i = 0; i != counts_.size(); ++i) {
+      if (counts_[i] != 0) std::printf("%-14s %" PRIu64 "\n", names[i], counts_[i]);
+    }
+  }
+
+ private:
+  void begin(std::uint64_t address, std::uint64_t size) {
+    end(address);
+    if (address != 0) live_ += bytes_[address] = size;
+    most_ = std::max(most_, live_);
+  }
+  /// Returns what it had; 0 for one from before a fork.
+  std::uint64_t end(std::uint64_t address) {
+    const auto found = bytes_.find(address);
+    if (found == bytes_.end()) return 0;
+    const std::uint64_t had = found->second;
+    live_ -= had;
+    bytes_.erase(found);
+    return had;
+  }
+
+  std::array<std::uint64_t, static_cast<std::size_t>(operation::count)> counts_{};
+  std::set<std::uint32_t> threads_;
+  std::unordered_map<std::uint64_t, std::uint64_t> bytes_;  // of each block in use
+  std::unordered_map<std::uint32_t, std::uint64_t> moving_;  // of what a thread reallocates
+  std::uint64_t live_ = 0, most_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool sums_up = argc == 3 && std::strcmp(argv[1], "--summary") == 0;
+  if (argc != 2 && !sums_up) {
+    std::fputs("usage: print [--summary] LOG\n", stderr);
+    return 2;
+  }
+  const char* const path = argv[argc - 1];
+  log from;
+  const bool is_log = from.open(path);
+  summary all;
+  for (call it; is_log && from.next(it);) {
+    if (sums_up) all.add(it);
+    else if (!it.begins) print(from, it);
+  }
+  if (is_log && sums_up) all.print(from);
+  for (const std::string& note : from.notes()) std::fprintf(stderr, "%s: %s\n", path, note.c_str());
+  return !is_log ? 2 : from.is_damaged() ? 1 : 0;
+}
