@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(defect_5_placement_new_is_not_hidden) {
   };
   CHECK(at(chars, chars, 2) && at(unsigned_chars, unsigned_chars, 3) && at(bytes, bytes, 4) && at(anywhere, anywhere, 5));
   CHECK(at(&bytes[0], bytes, 6) && at(held.get(), held.get(), 7) && at(converts, converts.room, 8));
-  CHECK(::new (anywhere) small(8) == anywhere && std::construct_at(held.get(), 9) == held.get());
+  CHECK(std::construct_at(held.get(), 9) == held.get() && ::new (anywhere) small(10) == anywhere);
   static_assert(noexcept(small::operator new(1, anywhere)));
   BOOST_CHECK_THROW(new (chars) small(-1), refused);
   CHECK(small::memory_pool().try_allocate() == nullptr);  // nothing was given to the pool

@@ -1,5 +1,5 @@
-// Every part of every tested composition, used or not: the compiler is told to make them all. The first word of a row says which
-// parts there are.
+// Every part of every tested composition, used or not: the compiler is told to make them all. The first word of a row says
+// which parts there are.
 #include <string_view>
 
 #include "tarn/allocator/block_reservation.h"
