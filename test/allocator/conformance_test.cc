@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <random>
 #include <span>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "tarn/test/support/check.h"
@@ -19,13 +23,36 @@
 namespace tarn::test {
 namespace {
 
-using pool_model = model<any_pool>;
+/// For the model: the pool, or for allocations a reservation of its blocks.
+struct two_ways {
+  any_pool& pool;
+  any_reservation* through = nullptr;
+
+  void* try_allocate() { return through != nullptr ? through->allocate() : pool.try_allocate(); }
+  std::size_t try_allocate_batch(std::span<void*> out) { return pool.try_allocate_batch(out); }
+  void deallocate(void* block) { pool.deallocate(block); }
+  void deallocate_batch(std::span<void* const> blocks) { pool.deallocate_batch(blocks); }
+  bool owns(const void* address) const { return pool.owns(address); }
+  std::size_t block_size() const { return pool.block_size(); }
+  std::size_t block_alignment() const { return pool.block_alignment(); }
+};
+using pool_model = model<two_ways>;
 
 std::vector<tested_pool> those(bool (*chosen)(const tested_pool&)) {
   std::vector<tested_pool> some;
   std::ranges::copy_if(tested_pools(), std::back_inserter(some), chosen);
   if (some.empty()) throw std::logic_error("no tested composition is such");
   return some;
+}
+std::size_t in_use(const any_pool& pool) { return pool.statistics().value_or(pool_counts{}).in_use; }
+
+void take_through(pool_model& m, two_ways& ways, any_reservation& r, std::size_t n, called_from = {}) {
+  ways.through = &r;
+  for (std::size_t left = r.remaining(); n != 0; --n) {
+    REQUIRE(m.take());
+    REQUIRE(r.remaining() == --left);
+  }
+  ways.through = nullptr;
 }
 
 /// Takes blocks until the pool has no more; the rest of the case is about such pools only.
@@ -47,7 +74,8 @@ bool take_from_chunk(const tested_pool& is, pool_model& model) {
   BOOST_DATA_TEST_CASE(name, those([]([[maybe_unused]] const tested_pool& is) { return condition; }), is) { \
     const auto rig = is.make();                                                                                \
     auto& pool = rig->pool;                                                                                    \
-    pool_model model(pool);
+    two_ways ways{pool};                                                                                       \
+    pool_model model(ways);
 
 #define END }
 
@@ -132,10 +160,9 @@ FOR_EVERY_COMPOSITION(freeing_null_does_nothing)
     REQUIRE((block = pool.try_allocate()) != nullptr);
   }
   const std::size_t capacity = pool.capacity();
-  const auto in_use = [&pool] { return pool.statistics().value_or(pool_counts{}).in_use; };
-  const std::size_t counted = in_use();
+  const std::size_t counted = in_use(pool);
   for (int i = 0; i < 3000; ++i) pool.deallocate(nullptr);  // more than any front has room for
-  CHECK(in_use() == counted);
+  CHECK(in_use(pool) == counted);
   for (std::size_t i = 0; i != 500; ++i) {  // alone and in batches, so that a null lies everywhere between blocks
     pool.deallocate(blocks[i]);
     if (i % 3 == 0) pool.deallocate(nullptr);
@@ -317,6 +344,204 @@ BOOST_DATA_TEST_CASE(a_destroyed_pool_has_given_everything_back, those([](const 
   }
   CHECK(resource.bytes() == 0u);
   CHECK(resource.faults() == 0u);
+}
+
+// ---- reservations --------------------------------------------------------------------------------------------------------
+
+FOR_THOSE(reserved_blocks_are_blocks_like_others, true)
+  for (int i = 0; i != 100; ++i) REQUIRE(model.take());
+  model.give_batch(40);
+  const auto r = rig->try_reserve_blocks(300);
+  REQUIRE(*r && r->remaining() == 300);
+  for (int i = 0; i != 200; ++i) REQUIRE(model.take());
+  if (pool.statistics()) CHECK(in_use(pool) == model.live() + 300);
+  const std::size_t calls = rig->upstream.calls();
+  const std::size_t capacity = pool.capacity();
+  take_through(model, ways, *r, 300);
+  CHECK(rig->upstream.calls() == calls && pool.capacity() == capacity);
+  CHECK(r->allocate() == nullptr && r->remaining() == 0 && *r);
+  if (pool.statistics()) CHECK(in_use(pool) == model.live());
+  model.verify();
+  while (model.live() != 0) model.give(model.live() / 2);
+END
+
+FOR_THOSE(a_reservation_of_nothing_asks_for_nothing, true)
+  const auto r = rig->try_reserve_blocks(0);
+  CHECK(*r && r->remaining() == 0 && r->allocate() == nullptr);
+  CHECK(rig->upstream.calls() == 0);
+END
+
+FOR_THOSE(what_is_left_goes_back, true)
+  auto r = rig->try_reserve_blocks(300);
+  take_through(model, ways, *r, 50);
+  const std::size_t capacity = pool.capacity();
+  r.reset();
+  if (pool.statistics()) CHECK(in_use(pool) == 50);
+  REQUIRE(model.take_batch(250) == 250);
+  CHECK((pool.capacity() == capacity || is.returns_chunks));
+  model.verify();
+  if (is.ends) {
+    while (model.take()) {}
+    CHECK(model.live() == pool.capacity() + is.beside);
+  }
+  model.give_batch(model.live());
+END
+
+FOR_THOSE(other_threads_can_leave_the_pool_without_a_block, is.ends || is.over_resource)
+  for (int i = 0; i != 100; ++i) REQUIRE(model.take());
+  model.give_batch(70);
+  const auto r = rig->try_reserve_blocks(200);
+  REQUIRE(*r);
+  rig->upstream.fail(1, failing::for_ever);
+  const auto exhaust = [&] { while (model.take()) {} };
+  if (is.one_thread) exhaust();
+  else std::thread(exhaust).join();
+  CHECK((model.live() + 200 >= pool.capacity() || is.keeps_blocks));  // some may lie with this thread
+  const std::size_t calls = rig->upstream.calls();
+  take_through(model, ways, *r, 200);
+  CHECK(rig->upstream.calls() == calls);
+  model.verify();
+  while (model.live() != 0) model.give_newest();
+END
+
+FOR_THOSE(more_than_there_are_is_refused_as_a_whole, is.ends)
+  REQUIRE(model.take_batch(100) == 100);
+  const std::size_t capacity = pool.capacity();
+  const std::size_t bytes = rig->upstream.bytes();
+  for (const std::size_t n : {std::size_t{100'000}, static_cast<std::size_t>(-1)}) {
+    const auto r = rig->try_reserve_blocks(n);
+    CHECK(!*r && r->remaining() == 0 && r->allocate() == nullptr);
+    if (pool.statistics()) CHECK(in_use(pool) == 100);
+    CHECK(pool.capacity() == capacity);
+    CHECK((rig->upstream.bytes() == bytes || is.keeps_memory));
+  }
+  while (model.take()) {}
+  model.verify();
+  model.give_batch(100);
+  CHECK(!*rig->try_reserve_blocks(101 + is.beside));
+  CHECK(*rig->try_reserve_blocks(100 - is.beside));
+  model.give_batch(model.live());
+END
+
+FOR_THOSE(each_call_of_the_store_may_fail, is.over_resource)
+  for (const failing mode : {failing::once, failing::for_ever, failing::every_second}) {
+    for (std::size_t k = 1;; ++k) {
+      REQUIRE(k < 1000);
+      const auto fresh = is.make();
+      two_ways fresh_ways{fresh->pool};
+      pool_model fresh_model(fresh_ways);
+      REQUIRE(fresh_model.take_batch(150) == 150);
+      fresh_model.give_batch(60);
+      const std::size_t capacity = fresh->pool.capacity();
+      const std::size_t failures = fresh->upstream.failures();
+      const std::size_t bytes = fresh->upstream.bytes();
+      fresh->upstream.fail(k, mode);
+      auto r = fresh->try_reserve_blocks(2500);
+      fresh->upstream.fail(1, failing::never);
+      const bool refused = !*r;
+      if (refused) {
+        CHECK(fresh->pool.capacity() == capacity);
+        CHECK((fresh->upstream.bytes() == bytes || is.keeps_memory));
+        CHECK(r->remaining() == 0);
+        r = fresh->try_reserve_blocks(2500);  // the next call works
+        REQUIRE(*r);
+      }
+      if (fresh->pool.statistics()) CHECK(in_use(fresh->pool) == 90 + 2500);
+      take_through(fresh_model, fresh_ways, *r, 2500);
+      fresh_model.verify();
+      fresh_model.give_batch(2590);
+      if (fresh->pool.trim() && !is.keeps_memory) CHECK(fresh->upstream.bytes() == 0);
+      CHECK(fresh->upstream.faults() == 0);
+      if (fresh->upstream.failures() == failures) {
+        CHECK(!refused);
+        break;
+      }
+    }
+  }
+END
+
+// ---- bytes_for() and blocks_in(): as many blocks come out of a buffer as they say, and not one more ----------------------
+
+bool in_a_buffer(const tested_pool& is) { return is.make_in != nullptr; }
+
+/// So many bytes at an address that is a multiple of `alignment`, and of no larger power of two.
+class buffer {
+ public:
+  buffer(std::size_t bytes, std::size_t alignment) : memory_(bytes + 3 * most), bytes_(bytes), alignment_(alignment) {}
+  std::span<std::byte> bytes() {
+    const std::size_t start = detail::round_up(detail::address_of(memory_.data()), 2 * most) + alignment_;
+    return std::span(memory_).subspan(start - detail::address_of(memory_.data()), bytes_);
+  }
+  static constexpr std::size_t most = 256;  // alignment
+
+ private:
+  std::vector<std::byte> memory_;
+  std::size_t bytes_, alignment_;
+};
+constexpr std::size_t alignments[] = {1, 4, 16, 128};
+
+/// How many blocks come out of that buffer; the pool may have others.
+std::size_t blocks_from(const tested_pool& is, std::size_t bytes, std::size_t alignment) {
+  buffer memory(bytes, alignment);
+  const std::span<std::byte> all = memory.bytes();
+  const auto pool = is.make_in(all);
+  std::vector<void*> blocks;
+  while (void* const block = pool->try_allocate()) blocks.push_back(block);
+  pool->deallocate_batch(blocks);
+  return static_cast<std::size_t>(std::ranges::count_if(blocks, [&](void* block) {
+    return std::greater_equal<>()(block, all.data()) && std::less<>()(block, all.data() + all.size());
+  }));
+}
+
+/// Whether the answers are right, of some numbers of blocks.
+using answer = std::function<std::size_t(std::size_t, std::size_t)>;
+bool bytes_are_right(const tested_pool& is, const answer& bytes_for, std::size_t alignment,
+                     std::initializer_list<std::size_t> of) {
+  return std::ranges::all_of(of, [&](std::size_t n) {
+    const std::size_t bytes = bytes_for(n, alignment);
+    return blocks_from(is, bytes, alignment) == n && blocks_from(is, bytes - 1, alignment) == n - 1;
+  });
+}
+bool blocks_are_right(const tested_pool& is, const answer& blocks_in, std::size_t alignment,
+                      std::initializer_list<std::size_t> of) {
+  return std::ranges::all_of(of, [&](std::size_t n) {
+    return std::ranges::all_of(
+        std::initializer_list<std::size_t>{n - 1, n, n + is.bytes_for(1, alignment) / 2},
+        [&](std::size_t bytes) { return blocks_in(bytes, alignment) == blocks_from(is, bytes, alignment); });
+  });
+}
+
+BOOST_DATA_TEST_CASE(as_many_blocks_come_out_as_the_bytes_are_for, those(in_a_buffer), is) {
+  for (const std::size_t alignment : alignments) CHECK(bytes_are_right(is, is.bytes_for, alignment, {1, 2, 3, 64, 65, 200}));
+  for (const std::size_t better : {2u, 8u, 256u}) {  // the same bytes at an address of which less is known
+    const std::size_t blocks = blocks_from(is, is.bytes_for(65, 1), better);
+    CHECK(blocks == 65u);
+  }
+}
+BOOST_DATA_TEST_CASE(as_many_blocks_come_out_as_the_bytes_have, those(in_a_buffer), is) {
+  for (const std::size_t alignment : alignments)
+    CHECK(blocks_are_right(is, is.blocks_in, alignment, {1, is.bytes_for(1, alignment), 1000, is.bytes_for(65, alignment)}));
+  CHECK(is.blocks_in(0, 1) == 0u);
+  CHECK(is.bytes_for(0, 1) == 0u);
+  for (std::size_t n = 1; n < 3000; n += n / 2 + 1) CHECK(is.blocks_in(is.bytes_for(n, 8), 8) == n);
+}
+BOOST_DATA_TEST_CASE(a_limit_of_blocks_is_known, those(in_a_buffer), is) {
+  const std::size_t most = is.blocks_in(detail::size_limit, 1);
+  if (most > 1'000'000) return;  // as many as the buffer has
+  CHECK(is.bytes_for(most + 1, 1) == detail::size_max);
+  CHECK(blocks_from(is, is.bytes_for(most, 16) + 4096, 16) == most);
+}
+BOOST_DATA_TEST_CASE(an_answer_that_is_off_by_one_is_found, those(in_a_buffer), is) {
+  const auto fewer = [&](std::size_t n, std::size_t alignment) { return is.bytes_for(n, alignment) - 1; };
+  const auto more = [&](std::size_t n, std::size_t alignment) { return is.bytes_for(n, alignment) + 1; };
+  const auto one_less = [&](std::size_t bytes, std::size_t alignment) { return is.blocks_in(bytes, alignment) - 1; };
+  const auto one_more = [&](std::size_t bytes, std::size_t alignment) { return is.blocks_in(bytes, alignment) + 1; };
+  const auto unaligned = [&](std::size_t n, std::size_t) { return is.bytes_for(n, buffer::most); };
+  CHECK(!bytes_are_right(is, fewer, 16, {10}));
+  CHECK(!bytes_are_right(is, more, 16, {10}));
+  CHECK(!bytes_are_right(is, unaligned, 1, {10}));
+  CHECK(!blocks_are_right(is, one_less, 16, {1000}));
+  CHECK(!blocks_are_right(is, one_more, 16, {1000}));
 }
 
 }  // namespace

@@ -57,9 +57,7 @@ struct bounded : promise_base<bounded> {
   DECLARE_MEMORY_POOL_WITH(bounded, tarn::static_array_store<1>)
 };
 struct reporting : promise_base<reporting> {
-  static frame<reporting> get_return_object_on_allocation_failure() noexcept {
-    return frame<reporting>(nullptr);
-  }
+  static frame<reporting> get_return_object_on_allocation_failure() noexcept { return frame<reporting>(nullptr); }
   DECLARE_MEMORY_POOL_WITH__NOTHROW(reporting, tarn::static_array_store<1>)
 };
 

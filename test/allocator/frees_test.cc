@@ -1,5 +1,6 @@
-// A free needs no memory and asks no store for any, under every policy and in every product: while a thread frees, malloc, mmap
-// and operator new count each call, and so do stores. Stores are called only to give a chunk back, where a policy says so.
+// A free needs no memory and asks no store for any, under every policy: while a thread frees, malloc, mmap and operator new
+// count each call, and so do stores. Stores are called only to give a chunk back, where a policy says so. For products:
+// products_*_test.cc.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,33 +9,19 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
-#include <list>
-#include <map>
-#include <memory_resource>
 #include <mutex>
 #include <new>
 #include <random>
 #include <span>
-#include <string>
 #include <thread>
 #include <tuple>
 #include <type_traits>
 #include <vector>
 
-#include "tarn/allocator/containers.h"
-#include "tarn/allocator/memory_pool_macros.h"
-#include "tarn/allocator/memory_resource.h"
-#include "tarn/allocator/multipool.h"
-#include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
-#include "tarn/allocator/recycling_pool.h"
-#include "tarn/allocator/size_class_pool.h"
-#include "tarn/allocator/static_pool.h"
-#include "tarn/allocator/xmalloc.h"
-#include "tarn/policies/store/resource_store.h"
+#include "tarn/test/allocator/replaced_malloc.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 #include "tarn/test/support/tested_pools.h"
@@ -43,32 +30,13 @@ namespace {
 constinit thread_local bool frees = false;
 constinit thread_local std::size_t taken = 0;  // memory that was asked for meanwhile, in calls
 constinit thread_local std::size_t given = 0;  // memory given back meanwhile
-void note_taken() noexcept { taken += frees; }
 }  // namespace
+void tarn::test::on_malloc() noexcept { taken += frees; }
+void tarn::test::on_free() noexcept { given += frees; }
 
 extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-void __libc_free(void*);
-
-void* malloc(std::size_t n) { return note_taken(), __libc_malloc(n); }
-void* calloc(std::size_t n, std::size_t m) { return note_taken(), __libc_calloc(n, m); }
-void* realloc(void* p, std::size_t n) { return note_taken(), __libc_realloc(p, n); }
-void* memalign(std::size_t a, std::size_t n) { return note_taken(), __libc_memalign(a, n); }
-void* aligned_alloc(std::size_t a, std::size_t n) { return note_taken(), __libc_memalign(a, n); }
-int posix_memalign(void** p, std::size_t a, std::size_t n) {
-  note_taken();
-  *p = __libc_memalign(a, n);
-  return *p == nullptr ? ENOMEM : 0;
-}
-void free(void* p) {
-  given += frees && p != nullptr;
-  __libc_free(p);
-}
 void* mmap(void* at, std::size_t n, int protection, int flags, int file, off_t offset) noexcept {
-  note_taken();
+  taken += frees;
   return reinterpret_cast<void*>(syscall(SYS_mmap, at, n, protection, flags, file, offset));
 }
 int munmap(void* at, std::size_t n) noexcept {
@@ -173,10 +141,9 @@ template <class Locking, bool Returns>
 using closed = pool<static_size<64>, Locking, closed_store<Returns>, fixed_growth<20>,
                     std::conditional_t<Returns, return_empty_chunks<0, 0>, keep_chunks>, fall_back_to<closed_store<Returns>>>;
 using pools_of_threads =
-    std::tuple<closed<mutex_locking<>, false>, closed<mutex_locking<stubborn>, false>, closed<mutex_locking<spin_mutex>, true>,
-               closed<mutex_locking<thread_aware_mutex>, false>, closed<mutex_locking<std::mutex>, true>,
-               closed<grouped_locking<crew, stubborn>, true>, closed<lock_free, false>, closed<thread_cached<>, false>,
-               closed<thread_cached<16, 14>, true>, closed<thread_cached<64, 14>, false>>;
+    std::tuple<closed<mutex_locking<stubborn>, false>, closed<mutex_locking<spin_mutex>, true>,
+               closed<mutex_locking<thread_aware_mutex>, false>, closed<grouped_locking<crew, stubborn>, true>,
+               closed<lock_free, false>, closed<thread_cached<16, 14>, true>, closed<thread_cached<64, 14>, false>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_free_of_any_thread_asks_no_store, Pool, pools_of_threads) {
   Pool pool;
@@ -198,109 +165,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_free_of_any_thread_asks_no_store, Pool, pools_of
     BOOST_TEST(made.taken == 0u);
     blocks.resize(5000);
   }
-}
-
-// ---- products --------------------------------------------------------------------------------------------------------------
-
-struct door {
-  door() = default;
-  explicit door(std::size_t n) : number(n) {}
-  void reset() noexcept { number = 0; }
-  std::size_t number = 0;
-};
-struct wall {
-  explicit wall(std::size_t n) : number{n} {}
-  std::size_t number[9];
-};
-struct gate {
-  DECLARE_MEMORY_POOL(gate);
-
- public:
-  std::size_t number = 0;
-};
-
-/// Takes n things, then gives them back in random order. Returns what that asked for.
-template <class Take, class Give>
-std::size_t taken_by_frees(std::size_t n, Take take, Give give) {
-  std::mt19937_64 random(seed());
-  std::size_t asked = 0;
-  for (int round = 0; round != 2; ++round) {
-    std::vector<decltype(take(n))> things;
-    for (std::size_t i = 0; i != n; ++i) things.push_back(take(i));
-    std::shuffle(things.begin(), things.end(), random);
-    asked += during_frees([&] {
-               for (auto& thing : things) give(thing);
-             }).taken;
-  }
-  return asked;
-}
-
-template <class... Policies>
-void try_objects(called_from = {}) {
-  object_pool<door, Policies...> doors;
-  CHECK(taken_by_frees(1000, [&](std::size_t n) { return doors.construct(n); }, [&](door* d) { doors.destroy(d); }) == 0);
-  CHECK(taken_by_frees(1000, [&](std::size_t n) { return doors.make_unique(n); }, [&](auto& d) { d.reset(); }) == 0);
-  for (std::size_t n = 0; n != 1000; ++n) static_cast<void>(doors.construct(n));
-  const calls made = during_frees([&] { doors.clear(); });
-  CHECK(made.taken == 0);
-}
-BOOST_AUTO_TEST_CASE(objects) {
-  try_objects<>();
-  try_objects<thread_cached<>>();
-  try_objects<checked>();
-  try_objects<hardened, page_local_reuse<>>();
-  recycling_pool<door> recycled;
-  const auto make = [&](std::size_t) { return recycled.acquire(); };
-  BOOST_TEST(taken_by_frees(1000, make, [&](door* d) { recycled.release(d); }) == 0u);
-  multipool<door, wall> things;
-  BOOST_TEST(taken_by_frees(
-                 1000, [&](std::size_t n) { return things.construct<wall>(n); }, [&](wall* w) { things.destroy(w); }) == 0u);
-  BOOST_TEST(taken_by_frees(1000, [](std::size_t) { return new gate; }, [](gate* g) { delete g; }) == 0u);
-  auto& process_wide = static_pool<struct frees_tag, static_size<64>, shared_locking>::instance();
-  const auto give = [&](void* b) { process_wide.deallocate(b); };
-  BOOST_TEST(taken_by_frees(1000, [&](std::size_t) { return process_wide.allocate(); }, give) == 0u);
-}
-
-struct sized {
-  void* start;
-  std::size_t bytes;
-};
-/// Of classes, and of no class: a large block goes back to the store at once.
-template <class... Policies>
-void try_sizes(called_from = {}) {
-  size_class_pool<Policies...> pool;
-  const auto take = [&](std::size_t n) {
-    const std::size_t bytes = n % 100 == 0 ? 100'000 + n : 1 + n * 7 % 3000;
-    return sized{pool.allocate(bytes), bytes};
-  };
-  CHECK(taken_by_frees(2000, take, [&](sized s) { pool.deallocate(s.start, s.bytes); }) == 0);
-}
-BOOST_AUTO_TEST_CASE(sizes) {
-  try_sizes<>();
-  try_sizes<thread_cached<>>();
-  try_sizes<mutex_locking<>, return_empty_chunks<0, 0>>();
-  try_sizes<checked>();
-  const auto take = [](std::size_t n) { return xmalloc(n % 100 == 0 ? 100'000 + n : 1 + n * 7 % 3000); };
-  BOOST_TEST(taken_by_frees(2000, take, [](void* b) { xfree(b); }) == 0u);
-  pmr::synchronized_pool_resource resource;
-  const auto take_from = [&](std::size_t n) { return sized{resource.allocate(1 + n * 7 % 9000, 8), 1 + n * 7 % 9000}; };
-  BOOST_TEST(taken_by_frees(2000, take_from, [&](sized s) { resource.deallocate(s.start, s.bytes, 8); }) == 0u);
-}
-BOOST_AUTO_TEST_CASE(containers) {
-  tarn::map<long, tarn::string> map;
-  tarn::list<long> list;
-  tarn::vector<long> vector;
-  for (long n = 0; n != 1000; ++n) {
-    map[n] = "a string that is too long to be kept inside";
-    list.push_back(n);
-    vector.push_back(n);
-  }
-  const calls made = during_frees([&] {
-    map.clear();
-    list.clear();
-    vector = tarn::vector<long>();
-  });
-  BOOST_TEST(made.taken == 0u);
 }
 
 }  // namespace

@@ -24,9 +24,8 @@ class live_blocks {
           if constexpr (requires { from.try_allocate(bytes, alignment); }) return from.try_allocate(bytes, alignment);
           else return from.allocate(bytes, alignment);
         }),
-        deallocate_([&from](void* block, std::size_t bytes, std::size_t alignment) {
-          from.deallocate(block, bytes, alignment);
-        }) {}
+        deallocate_(
+            [&from](void* block, std::size_t bytes, std::size_t alignment) { from.deallocate(block, bytes, alignment); }) {}
 
   std::size_t count() const { return live_.size(); }
   /// Returns null where the product had none.

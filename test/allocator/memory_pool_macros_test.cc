@@ -1,8 +1,11 @@
 // Class-level operator new: what the pool of the class gets, what the global operators get, and that each takes back its own.
+// Where there is no memory, where a constructor throws, placement new, and PREPARE_MEMORY_POOL.
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -262,6 +265,202 @@ void over_aligned_objects_are_pooled() {
 
 BOOST_AUTO_TEST_CASE(over_aligned_classes_are_pooled_and_aligned) {
   over_aligned_objects_are_pooled<32, 64, 128, 256, 512, 1024, 2048, 4096>();
+}
+
+// ---- no memory --------------------------------------------------------------------------------
+
+int constructed;
+
+struct one_of_two {
+  one_of_two() { ++constructed; }
+  long value = 1;
+  DECLARE_MEMORY_POOL_WITH(one_of_two, tarn::static_array_store<2>)
+};
+struct one_of_two_nothrow {
+  one_of_two_nothrow() { ++constructed; }
+  long value = 1;
+  DECLARE_MEMORY_POOL_WITH__NOTHROW(one_of_two_nothrow, tarn::static_array_store<2>)
+};
+struct alignas(64) wide_of_two {
+  wide_of_two() { ++constructed; }
+  DECLARE_MEMORY_POOL_WITH(wide_of_two, tarn::static_array_store<2>)
+};
+struct alignas(64) wide_of_two_nothrow {
+  wide_of_two_nothrow() { ++constructed; }
+  DECLARE_MEMORY_POOL_WITH__NOTHROW(wide_of_two_nothrow, tarn::static_array_store<2>)
+};
+
+template <class T, bool Nothrow>
+void an_exhausted_pool_says_so(called_from = {}) {
+  T* const held[] = {new T, new T};
+  constructed = 0;
+  CHECK(during([] {
+          CHECK(new (std::nothrow) T == nullptr);
+          if constexpr (Nothrow) CHECK(seen(new T) == nullptr);
+          else CHECK(throws_bad_alloc([] { seen(new T); }));
+        }) == nothing);
+  CHECK(constructed == 0);
+  delete held[0];
+  T* const again = new T;
+  CHECK(again == held[0] && constructed == 1);
+  delete again;
+  delete held[1];
+}
+
+BOOST_AUTO_TEST_CASE(an_exhausted_pool_throws_or_gives_null_and_runs_no_constructor) {
+  an_exhausted_pool_says_so<one_of_two, false>();
+  an_exhausted_pool_says_so<one_of_two_nothrow, true>();
+  an_exhausted_pool_says_so<wide_of_two, false>();
+  an_exhausted_pool_says_so<wide_of_two_nothrow, true>();
+}
+
+BOOST_AUTO_TEST_CASE(no_memory_for_a_larger_derived_class_is_said_in_the_same_way) {
+  const volatile std::size_t huge = std::numeric_limits<std::size_t>::max() / 4;
+  const auto far = std::align_val_t{64};
+  CHECK(throws_bad_alloc([&] { seen(one_of_two::operator new(huge)); }));
+  CHECK(throws_bad_alloc([&] { seen(one_of_two::operator new(huge, far)); }));
+  CHECK(one_of_two::operator new(huge, std::nothrow) == nullptr);
+  CHECK(one_of_two::operator new(huge, far, std::nothrow) == nullptr);
+  CHECK(one_of_two_nothrow::operator new(huge) == nullptr);
+  CHECK(one_of_two_nothrow::operator new(huge, far) == nullptr);
+}
+
+// ---- constructors that throw -----------------------------------------------------------------------------------------------
+
+struct refused {};
+
+struct thrower {
+  explicit thrower(bool throws) {
+    if (throws) throw refused();
+  }
+  char content[56] = "";
+  DECLARE_MEMORY_POOL_WITH(thrower, tarn::static_array_store<2>)
+};
+struct thrower_nothrow : thrower {
+  using thrower::thrower;
+  DECLARE_MEMORY_POOL_WITH__NOTHROW(thrower_nothrow, tarn::static_array_store<2>)
+};
+struct alignas(128) wide_thrower : thrower {
+  using thrower::thrower;
+  DECLARE_MEMORY_POOL_WITH(wide_thrower, tarn::static_array_store<2>)
+};
+struct alignas(128) wide_thrower_nothrow : thrower {
+  using thrower::thrower;
+  DECLARE_MEMORY_POOL_WITH__NOTHROW(wide_thrower_nothrow, tarn::static_array_store<2>)
+};
+template <class Base>
+struct larger_thrower : Base {
+  using Base::Base;
+  char more[128] = "";
+};
+template <class Base>
+struct alignas(256) stricter_thrower : Base {
+  using Base::Base;
+};
+
+template <class T>
+tally cost_of_a_throw(called_from = {}) {
+  bool caught[2] = {};
+  const tally cost = during([&] {
+    try {
+      seen(new T(true));
+    } catch (const refused&) {
+      caught[0] = true;
+    }
+    try {
+      seen(new (std::nothrow) T(true));
+    } catch (const refused&) {
+      caught[1] = true;
+    }
+  });
+  CHECK(caught[0] && caught[1]);
+  return cost;
+}
+
+/// \param Throwing  whether operator new is the throwing one
+template <class T, bool Throwing>
+void a_throw_gives_the_block_back(called_from = {}) {
+  for (int i = 0; i < 3; ++i) CHECK(cost_of_a_throw<T>() == nothing);
+  CHECK(blocks_left<T>() == 2u);
+
+  const tally plain{.plain = Throwing, .nothrow = 2 - Throwing, .plain_delete = 2};
+  const tally wide{.aligned = Throwing, .aligned_nothrow = 2 - Throwing, .aligned_delete = 2};
+  CHECK(cost_of_a_throw<larger_thrower<T>>() == (alignof(T) > 16 ? wide : plain));
+  CHECK(cost_of_a_throw<stricter_thrower<T>>() == wide);
+  CHECK(blocks_left<T>() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_constructor_that_throws_gives_the_block_back_where_it_came_from) {
+  a_throw_gives_the_block_back<thrower, true>();
+  a_throw_gives_the_block_back<thrower_nothrow, false>();
+  a_throw_gives_the_block_back<wide_thrower, true>();
+  a_throw_gives_the_block_back<wide_thrower_nothrow, false>();
+}
+
+// ---- placement new -------------------------------------------------------------------------------------------------------
+
+struct small {
+  explicit small(int v) : value(v) {
+    if (v < 0) throw refused();
+  }
+  int value;
+  int more = 0;
+  DECLARE_MEMORY_POOL_WITH(small, tarn::static_array_store<1>)
+};
+/// What the global placement new takes, since it converts to void*.
+struct slot {
+  alignas(small) std::byte room[sizeof(small)];
+  operator void*() noexcept { return room; }
+};
+template <class Place>
+concept takes_a_small = requires(Place place) { small::operator new(1, place); };
+static_assert(takes_a_small<void*> && takes_a_small<slot&> && takes_a_small<small*> && takes_a_small<std::nullptr_t>);
+static_assert(!takes_a_small<const void*> && !takes_a_small<const slot&> && !takes_a_small<void (*)()> && !takes_a_small<long>);
+
+BOOST_AUTO_TEST_CASE(defect_5_placement_new_is_not_hidden) {
+  alignas(small) char chars[sizeof(small)];
+  alignas(small) unsigned char unsigned_chars[sizeof(small)];
+  alignas(small) std::byte bytes[2 * sizeof(small)];
+  slot converts;
+  const std::unique_ptr<small> held(new small(1));  // the pool's only block
+  void* const anywhere = bytes + sizeof(small);
+  const auto at = [](auto&& place, const void* address, int value) {
+    small* const object = new (place) small(value);
+    return static_cast<void*>(object) == address && object->value == value;
+  };
+  CHECK(at(chars, chars, 2) && at(unsigned_chars, unsigned_chars, 3) && at(bytes, bytes, 4) && at(anywhere, anywhere, 5));
+  CHECK(at(&bytes[0], bytes, 6) && at(held.get(), held.get(), 7) && at(converts, converts.room, 8));
+  CHECK(std::construct_at(held.get(), 9) == held.get() && ::new (anywhere) small(10) == anywhere);
+  static_assert(noexcept(small::operator new(1, anywhere)));
+  BOOST_CHECK_THROW(new (chars) small(-1), refused);
+  CHECK(small::memory_pool().try_allocate() == nullptr);  // nothing was given to the pool
+  static_assert(std::is_trivially_destructible_v<small>, "no room for a count: sizeof(small) bytes are asked for");
+  const std::unique_ptr<small[]> one(new small[1]{small(1)});
+  CHECK(!small::memory_pool().owns(one.get()));
+}
+
+// ---- PREPARE_MEMORY_POOL ---------------------------------------------------------------------------------------------------
+
+struct node {
+  long number = 7;
+  char name[24] = "";
+  DECLARE_MEMORY_POOL(node)
+};
+
+BOOST_AUTO_TEST_CASE(prepare_gets_room_or_throws) {
+  if (true) PREPARE_MEMORY_POOL(node, 1000);  // one statement
+  CHECK(node::memory_pool().capacity() >= 1000u);
+  std::vector<node*> nodes(1000);
+  CHECK(during([&] {
+          for (node*& n : nodes) n = new node;
+        }) == nothing);
+  for (node* n : nodes) delete n;
+
+  PREPARE_MEMORY_POOL(one_of_two, 2);
+  CHECK(throws_bad_alloc([] { PREPARE_MEMORY_POOL(one_of_two, 3); }));
+  CHECK(throws_bad_alloc([] { PREPARE_MEMORY_POOL(one_of_two_nothrow, 3); }));
+  CHECK(throws_bad_alloc([] { PREPARE_MEMORY_POOL(node, std::numeric_limits<std::size_t>::max()); }));
+  CHECK(node::memory_pool().capacity() >= 1000u && blocks_left<one_of_two>() == 2u);
 }
 
 }  // namespace

@@ -61,7 +61,6 @@ void make_and_end(called_from = {}) {
 }
 
 BOOST_AUTO_TEST_CASE(bursts_of_every_length) {
-  make_and_end<object_pool<spark>>();
   make_and_end<object_pool<spark, lifo_reuse<>, fixed_growth<30>>>();
   make_and_end<object_pool<spark, page_local_reuse<>, mutex_locking<>>>();
   make_and_end<object_pool<spark, checked>>();
@@ -92,7 +91,6 @@ void throw_in_bursts(called_from = {}) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_constructor_throws_leaves_none) {
-  throw_in_bursts<object_pool<spark, no_growth<100>, counting_statistics>>();
   throw_in_bursts<object_pool<spark, no_growth<100>, counting_statistics, mutex_locking<>>>();
 }
 

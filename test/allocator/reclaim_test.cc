@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(a_pool_that_keeps_its_record_is_asked_no_more_when_it_ended
 
 // ---- who asks whom ----------------------------------------------------------------------------------------------------------
 
-using shared = std::tuple<mutex_locking<>, mutex_locking<std::recursive_mutex>, grouped_locking<crew, std::mutex>,
-                          thread_cached<>>;
+using shared =
+    std::tuple<mutex_locking<>, mutex_locking<std::recursive_mutex>, grouped_locking<crew, std::mutex>, thread_cached<>>;
 using confined = std::tuple<no_locking, grouped_locking<crew>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(any_thread_asks_pools_that_have_a_lock, locking, shared) {

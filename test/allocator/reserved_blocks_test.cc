@@ -1,4 +1,4 @@
-// What a reservation of blocks is by itself, and where its blocks lie: in memory. block_reservation_test.cc tries it on every
+// What a reservation of blocks is by itself, and where its blocks lie: in memory. conformance_test.cc tries it on every
 // composition.
 #include <boost/test/unit_test.hpp>
 
@@ -177,7 +177,6 @@ void every_page_is_in_memory(std::size_t blocks, called_from = {}) {
 
 BOOST_AUTO_TEST_CASE(every_page_of_every_block_is_in_memory) {
   every_page_is_in_memory<static_size<64>>(300);
-  every_page_is_in_memory<static_size<3000>>(300);
   every_page_is_in_memory<static_size<10'000>>(300);
   every_page_is_in_memory<static_size<10'000>, page_local_reuse<>, thread_cached<>>(300);
   every_page_is_in_memory<static_size<5000>, lock_free>(300);

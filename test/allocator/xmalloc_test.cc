@@ -3,7 +3,7 @@
 // `defect_N`, here and in the other tests of products, is a defect that a study found in other libraries, by its number there.
 // Those after which no case is named, and what would see them in ours:
 //
-//    1  a pool that doesn't compile                   instantiate_all_test.cc
+//    1  a pool that doesn't compile                   test/platforms/warnings/policies.cc
 //    2  one failed system call hangs threads          defect_8_...; fault_injection_test.cc
 //    3  a handler runs under the pool's lock          locking_test.cc: stores run under the growth lock only
 //    4  recycling without a lock                      locking_test.cc, under the thread sanitizer

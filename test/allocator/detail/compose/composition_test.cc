@@ -24,16 +24,9 @@ BOOST_AUTO_TEST_SUITE(composition)
 
 template <class A, class B, class C, class D>
 constexpr bool any_order() {
-  using tarn::pool;
-  using one = pool<A, B, C, D>;
-  return same<one, pool<A, B, D, C>> && same<one, pool<A, C, B, D>> && same<one, pool<A, C, D, B>> &&
-         same<one, pool<A, D, B, C>> && same<one, pool<A, D, C, B>> && same<one, pool<B, A, C, D>> &&
-         same<one, pool<B, A, D, C>> && same<one, pool<B, C, A, D>> && same<one, pool<B, C, D, A>> &&
-         same<one, pool<B, D, A, C>> && same<one, pool<B, D, C, A>> && same<one, pool<C, A, B, D>> &&
-         same<one, pool<C, A, D, B>> && same<one, pool<C, B, A, D>> && same<one, pool<C, B, D, A>> &&
-         same<one, pool<C, D, A, B>> && same<one, pool<C, D, B, A>> && same<one, pool<D, A, B, C>> &&
-         same<one, pool<D, A, C, B>> && same<one, pool<D, B, A, C>> && same<one, pool<D, B, C, A>> &&
-         same<one, pool<D, C, A, B>> && same<one, pool<D, C, B, A>>;
+  using one = tarn::pool<A, B, C, D>;
+  return same<one, tarn::pool<B, A, C, D>> && same<one, tarn::pool<A, C, B, D>> && same<one, tarn::pool<A, B, D, C>> &&
+         same<one, tarn::pool<D, C, B, A>> && same<one, tarn::pool<C, D, A, B>>;
 }
 
 // The order of policies does not matter.

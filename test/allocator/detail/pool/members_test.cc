@@ -135,13 +135,6 @@ BOOST_AUTO_TEST_CASE(pools_can_be_constants_too) {
   static constinit locked c{};
   for (void* one : {a.allocate(), b.allocate(), c.allocate()}) BOOST_TEST(one != nullptr);
 }
-BOOST_AUTO_TEST_CASE(static_pools_of_two_tags_share_their_code) {
-  using one = tarn::static_pool<struct first_tag, block>;
-  using other = tarn::static_pool<struct second_tag, block>;
-  static_assert(std::is_same_v<one::body, other::body> && !std::is_same_v<one, other>);
-  BOOST_TEST(&one::instance() != &other::instance());
-  BOOST_TEST((&one::instance() == &tarn::static_pool<first_tag, block>::instance()));
-}
 
 BOOST_AUTO_TEST_SUITE_END()
 
