@@ -31,7 +31,6 @@ struct scheduled_memory {
     again_ = true;
     call_ = 0;
   }
-  void fail_no_more() { calls_ = 0; }
 
   detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
     bytes = detail::round_up(bytes, grain);

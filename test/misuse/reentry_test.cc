@@ -271,7 +271,7 @@ stack_pool* stack_of_handler = nullptr;
 std::atomic<std::size_t> served = 0, blocks_kept = 0;
 
 // The way without checks: no lock, so nobody waits, as long as no chunk is needed. (That a pop which was interrupted notices is
-// //test/schedule's and //test/models': signals seldom hit that instruction.)
+// //test/schedule's: signals seldom hit that instruction.)
 BOOST_AUTO_TEST_CASE(lock_free_serves_signal_handlers) {
   constexpr std::size_t enough = 100;
   const ending end = in_child([] {

@@ -18,7 +18,6 @@ import importlib.metadata
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import time

@@ -121,22 +121,6 @@ class Code:
         most = max((len(text) for text, _ in classes), default=0)
         return [one for one in classes if len(one[0]) == most] or found
 
-    def functions(self, name):
-        """The texts of a function, with its class's name in front: as many as there are of that name."""
-        owner, _, last = name.rpartition("::")
-        if not owner or name in self.named:
-            return [text for text, _ in self.all_of(name)]
-        found = [one for its, one in parts(content(self.all_of(owner)[0][0])) if its == last]
-        if not found:
-            raise LookupError(f"{owner} has no {last}")
-        return found
-
-    def renamed(self, owner, name):
-        """The same code, but that this class calls another function."""
-        other = Code({})
-        other.named = self.named | {owner: [(one.replace(f" {name} (", " gone ("), path) for one, path in self.named[owner]]}
-        return other
-
 
 def in_namespaces(code):
     """(name, text) of what stands in namespaces, also in those of namespaces."""

@@ -18,7 +18,6 @@ from policy_heads import policies_of
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 COLUMNS = 128
-AXES = ("size", "locking", "growth", "store", "reuse", "retention", "exhaustion", "checking", "statistics", "name")
 CLASSES = ("geometric_classes", "listed_classes")  # sizes of products, which pools don't take
 SINKS = ("heaptrack_trace", "perfetto_trace")  # parameters of tracing_statistics
 SAME = ("run_time_name",)  # a pool that differs from one of another kind in nothing but a value
