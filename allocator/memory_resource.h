@@ -167,8 +167,8 @@ class pool_resource : public std::pmr::memory_resource {
   {
     blocks_.release();
   }
-  /// Frees all blocks at once, also those in use, and keeps the chunks for the next; what upstream gave for single requests goes
-  /// back. Precondition: no other thread uses the resource, and nobody uses a block again that came before.
+  /// Frees all blocks at once, also those in use, and keeps the chunks for the next; what upstream gave for single requests
+  /// goes back. Precondition: no other thread uses the resource, and nobody uses a block again that came before.
   /// O(chunks); O(blocks) with a policy that hears of each.
   void reset() noexcept { blocks_.reset(); }
   /// Returns where it gets its memory.

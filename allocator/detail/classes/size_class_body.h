@@ -382,9 +382,9 @@ class size_class_body {
     each_pool([](std::size_t, Pool& p) { p.release(); });  // so that they end without a block in use
     drop_all();
   }
-  /// Frees all blocks at once, also those in use, and keeps the chunks for the next. Precondition: no other thread uses the pool,
-  /// and nobody uses a block again that came before. O(chunks + large blocks in use); O(blocks) with a policy that hears of each
-  /// or gives chunks back.
+  /// Frees all blocks at once, also those in use, and keeps the chunks for the next. Precondition: no other thread uses the
+  /// pool, and nobody uses a block again that came before. O(chunks + large blocks in use); O(blocks) with a policy that hears
+  /// of each or gives chunks back.
   void reset() noexcept {
     large_.deallocate_all(chunks_);
     each_pool([](std::size_t, Pool& p) {
