@@ -817,5 +817,23 @@ BOOST_AUTO_TEST_CASE(reset_leaves_no_more_chunks_than_the_retention_policy_keeps
   BOOST_TEST(left_by([](auto& pool, const auto&) { pool.reset(); }) <= one_by_one);
 }
 
+BOOST_AUTO_TEST_CASE(a_class_that_no_granule_has_room_for_is_none) {
+  BOOST_TEST(size_class_pool<static_array_store<4>>::class_size(4097) == 0u);  // as named by default
+  BOOST_TEST(size_class_pool<fall_back_to<static_array_store<4>>>::class_size(4097) == 0u);
+  using all_classes = size_class_pool<static_array_store<4>, geometric_classes<>>;
+  BOOST_TEST(all_classes::class_size(14'336) == 14'336u);
+  BOOST_TEST(all_classes::class_size(14'337) == 0u);
+  const auto pool = std::make_unique<size_class_pool<fall_back_to<static_array_store<4>>, geometric_classes<>>>();
+  for (int round = 0; round != 2; ++round)
+    for (const std::size_t bytes : {14'336u, 14'337u, 20'000u, 32'768u, 100'000u}) {
+      void* const block = pool->allocate(bytes);
+      BOOST_TEST(pool->usable_size(block) >= bytes);
+      std::memset(block, 0x11, bytes);
+      if (round == 0) pool->deallocate(block);
+      else pool->deallocate(block, bytes);
+    }
+  BOOST_TEST(pool->large().blocks == 0u);
+}
+
 }  // namespace
 }  // namespace tarn::test

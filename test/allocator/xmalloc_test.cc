@@ -342,6 +342,16 @@ BOOST_AUTO_TEST_CASE(a_large_block_comes_from_a_much_larger_one_as_long_as_those
     BOOST_TEST(store::bytes == 0u);
   }
 }
+BOOST_AUTO_TEST_CASE(a_block_that_no_granule_has_room_for_is_a_large_one) {
+  using other = xallocator<struct wide, heap_store, geometric_classes<16, 65536>>;
+  BOOST_TEST(other::statistics().by_class.size() == 43u);  // to 57,344
+  for (const std::size_t bytes : {57'344u, 57'345u, 65'536u}) {
+    void* const block = other::allocate(bytes);
+    BOOST_TEST_REQUIRE(block != nullptr);
+    BOOST_TEST(other::statistics().large.blocks == (bytes > 57'344 ? 1u : 0u));
+    other::deallocate(block);
+  }
+}
 // Against a model: whatever is kept, of whatever sizes, blocks don't overlap, and no more stays than is said.
 BOOST_AUTO_TEST_CASE(large_blocks_of_random_sizes_stay_apart) {
   using store = failing_store<struct random_large>;
