@@ -323,6 +323,20 @@ BOOST_AUTO_TEST_CASE(a_large_block_comes_from_one_that_was_freed) {
   }
   BOOST_TEST(store::failures == 0u);
 }
+BOOST_AUTO_TEST_CASE(a_smaller_one_of_the_same_bin_hides_none_that_is_large_enough) {
+  using store = failing_store<struct same_bin>;
+  using other = xallocator<struct same_bin, store>;
+  std::vector<void*> all;
+  for (const std::size_t bytes : {100'000u, 99'000u, 99'500u}) all.push_back(other::allocate(bytes));
+  for (void* const b : all) other::deallocate(b);
+  store::calls_left = 0;
+  void* const block = other::allocate(100'000);
+  BOOST_TEST(block == all[0]);
+  store::calls_left = static_cast<std::size_t>(-1);
+  other::deallocate(block);
+  other::trim();
+  BOOST_TEST(store::bytes == 0u);
+}
 BOOST_AUTO_TEST_CASE(a_large_block_comes_from_a_much_larger_one_as_long_as_those_have_few_bytes_too_many) {
   using store = failing_store<struct much_larger>;
   using other = xallocator<struct much_larger, store>;
