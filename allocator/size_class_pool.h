@@ -25,7 +25,7 @@ namespace tarn {
 ///
 ///   allocate(bytes, alignment), try_allocate, deallocate(block, bytes, alignment)    blocks
 ///   class_size(bytes, alignment)                                                     questions
-///   reserve(blocks, bytes, alignment), try_reserve, trim(), release()                chunks
+///   reserve(blocks, bytes, alignment), try_reserve, trim(), release(), reset()       chunks
 ///
 /// It can't be copied or moved. Its destructor gives everything back, including blocks still in use.
 template <class... Policies>

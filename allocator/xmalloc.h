@@ -4,8 +4,8 @@
 //   p = tarn::xrealloc(p, 5000);
 //   tarn::xfree(p);
 //
-// Blocks are aligned to 16 bytes. Requests up to 4096 bytes are rounded up to a size class (16, 32 ... 128, 160 ...). There are
-// two modes, of which a program has one:
+// Blocks are aligned to 16 bytes. Requests up to 32 KiB are rounded up to a size class (16, 32 ... 128, 160 ...). There are two
+// modes, of which a program has one:
 //
 //   heap    memory comes from operator new (the default)
 //   static  memory is an array of TARN_XMALLOC_STATIC_BYTES bytes in the program: no heap at all, and blocks of at most 4096
@@ -81,9 +81,10 @@ class xallocator {
   }
 
   /// Returns a block of at least `bytes` bytes with the content of `block`, which ends, unless it is itself returned: it stays
-  /// where it is as long as `bytes` fit into its class, or are more than half of a large block. A large block that grows gets a
-  /// quarter more than it had, so that growing in steps costs O(bytes) in all. Null where there is no memory: `block` is as it
-  /// was then. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block), and null is returned.
+  /// where it is as long as `bytes` fit into it, and are more than half of it if it has more than 4096. A block larger than any
+  /// class that grows gets a quarter more than it had, so that growing in steps costs O(bytes) in all. Null where there is no
+  /// memory: `block` is as it was then. `block` may be null: allocate(bytes). `bytes` may be 0: deallocate(block), and null is
+  /// returned.
   [[nodiscard]] static void* reallocate(void* block, std::size_t bytes) noexcept {
     if (block == nullptr) return allocate(bytes);
     if (bytes == 0) {
@@ -91,7 +92,7 @@ class xallocator {
       return nullptr;
     }
     const std::size_t has = usable_size(block);
-    const bool stays = bytes <= has && (has <= classes::largest || bytes > has / 2);
+    const bool stays = bytes <= has && (has <= 4096 || bytes > has / 2);
     if (stays) return block;
     const std::size_t wanted = bytes > has && bytes > classes::largest ? detail::larger(bytes, has + has / 4) : bytes;
     void* other = allocate(wanted);

@@ -112,7 +112,7 @@ struct size_of {
 /// \tparam Smallest  bytes in the smallest class, a power of two, at least 16
 /// \tparam Largest   bytes in the largest class, a class itself
 /// The spacing is that of jemalloc's size classes.
-template <std::size_t Smallest = 16, std::size_t Largest = 4096>
+template <std::size_t Smallest = 16, std::size_t Largest = 32768>
 struct geometric_classes {
   using axis = tarn::axis::size;
   static constexpr std::size_t largest = Largest;

@@ -52,7 +52,7 @@ struct request {
 };
 constexpr request small_requests[] = {{40, 8}, {500, 16}, {1000, 16}, {4096, 16}, {24, 8}, {64, 64}};
 constexpr request small_unaligned[] = {{40, 16}, {500, 16}, {1000, 16}, {4096, 16}, {24, 16}};
-constexpr request large_unaligned[] = {{5000, 16}, {70'000, 16}, {9000, 16}};
+constexpr request large_unaligned[] = {{50'000, 16}, {70'000, 16}, {90'000, 16}};
 
 struct blocks_product : product {
   explicit blocks_product(std::span<const request> r) : requests(r) {}

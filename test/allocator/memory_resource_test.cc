@@ -45,7 +45,7 @@ std::pmr::pool_options options(std::size_t blocks, std::size_t bytes) {
 
 /// Blocks of many classes, two of them larger than any, some aligned beyond all classes.
 void take_all_kinds(live_blocks& tenant) {
-  for (const std::size_t bytes : {0u, 1u, 16u, 17u, 40u, 100u, 1000u, 4096u, 4097u, 70'000u})
+  for (const std::size_t bytes : {0u, 1u, 16u, 17u, 40u, 100u, 1000u, 4096u, 33'000u, 70'000u})
     for (const std::size_t alignment : {1u, 16u, 64u, 128u, 4096u})
       for (int i = 0; i < 3; ++i) tenant.take(bytes, alignment);
 }
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_overview_larger_requests_go_to_upstre
 BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_options_zero_becomes_a_default, Resource, resources) {
   const std::pmr::pool_options given = Resource().options();
   BOOST_TEST(given.max_blocks_per_chunk == 65'536u);
-  BOOST_TEST(given.largest_required_pool_block == 4096u);
+  BOOST_TEST(given.largest_required_pool_block == 32'768u);
   const std::pmr::pool_options one = Resource(options(10, 0)).options();
   BOOST_TEST(one.max_blocks_per_chunk == 10u);
   BOOST_TEST(one.largest_required_pool_block == given.largest_required_pool_block);
@@ -557,6 +557,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_is_equal_is_identity, Resource
   BOOST_TEST(!one.is_equal(synchronized));
   BOOST_TEST(!one.is_equal(standard));
   BOOST_TEST(!standard.is_equal(one));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(reset_forgets_all_blocks_and_keeps_what_they_lay_in, Resource, more_resources) {
+  upstream upstream;
+  {
+    Resource resource(&upstream);
+    live_blocks tenant(resource);
+    std::size_t held = 0;
+    for (int round = 0; round != 4; ++round) {
+      for (int i = 0; i != 40; ++i) take_all_kinds(tenant);
+      tenant.verify();
+      tenant.forget();
+      resource.reset();
+      if (round == 1) held = upstream.bytes();  // by then there is room for magazines
+      if (round > 1) BOOST_TEST(upstream.bytes() == held);
+    }
+    BOOST_TEST(held != 0u);
+    BOOST_TEST(resource.trim() != 0u);
+  }
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
 }
 
 }  // namespace

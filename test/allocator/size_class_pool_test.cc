@@ -12,6 +12,7 @@
 #include <memory_resource>
 #include <new>
 #include <random>
+#include <set>
 #include <span>
 #include <thread>
 #include <vector>
@@ -69,7 +70,8 @@ BOOST_AUTO_TEST_CASE(geometric_classes_waste_at_most_a_quarter) {
   check_geometric<64, 10240>();
   check_geometric<256, 4096>();
   check_geometric<1024, 1024 * 1024>();
-  BOOST_TEST((geometric_classes<>::count) == 28u);
+  BOOST_TEST((geometric_classes<16, 4096>::count) == 28u);
+  BOOST_TEST((geometric_classes<>::count) == 40u);
 }
 
 template <std::size_t... Bytes>
@@ -96,7 +98,7 @@ template <class Pool>
 void check_class_size(called_from = {}) {
   for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
     std::size_t last = 0;
-    for (std::size_t bytes = 0; bytes <= 10'000; ++bytes) {
+    for (std::size_t bytes = 0; bytes <= 40'000; ++bytes) {
       const std::size_t size = Pool::class_size(bytes, alignment);
       if (size == 0) {
         if (bytes != 0) REQUIRE(last == 0 || Pool::class_size(bytes + 1, alignment) == 0);
@@ -120,7 +122,9 @@ BOOST_AUTO_TEST_CASE(class_size_grows_with_the_request) {
   BOOST_TEST(standard::class_size(129) == 160u);
   BOOST_TEST(standard::class_size(100, 64) == 128u);
   BOOST_TEST(standard::class_size(4096) == 4096u);
-  BOOST_TEST(standard::class_size(4097) == 0u);
+  BOOST_TEST(standard::class_size(4097) == 5120u);
+  BOOST_TEST(standard::class_size(32'768) == 32'768u);
+  BOOST_TEST(standard::class_size(32'769) == 0u);
   BOOST_TEST(standard::class_size(8, 128) == 0u);
   BOOST_TEST(standard::class_size(static_cast<std::size_t>(-1)) == 0u);
   BOOST_TEST(standard::class_size(static_cast<std::size_t>(-1), 64) == 0u);
@@ -179,7 +183,7 @@ void walk(std::size_t operations, std::size_t most, const Given&... given) {
   for (std::size_t i = 0; i < operations; ++i) {
     if (i % 3000 == 0) aim = random() % (most + 1);
     if (random() % 100 < (all.count() < aim ? 70u : 30u)) {
-      const std::size_t bytes = random() % 20 == 0 ? random() % 10'000 : random() % 300;
+      const std::size_t bytes = random() % 20 == 0 ? random() % 50'000 : random() % 300;
       const std::size_t alignment = random() % 4 == 0 ? std::size_t{1} << random() % 13 : 16;
       (void)all.take(bytes, alignment);
     } else if (all.count() != 0) {
@@ -256,11 +260,11 @@ BOOST_AUTO_TEST_CASE(large_blocks_are_counted_and_go_back) {
   test::upstream upstream;
   size_class_pool<resource_store> pool{resource_store{&upstream}};
   std::vector<void*> all;
-  for (std::size_t i = 0; i < 10; ++i) all.push_back(pool.allocate(5000 + i));
+  for (std::size_t i = 0; i < 10; ++i) all.push_back(pool.allocate(50'000 + i));
   BOOST_TEST(pool.large().blocks == 10u);
-  BOOST_TEST(pool.large().bytes >= 50'000u);
+  BOOST_TEST(pool.large().bytes >= 500'000u);
   BOOST_TEST(pool.large().bytes == upstream.bytes());
-  for (const std::size_t i : {0u, 9u, 4u, 5u, 1u, 8u}) pool.deallocate(all[i], 5000 + i);  // ends and middle of the list
+  for (const std::size_t i : {0u, 9u, 4u, 5u, 1u, 8u}) pool.deallocate(all[i], 50'000 + i);  // ends and middle of the list
   BOOST_TEST(pool.large().blocks == 4u);
   BOOST_TEST(pool.large().bytes == upstream.bytes());
   void* const small = pool.try_allocate_large(8, 8);  // whatever its size
@@ -281,8 +285,8 @@ BOOST_AUTO_TEST_CASE(a_block_of_no_bytes_has_one_that_nobody_else_has) {
     size_class_pool<resource_store> pool{resource_store{&regions}};
     auto* const none = static_cast<unsigned char*>(pool.allocate(0, alignment));
     *none = 0xAB;
-    auto* const next = static_cast<unsigned char*>(pool.allocate(5000, 16));
-    std::memset(next, 0xCD, 5000);
+    auto* const next = static_cast<unsigned char*>(pool.allocate(50'000, 16));
+    std::memset(next, 0xCD, 50'000);
     BOOST_TEST(*none == 0xAB);
     BOOST_TEST(pool.allocate(0, alignment) != none);
   }
@@ -336,9 +340,9 @@ void fail_each_call() {
         size_class_pool<resource_store, Policies...> pool{resource_store{&upstream}};
         live_blocks all(pool);
         REQUIRE(all.take(40, 16));
-        REQUIRE(all.take(9000, 16));
+        REQUIRE(all.take(90'000, 16));
         upstream.fail(k, mode);
-        for (const std::size_t bytes : {40u, 0u, 500u, 7000u, 4096u, 600u, 24u}) {
+        for (const std::size_t bytes : {40u, 0u, 500u, 70'000u, 4096u, 600u, 24u}) {
           for (int i = 0; i < 6; ++i) {
             const std::size_t failures = upstream.failures();
             const std::size_t held = upstream.bytes();
@@ -356,7 +360,7 @@ void fail_each_call() {
         points += upstream.failures();
         upstream.fail(1, failing::never);
         all.verify();
-        for (const std::size_t bytes : {40u, 0u, 500u, 7000u, 4096u, 600u, 24u})
+        for (const std::size_t bytes : {40u, 0u, 500u, 70'000u, 4096u, 600u, 24u})
           REQUIRE(all.take(bytes, 16));  // the next works
         all.verify();
         if (k % 2 == 0) all.give_all();
@@ -393,7 +397,7 @@ void reserved_blocks_ask_no_store(called_from = {}) {
     upstream.fail(1, failing::never);
     for (void* const b : all) pool.deallocate(b, bytes);
   }
-  CHECK(pool.try_reserve(0, 5000) && !pool.try_reserve(1, 5000));  // of no class
+  CHECK(pool.try_reserve(0, 50'000) && !pool.try_reserve(1, 50'000));  // of no class
   pool.trim();
   pool.release();
   CHECK(upstream.bytes() == 0u);
@@ -584,6 +588,127 @@ BOOST_AUTO_TEST_CASE(threads_that_make_the_pool_of_a_class_at_once) {
   }
   BOOST_TEST(upstream.bytes() == 0u);  // also of the pools that came too late
   BOOST_TEST(upstream.faults() == 0u);
+}
+
+// ---- reset() ---------------------------------------------------------------------------------------------------------------
+
+/// Blocks of most classes, so that a second time they need what they did the first.
+template <class Blocks>
+bool fill_classes(Blocks& all) {
+  bool could = true;
+  for (std::size_t bytes = 0; bytes < 4000; bytes += bytes < 300 ? 1 : 37) could = all.take(bytes, 16) != nullptr && could;
+  return could;
+}
+template <class... Policies>
+void reset_keeps_the_chunks(called_from = {}) {
+  test::upstream upstream;
+  {
+    size_class_pool<resource_store, Policies...> pool{resource_store{&upstream}};
+    pool.reset();
+    BOOST_TEST(upstream.bytes() == 0u);
+    for (int round = 0; round != 5; ++round) {
+      live_blocks all(pool);
+      if (round != 0) upstream.fail(1, failing::for_ever);
+      REQUIRE(fill_classes(all));
+      upstream.fail(1, failing::never);
+      if (round % 2 != 0) all.give_every(3);  // they wait in front of a list, or behind it
+      for (const std::size_t bytes : {50'000u, 100u, 300'000u}) REQUIRE(all.take(bytes, 128));
+      all.verify();
+      all.forget();
+      pool.reset();
+      BOOST_TEST(pool.large().blocks == 0u);
+    }
+    const std::size_t held = upstream.bytes();
+    BOOST_TEST(pool.trim() != 0u);  // all is free
+    BOOST_TEST(upstream.bytes() < held / 2);
+  }
+  BOOST_TEST(upstream.bytes() == 0u);
+  BOOST_TEST(upstream.faults() == 0u);
+}
+BOOST_AUTO_TEST_CASE(reset_frees_all_blocks_and_keeps_the_chunks) {
+  reset_keeps_the_chunks<>();
+  reset_keeps_the_chunks<lifo_reuse<>, mutex_locking<>>();
+  reset_keeps_the_chunks<thread_cached<>>();
+  reset_keeps_the_chunks<page_local_reuse<>>();
+  reset_keeps_the_chunks<counting_statistics, named<"reset">>();
+  reset_keeps_the_chunks<hardened>();
+  reset_keeps_the_chunks<checked>();
+}
+BOOST_AUTO_TEST_CASE(reset_over_an_array_leaves_the_granules_with_their_classes) {
+  const auto pool = std::make_unique<size_class_pool<static_array_store<2>>>();
+  for (int round = 0; round != 3; ++round) {
+    std::size_t blocks = 0;
+    while (pool->try_allocate(64) != nullptr) ++blocks;
+    BOOST_TEST(blocks >= 2u * 250);
+    pool->reset();
+  }
+  BOOST_TEST(pool->trim() != 0u);
+  BOOST_TEST(pool->try_allocate(1000) != nullptr);
+}
+BOOST_AUTO_TEST_CASE(after_reset_nothing_is_counted_as_in_use) {
+  size_class_pool<counting_statistics> pool;
+  for (const std::size_t bytes : {16u, 16u, 1000u, 20'000u}) static_cast<void>(pool.allocate(bytes));
+  pool.reset();
+  std::size_t in_use = 0, allocations = 0, capacity = 0;
+  pool.each_pool([&](std::size_t, auto& its) {
+    in_use += its.statistics().in_use;
+    allocations += its.statistics().allocations;
+    capacity += its.capacity();
+  });
+  BOOST_TEST(in_use == 0u);
+  BOOST_TEST(allocations == 4u);
+  BOOST_TEST(capacity >= 4u);
+}
+// Blocks in other threads' magazines are among those that are free afterwards: they are handed out once, not twice.
+BOOST_AUTO_TEST_CASE(reset_takes_the_magazines_of_other_threads_into_account) {
+  size_class_pool<thread_cached<>> pool;
+  for (int round = 0; round != 4; ++round) {
+    std::thread([&] {
+      std::vector<void*> all;
+      for (int i = 0; i != 300; ++i) all.push_back(pool.allocate(64));
+      for (void* const b : all) pool.deallocate(b, 64);
+    }).join();
+    pool.reset();
+    std::set<void*> all;
+    for (int i = 0; i != 1000; ++i) all.insert(pool.allocate(64));
+    BOOST_TEST(all.size() == 1000u);
+    pool.reset();
+  }
+}
+// A policy that gives empty chunks back does so, as if each block were freed.
+BOOST_AUTO_TEST_CASE(reset_leaves_no_more_chunks_than_the_retention_policy_keeps) {
+  const auto left_by = [](auto free) {
+    test::upstream upstream;
+    size_class_pool<resource_store, page_local_reuse<>, return_empty_chunks<0, 0>> pool{resource_store{&upstream}};
+    std::vector<void*> all(10'000);
+    for (void*& b : all) b = pool.allocate(100);
+    const std::size_t held = upstream.bytes();
+    free(pool, all);
+    BOOST_TEST(upstream.bytes() < held);
+    return upstream.bytes();
+  };
+  const std::size_t one_by_one = left_by([](auto& pool, const auto& all) {
+    for (void* const b : all) pool.deallocate(b, 100);
+  });
+  BOOST_TEST(left_by([](auto& pool, const auto&) { pool.reset(); }) <= one_by_one);
+}
+
+BOOST_AUTO_TEST_CASE(a_class_that_no_granule_has_room_for_is_none) {
+  BOOST_TEST(size_class_pool<static_array_store<4>>::class_size(4097) == 0u);  // as named by default
+  BOOST_TEST(size_class_pool<fall_back_to<static_array_store<4>>>::class_size(4097) == 0u);
+  using all_classes = size_class_pool<static_array_store<4>, geometric_classes<>>;
+  BOOST_TEST(all_classes::class_size(14'336) == 14'336u);
+  BOOST_TEST(all_classes::class_size(14'337) == 0u);
+  const auto pool = std::make_unique<size_class_pool<fall_back_to<static_array_store<4>>, geometric_classes<>>>();
+  for (int round = 0; round != 2; ++round)
+    for (const std::size_t bytes : {14'336u, 14'337u, 20'000u, 32'768u, 100'000u}) {
+      void* const block = pool->allocate(bytes);
+      BOOST_TEST(pool->usable_size(block) >= bytes);
+      std::memset(block, 0x11, bytes);
+      if (round == 0) pool->deallocate(block);
+      else pool->deallocate(block, bytes);
+    }
+  BOOST_TEST(pool->large().blocks == 0u);
 }
 
 }  // namespace

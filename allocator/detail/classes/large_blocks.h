@@ -5,7 +5,9 @@
 #ifndef TARN_ALLOCATOR_DETAIL_CLASSES_LARGE_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CLASSES_LARGE_BLOCKS_H_
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 
@@ -77,35 +79,63 @@ std::size_t report_leaks(const class_owner& owner, const Large& large) noexcept 
 // that is asked for 64 KiB of alignment maps pages for each, and unmaps them: 11,600 ns a pair, 20 with this, Zen 5).
 //
 // At most `count` of them, none above `largest` bytes, `most` in all; the oldest goes for a newer one. trim() gives them back,
-// and so does an allocation that the store refused.
+// and so does an allocation that the store refused. One more than a quarter too large is taken as well, as long as all such
+// blocks in use have at most `most_loose` bytes too many: else, of sizes in random order, every fifth found none.
 
-/// \tparam Record  of a region, with `next` and bytes(); it lies in the region
+/// What the record of a region has for that.
+template <class Record>
+struct kept_region {
+  Record* older;
+  Record* newer;
+  std::size_t loose = 0;  // bytes too many of a block in use, if they are more than a quarter
+};
+
+/// \tparam Record  of a region: a kept_region with `next`, `previous` and bytes(); it lies in the region
 template <class Record>
 class kept_regions {
  public:
-  /// Takes out the smallest that has so many bytes, and at most a quarter more; null: none has.
+  /// Takes out one that has so many bytes, of those that were seen the smallest; null: none has, or it has too many more.
   Record* take(std::size_t bytes) noexcept {
-    place* best = nullptr;
-    for (place& p : places_)
-      if (p.bytes >= bytes && p.bytes - bytes <= bytes / 4 && (best == nullptr || p.bytes < best->bytes)) best = &p;
-    return best != nullptr ? take(*best) : nullptr;
+    const std::size_t first = bin(bytes);
+    Record* r = first_in_[first];
+    for (int looks = 1; r != nullptr && r->bytes() < bytes; ++looks) r = looks != 4 ? r->next : nullptr;
+    if (r == nullptr) {
+      const std::uint64_t larger_ones = first == bins - 1 ? 0 : filled_ >> (first + 1);
+      if (larger_ones == 0) return nullptr;
+      r = first_in_[first + 1 + static_cast<unsigned>(std::countr_zero(larger_ones))];
+    }
+    const std::size_t more = r->bytes() - bytes;
+    const bool is_loose = more > bytes / 4;
+    if (is_loose && more > most_loose - loose_) return nullptr;
+    take_out(*r);
+    r->loose = is_loose ? more : 0;
+    loose_ += r->loose;
+    return r;
   }
+  /// A region isn't in use any more.
+  void leave(const Record& r) noexcept { loose_ -= r.loose; }
   /// Returns those that must go instead, which may be itself: a list, by `next`.
   Record* put(Record& r) noexcept {
     r.next = nullptr;
     const std::size_t bytes = r.bytes();
-    if (bytes > largest) return &r;
+    if (bytes > largest) return detail::pointer_to(r);
     Record* gone = nullptr;
-    place* to = free_or_oldest();
-    take_into(gone, *to);
-    while (bytes_ + bytes > most) take_into(gone, *oldest());
-    *to = {bytes, &r, ++puts_};
+    while (number_ == count || bytes_ + bytes > most) take_into(gone);
+    Record*& first = first_in_[bin(bytes)];
+    r.previous = nullptr;
+    r.next = replace(first, detail::pointer_to(r));
+    if (r.next != nullptr) r.next->previous = detail::pointer_to(r);
+    filled_ |= bit(bin(bytes));
+    r.newer = nullptr;
+    r.older = replace(newest_, detail::pointer_to(r));
+    (r.older != nullptr ? r.older->newer : oldest_) = detail::pointer_to(r);
+    ++number_;
     bytes_ += bytes;
     return gone;
   }
   Record* take_all() noexcept {
     Record* all = nullptr;
-    for (place& p : places_) take_into(all, p);
+    while (oldest_ != nullptr) take_into(all);
     return all;
   }
 
@@ -113,46 +143,52 @@ class kept_regions {
   static constexpr std::size_t count = 32;
   static constexpr std::size_t most = 8 * 1024 * 1024;
   static constexpr std::size_t largest = most / 2;
+  static constexpr std::size_t most_loose = most / 2;
+  static constexpr unsigned first_width = 15;  // what is smaller is in the first bin
+  static constexpr std::size_t bins = 8 * (static_cast<unsigned>(std::bit_width(largest)) - first_width - 1) + 2;
+  static_assert(bins <= 64);
 
-  struct place {
-    std::size_t bytes = 0;  // 0: it is empty
-    Record* record = nullptr;
-    std::size_t put = 0;  // the number of its put()
-  };
+  /// Eight for each doubling; all regions in a later one are larger.
+  static std::size_t bin(std::size_t bytes) noexcept {
+    const auto width = static_cast<unsigned>(std::bit_width(bytes));
+    if (width <= first_width) return 0;
+    if (bytes > largest) return bins - 1;
+    return 8 * (width - first_width - 1) + (bytes >> (width - 4)) % 8 + 1;
+  }
+  static constexpr std::uint64_t bit(std::size_t in) noexcept { return std::uint64_t{1} << in; }
 
-  Record* take(place& p) noexcept {
-    bytes_ -= replace(p.bytes, std::size_t{0});
-    return p.record;
+  void take_out(Record& r) noexcept {
+    const std::size_t bytes = r.bytes();
+    const std::size_t in = bin(bytes);
+    (r.previous != nullptr ? r.previous->next : first_in_[in]) = r.next;
+    if (r.next != nullptr) r.next->previous = r.previous;
+    if (first_in_[in] == nullptr) filled_ &= ~bit(in);
+    (r.older != nullptr ? r.older->newer : oldest_) = r.newer;
+    (r.newer != nullptr ? r.newer->older : newest_) = r.older;
+    --number_;
+    bytes_ -= bytes;
   }
-  void take_into(Record*& list, place& p) noexcept {
-    if (p.bytes == 0) return;
-    Record* const r = take(p);
-    r->next = list;
-    list = r;
-  }
-
-  /// That which was put in longest ago. An empty one is passed over, unless all are.
-  place* oldest() noexcept {
-    place* found = places_;
-    for (place& p : places_)
-      if (p.bytes != 0 && (found->bytes == 0 || p.put < found->put)) found = &p;
-    return found;
-  }
-  place* free_or_oldest() noexcept {
-    for (place& p : places_)
-      if (p.bytes == 0) return &p;
-    return oldest();
+  /// The oldest goes to the front of a list.
+  void take_into(Record*& list) noexcept {
+    Record& r = *oldest_;
+    take_out(r);
+    r.next = replace(list, detail::pointer_to(r));
   }
 
-  place places_[count];
+  Record* first_in_[bins] = {};
+  std::uint64_t filled_ = 0;  // a bit for each bin
+  Record* oldest_ = nullptr;
+  Record* newest_ = nullptr;
+  std::size_t number_ = 0;
   std::size_t bytes_ = 0;
-  std::size_t puts_ = 0;
+  std::size_t loose_ = 0;
 };
 
 /// Where regions go back at once.
 template <class Record>
 struct no_kept_regions {
   static constexpr Record* take(std::size_t) noexcept { return nullptr; }
+  static constexpr void leave(const Record&) noexcept {}
   static constexpr Record* put(Record& r) noexcept { return r.next = nullptr, &r; }
   static constexpr Record* take_all() noexcept { return nullptr; }
 };
@@ -175,7 +211,9 @@ namespace detail {
 template <class Chunks, class Locking, bool Checks, bool Tells, bool Keeps>
 class large_blocks {
   struct unknown_span {};
-  struct alignas(std::max_align_t) record : std::conditional_t<Checks, known_span<record>, unknown_span> {
+  struct never_kept {};
+  struct alignas(std::max_align_t) record : std::conditional_t<Checks, known_span<record>, unknown_span>,
+                                            std::conditional_t<Keeps, kept_region<record>, never_kept> {
     record* next;
     record* previous;
     owned from;
@@ -193,14 +231,15 @@ class large_blocks {
     bytes = detail::larger(bytes, 1);
     alignment = detail::larger(alignment, alignof(record));
     const std::size_t offset = round_up(Chunks::large_prefix + sizeof(record), alignment);
-    owned got = take_kept(offset + bytes, alignment);
-    if (!got) got = chunks.acquire_large(offset + bytes, alignment);
-    if (!got) return nullptr;
-    std::byte* const block = static_cast<std::byte*>(got.region.start) + offset;
-    record* const r = ::new (block - sizeof(record)) record;
-    r->from = got;
-    r->alignment = alignment;
-    link(*r);
+    record* r = take_kept(offset, bytes, alignment);
+    if (r == nullptr) {
+      const owned got = chunks.acquire_large(offset + bytes, alignment);
+      if (!got) return nullptr;
+      r = make(got, offset, alignment);
+      const held lock(mutex_);
+      link(*r);
+    }
+    std::byte* const block = reinterpret_cast<std::byte*>(r + 1);
     if constexpr (Checks) known_.insert(*r, block, size_of(*r));
     if constexpr (Tells)
       asked_.enter(detail::pointer_to(owner), owner.name(),
@@ -220,6 +259,10 @@ class large_blocks {
     }
     give_back(chunks, unlink(*r));
     return true;
+  }
+  /// All blocks in use. Precondition: no other thread uses the pool.
+  void deallocate_all(Chunks& chunks) noexcept {
+    while (first_ != nullptr) deallocate(chunks, first_ + 1);
   }
   /// Gives back what was kept. Returns its bytes.
   std::size_t trim(Chunks& chunks) noexcept {
@@ -273,6 +316,7 @@ class large_blocks {
   void release_all(Chunks& chunks) noexcept {
     give_back(chunks, detail::replace(first_, nullptr));
     trim(chunks);
+    kept_ = {};
     held_ = {};
     if constexpr (Checks) known_.leave();
     mutex_.leave();
@@ -291,8 +335,13 @@ class large_blocks {
     return r.from.region.bytes - (detail::address_of(detail::pointer_to(r) + 1) - address_of(r.from.region.start));
   }
 
+  static record* make(owned got, std::size_t offset, std::size_t alignment) noexcept {
+    auto* const r = ::new (static_cast<std::byte*>(got.region.start) + offset - sizeof(record)) record;
+    r->from = got;
+    r->alignment = alignment;
+    return r;
+  }
   void link(record& r) noexcept {
-    const held lock(mutex_);
     r.previous = nullptr;
     r.next = first_;
     if (first_ != nullptr) first_->previous = detail::pointer_to(r);
@@ -307,19 +356,29 @@ class large_blocks {
     if (r.next != nullptr) r.next->previous = r.previous;
     held_.blocks -= 1;
     held_.bytes -= r.from.region.bytes;
+    kept_.leave(r);
     if (!Keeps || r.alignment > Chunks::large_alignment) return r.next = nullptr, &r;
     memory_tools::poison(&r + 1, size_of(r));
     return kept_.put(r);
   }
 
-  owned take_kept(std::size_t bytes, std::size_t alignment) noexcept {
-    if (!Keeps || alignment > Chunks::large_alignment) return {};
-    const held lock(mutex_);
-    record* const r = kept_.take(bytes);
-    if (r == nullptr) return {};
-    const owned got = r->from;
-    memory_tools::hand_out(r, got.region.bytes - (address_of(r) - address_of(got.region.start)));
-    return got;
+  /// Null: there is none.
+  record* take_kept(std::size_t offset, std::size_t bytes, std::size_t alignment) noexcept {
+    if constexpr (Keeps) {
+      if (alignment > Chunks::large_alignment) return nullptr;
+      const held lock(mutex_);
+      record* const kept = kept_.take(offset + bytes);
+      if (kept == nullptr) return nullptr;
+      const owned got = kept->from;
+      const std::size_t loose = kept->loose;
+      memory_tools::hand_out(kept, got.region.bytes - (address_of(kept) - address_of(got.region.start)));
+      record* const r = make(got, offset, alignment);
+      r->loose = loose;
+      link(*r);
+      return r;
+    } else {
+      return nullptr;
+    }
   }
   /// All of a list. Returns their bytes.
   static std::size_t give_back(Chunks& chunks, record* all) noexcept {

@@ -21,6 +21,17 @@ namespace tarn::detail {
 
 inline constexpr std::size_t granule_bytes = 16 * 1024;
 
+template <class P>
+inline constexpr bool brings_bounded_store = bounded_store<P>;
+template <class P>
+  requires policy_on<P, axis::exhaustion>
+inline constexpr bool brings_bounded_store<P> = requires { requires P::traits.store_is_bounded; };
+
+/// The classes where none are named. Over a bounded store, they share few granules of 16 KiB.
+template <class... Ps>
+using default_classes =
+    std::conditional_t<(... || brings_bounded_store<Ps>), geometric_classes<16, 4096>, geometric_classes<>>;
+
 enum class class_verdict { good, one_size, two_sizes, wrong_classes, sampled };
 
 template <class... Ps>
@@ -91,7 +102,13 @@ struct class_composition<Classes, Granule,
     using kept = kept_policies<Exhaustion, chunks, for_malloc, Checking, Locking, growth, Reuse, Retention, Statistics, Name>;
     using class_pool = basic_pool<dynamic_size, Locking, growth, store_of_owner<chunks>, Reuse, Retention,
                                   typename kept::exhaustion, Checking, Statistics, name_in_classes<Name>>;
-    using body = size_class_body<Classes, class_pool, chunks, locking, kept>;
+    template <class Chunks>
+    static constexpr auto classes_in() noexcept {
+      if constexpr (!Chunks::tagged) return std::type_identity<Classes>{};
+      else if constexpr (Classes::largest <= Chunks::room) return std::type_identity<Classes>{};
+      else return std::type_identity<classes_up_to<Classes, Chunks::room>>{};  // a larger block is a large one
+    }
+    using body = size_class_body<typename decltype(classes_in<chunks>())::type, class_pool, chunks, locking, kept>;
   };
   using body = typename parts<false>::body;
   using static_body = typename parts<has_array>::body;
@@ -116,6 +133,7 @@ struct rejected_body<rejected<Complaints...>> : rejected<> {
   template <class Visit>
   void each_pool(Visit) noexcept {}
   static large_counts large() noexcept { return {}; }
+  static void reset() noexcept {}
   static constexpr std::size_t class_size(std::size_t, std::size_t = 1) noexcept { return 0; }
   static void reserve(std::size_t, std::size_t, std::size_t = 1) noexcept {}
   static bool try_reserve(std::size_t, std::size_t, std::size_t = 1) noexcept { return false; }
@@ -189,7 +207,7 @@ constexpr auto select_classes() noexcept {
 }
 
 template <class... Ps>
-using class_selection = typename decltype(select_classes<geometric_classes<>, 0, Ps...>())::type;
+using class_selection = typename decltype(select_classes<default_classes<Ps...>, 0, Ps...>())::type;
 template <class... Ps>
 using class_body_of = typename class_selection<Ps...>::body;
 
@@ -206,7 +224,7 @@ constexpr static_fitness judge_static_classes(policy_types<Policies...>) noexcep
 
 template <std::size_t Granule, class... Policies>
 constexpr auto choose_static_classes() noexcept {
-  using chosen = typename decltype(select_classes<geometric_classes<>, Granule, Policies...>())::type;
+  using chosen = typename decltype(select_classes<default_classes<Policies...>, Granule, Policies...>())::type;
   if constexpr (requires { typename chosen::rejection; }) return std::type_identity<typename chosen::body>{};
   else if constexpr (constexpr static_fitness verdict = detail::judge_static_classes<chosen>(typename chosen::values{});
                      verdict == static_fitness::good)

@@ -15,6 +15,7 @@
 #include "tarn/allocator/detail/classes/class_stores.h"
 #include "tarn/allocator/detail/classes/large_blocks.h"
 #include "tarn/allocator/detail/construct.h"
+#include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/inspector.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/allocator/pool.h"
@@ -41,9 +42,25 @@ namespace tarn::detail {
 template <class Classes, std::size_t Step, std::size_t Entries>
 struct class_table {
   unsigned char of[Entries + 1]{};
-  constexpr class_table() noexcept {
-    for (std::size_t i = 0; i != Entries; ++i) of[i] = static_cast<unsigned char>((Classes::index)((i + 1) * Step));
+  constexpr class_table() noexcept {  // by classes: compilers count each step
+    for (std::size_t i = 0, entry = 0; entry != Entries; ++i)
+      for (; entry != Entries && (entry + 1) * Step <= Classes::size(i); ++entry) of[entry] = static_cast<unsigned char>(i);
   }
+};
+
+/// Those of the classes whose blocks have at most `Most` bytes; all, if none has.
+template <class Classes, std::size_t Most>
+struct classes_up_to : Classes {
+ private:
+  static constexpr std::size_t those_that_fit() noexcept {
+    std::size_t fit = Classes::count;
+    while (fit != 0 && Classes::size(fit - 1) > Most) --fit;
+    return fit != 0 ? fit : Classes::count;
+  }
+
+ public:
+  static constexpr std::size_t count = those_that_fit();
+  static constexpr std::size_t largest = Classes::size(count - 1);
 };
 
 template <class Classes>
@@ -77,7 +94,7 @@ class class_lookup {
   static constexpr std::size_t common_alignment = alignment_of_all();
 
   // Every class is a multiple of the common alignment, so requests that round up to the same multiple have the same class.
-  static constexpr std::size_t table_entries = Classes::count > 256 ? 0 : smaller(Classes::largest / common_alignment, 256);
+  static constexpr std::size_t table_entries = Classes::count > 256 ? 0 : smaller(Classes::largest / common_alignment, 2048);
   static constexpr class_table<Classes, common_alignment, table_entries> table{};
 
   /// Precondition: from 1 to `table_entries` times the common alignment.
@@ -365,7 +382,16 @@ class size_class_body {
     each_pool([](std::size_t, Pool& p) { p.release(); });  // so that they end without a block in use
     drop_all();
   }
-  /// The same at the owner's end, of which checking policies are told, and of blocks that are still in use.
+  /// Frees all blocks at once, also those in use, and keeps the chunks for the next. Precondition: no other thread uses the
+  /// pool, and nobody uses a block again that came before. O(chunks + large blocks in use); O(blocks) with a policy that hears
+  /// of each or gives chunks back.
+  void reset() noexcept {
+    large_.deallocate_all(chunks_);
+    each_pool([](std::size_t, Pool& p) {
+      if (!inspector::forget_blocks_in_use(p)) inspector::clearing_of<no_ender>(p).run();
+    });
+  }
+  /// As release() at the owner's end, of which checking policies are told, and of blocks that are still in use.
   void end() noexcept {
     chunks_.be_left_alone();
     if constexpr (checks) large_.tell_end(as_owner(), !inspector::may_end_in_use<Pool>());
@@ -413,6 +439,9 @@ class size_class_body {
   /// malloc's functions alone have granules that a large block costs the alignment of.
   static constexpr bool keeps_large = Kept::for_malloc && Chunks::serves_large && Kept::keeps_memory &&
                                       Locking::traits.may_return_chunks && platform::system::has_pages;
+  struct no_ender {
+    void operator()(void*) const noexcept {}
+  };
   using large_type = large_blocks<Chunks, Locking, checks, Kept::tells_in_use, keeps_large>;
 
   friend large_type;

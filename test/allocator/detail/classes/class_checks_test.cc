@@ -138,5 +138,29 @@ BOOST_AUTO_TEST_CASE(after_a_release_the_old_blocks_are_foreign) {
   BOOST_TEST(pool.large().blocks == 0u);
 }
 
+template <class... Policies>
+void what_reset_has_freed_is_not_freed_again(called_from = {}) {
+  const recorder now;
+  {
+    size_class_pool<Policies...> pool;
+    void* const small = pool.allocate(100);
+    void* const large = pool.allocate(100'000);
+    CHECK(told_by([&] { pool.reset(); }).empty());
+    CHECK(is(told_by([&] { pool.deallocate(hidden(small), 100); }), misuse_kind::double_free));
+    CHECK(is(told_by([&] { pool.deallocate(hidden(large), 100'000); }), misuse_kind::foreign_pointer));
+    void* const other = pool.allocate(100);
+    CHECK(told_by([&] { pool.deallocate(other, 100); }).empty());
+    static_cast<void>(pool.allocate(100));
+    pool.reset();
+    recorder::seen().clear();
+  }
+  CHECK(recorder::seen().empty());  // no leak is left
+}
+BOOST_AUTO_TEST_CASE(what_reset_has_freed_is_free) {
+  what_reset_has_freed_is_not_freed_again<checked>();
+  what_reset_has_freed_is_not_freed_again<hardened>();
+  what_reset_has_freed_is_not_freed_again<hardened, mutex_locking<>>();
+}
+
 }  // namespace
 }  // namespace tarn::test
