@@ -1,8 +1,9 @@
-// Runs inputs through a target without libFuzzer, so that any compiler will do: `replay TARGET FILES...`
-// All targets are in one program: they share what takes long to compile.
+// All targets in one program: they share what takes long to compile. `replay TARGET FILES...` runs inputs through one, without
+// libFuzzer, so that any compiler will do. With TARN_LIBFUZZER it is libFuzzer's, for the target that TARN_FUZZ_TARGET names.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <ios>
@@ -36,6 +37,15 @@ target* find(const char* name) {
 
 }  // namespace
 
+#if defined(TARN_LIBFUZZER)
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static target* const run = find(std::getenv("TARN_FUZZ_TARGET"));
+  return run(data, size);
+}
+
+#else
+
 int main(int words, char** word) {
   target* const run = words > 1 ? find(word[1]) : nullptr;
   if (run == nullptr) {
@@ -57,3 +67,5 @@ int main(int words, char** word) {
   std::fprintf(stderr, "%d inputs\n", words - 2);
   return 0;
 }
+
+#endif

@@ -38,6 +38,7 @@ COMPILER = "clang++-19"
 # Without a look for uses of dead stack frames, which takes a third of the time where much is thrown.
 FLAGS = ["-std=c++20", "-g1", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize=vptr", "-fno-sanitize-recover=all",
          "-fsanitize-address-use-after-return=never", *compilers.WARNINGS]
+SEARCH = ["-O1", "-DTARN_LIBFUZZER", "-pthread", "tarn/test/fuzz/replay.cc"]  # all targets in one program
 # An input takes milliseconds. The limit of a minute is for one that hangs.
 LIMITS = ["-rss_limit_mb=4096", "-timeout=60", "-max_len=600", "-len_control=5", "-print_final_stats=1"]
 # Its warnings are about attributes of clang's; a search compiles the same with all warnings.
@@ -102,36 +103,35 @@ def replay(root, job, target):
 # ---- a search ----------------------------------------------------------------------------------------------------------------
 
 
-def search(root, name, limits, first=None):
+def search(builder, name, limits, first=None):
     """(exit status, what it said, executions, covered edges, how a find is run again). Throws RuntimeError."""
-    folder = tempfile.mkdtemp(prefix=name + "-", dir=root)
+    folder = tempfile.mkdtemp(prefix=name + "-", dir=builder.root)
     # What must be found is found in a few seconds: compiling, which takes longer, takes half the time without optimisation.
-    way = ["-O0", "-g0", f"-I{first}"] if first else ["-O1"]
-    build = [COMPILER, *FLAGS, *way, "-I.", f"tarn/test/fuzz/{name}.cc"]
-    status, said = call([*build, "-o", os.path.join(folder, name)], root)
-    if status != 0:
-        raise RuntimeError(" ".join(build) + "\n" + said)
+    way = ["-O0", "-g0", f"-I{first}", f"tarn/test/fuzz/{name}.cc"] if first else SEARCH
+    build = [COMPILER, *FLAGS, *way, "-I."]
+    program = builder.job(os.path.join(folder, name) if first else "search", build).result()
     corpus = os.path.join(folder, "corpus")  # a copy, to which it adds
     saved = len(saved_inputs.unpack(name, corpus))
     symbolizer = shutil.which("llvm-symbolizer-14") or shutil.which("llvm-symbolizer") or ""
-    status, said = call([os.path.join(folder, name), *LIMITS, *limits, f"-artifact_prefix={folder}/", corpus], root,
-                        env={**os.environ, "ASAN_SYMBOLIZER_PATH": symbolizer})
+    status, said = call([program, *LIMITS, *limits, f"-artifact_prefix={folder}/", corpus], builder.root,
+                        env={**os.environ, "ASAN_SYMBOLIZER_PATH": symbolizer, "TARN_FUZZ_TARGET": name})
     loaded, runs, edges = (int((re.findall(pattern, said, re.MULTILINE) or [0])[-1]) for pattern in (
         r"^INFO: seed corpus: files: (\d+)", r"^stat::number_of_executed_units: (\d+)", r"\bcov: (\d+)"))
     if loaded != saved or not saved:
         raise RuntimeError(f"{saved} inputs are saved, {loaded} were loaded\n{said[-3000:]}")
     found = [os.path.join(folder, one) for one in sorted(os.listdir(folder)) if re.match("crash-|oom-|timeout-|leak-", one)]
-    return status, said, runs, edges, "".join(again(one, [*build, "-o", name], f"./{name} input") for one in found)
+    return status, said, runs, edges, "".join(again(one, [*build, "-o", "search"], f"TARN_FUZZ_TARGET={name} ./search input")
+                                                   for one in found)
 
 
-def search_case(root, name):
+def search_case(builder, name):
     wanted, least_edges = TARGETS[name]
 
     def wrong():
         start = time.monotonic()
         try:
             status, said, runs, edges, how = search(
-                root, name, [f"-max_total_time={NIGHTLY_SECONDS}" if NIGHTLY else f"-runs={wanted}"])
+                builder, name, [f"-max_total_time={NIGHTLY_SECONDS}" if NIGHTLY else f"-runs={wanted}"])
         except RuntimeError as error:
             return str(error)
         print(f"{name}: {runs} executions, {edges} edges, {time.monotonic() - start:.0f} s with compiling", flush=True)
@@ -145,12 +145,12 @@ def search_case(root, name):
     return f"{name} finds nothing", wrong
 
 
-def mistake_case(root, mistake):
+def mistake_case(builder, mistake):
     def wrong():
         try:
-            folder = tempfile.mkdtemp(prefix="mistake-", dir=root)
-            library_code.changed(root, [(mistake.old, mistake.new)], folder)
-            status, said, runs, *_ = search(root, mistake.target, [f"-runs={RUNS_FOR_MISTAKES}", "-seed=1"], folder)
+            folder = tempfile.mkdtemp(prefix="mistake-", dir=builder.root)
+            library_code.changed(builder.root, [(mistake.old, mistake.new)], folder)
+            status, said, runs, *_ = search(builder, mistake.target, [f"-runs={RUNS_FOR_MISTAKES}", "-seed=1"], folder)
         except RuntimeError as error:
             return str(error)
         if not status or not re.search(r"^tarn: |^==\d+==ERROR: |runtime error: ", said, re.MULTILINE):
@@ -164,14 +164,14 @@ def mistake_case(root, mistake):
 def main():
     if sys.argv[1:] not in (["replay"], ["search"]):
         sys.exit(__doc__)
-    root = compilers.include_root()
+    builder = compilers.Builder(compilers.include_root())
     if sys.argv[1] == "replay":
         compilers.present(["g++"])
-        job = compilers.Builder(root).job("replay", REPLAY)
-        return compilers.report([replay(root, job, target) for target in TARGETS])
+        job = builder.job("replay", REPLAY)
+        return compilers.report([replay(builder.root, job, target) for target in TARGETS])
     compilers.present([COMPILER])
-    cases = [search_case(root, name) for name in TARGETS]
-    cases += [mistake_case(root, one) for one in (MISTAKES if NIGHTLY else MISTAKES[:1])]
+    cases = [search_case(builder, name) for name in TARGETS]
+    cases += [mistake_case(builder, one) for one in (MISTAKES if NIGHTLY else MISTAKES[:1])]
     return compilers.report(cases)
 
 

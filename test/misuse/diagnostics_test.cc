@@ -209,12 +209,9 @@ struct herd;
 BOOST_AUTO_TEST_CASE(a_handler_uses_the_pool) {
   use_in_handler<pool<static_size<64>, checked>>("no_locking, checked");
   use_in_handler<pool<static_size<64>, mutex_locking<>, hardened>>("mutex, hardened");
-  use_in_handler<pool<static_size<64>, mutex_locking<>, checked>>("mutex, checked");
   use_in_handler<pool<static_size<64>, mutex_locking<>, lifo_reuse<>, checked>>("mutex, lifo, checked");
   use_in_handler<pool<static_size<64>, grouped_locking<herd, std::mutex>, checked>>("grouped with a mutex, checked");
-  use_in_handler<pool<static_size<64>, thread_cached<>, hardened>>("thread_cached, hardened");
   use_in_handler<pool<static_size<64>, thread_cached<>, checked>>("thread_cached, checked");
-  use_in_handler<pool<static_size<64>, lock_free, hardened>>("lock_free, hardened");
   use_in_handler<pool<static_size<64>, lock_free, checked>>("lock_free, checked");
 }
 
@@ -298,7 +295,6 @@ BOOST_AUTO_TEST_CASE(verify_tells_of_each_damage_once) {
   verify_many<pool<static_size<256, 64>, checked_with<shuffled>>>("shuffled");
   verify_many<pool<static_size<8>, thread_cached<>, checked>>("thread_cached");
   verify_many<pool<static_size<64>, lock_free, checked>>("lock_free");
-  verify_many<pool<static_size<64>, static_array_store<800>, checked>>("static array");
 }
 
 }  // namespace

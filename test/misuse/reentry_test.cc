@@ -120,8 +120,6 @@ struct herd;
 BOOST_AUTO_TEST_CASE(a_store_that_calls_itself_through_its_pool_is_refused) {
   store_meddles<checked>("no_locking");
   store_meddles<checked, mutex_locking<>>("mutex");
-  store_meddles<checked, mutex_locking<spin_mutex>>("spin_mutex");
-  store_meddles<checked, grouped_locking<herd>>("grouped");
   store_meddles<checked, grouped_locking<herd, std::mutex>>("grouped with a mutex");
   store_meddles<checked, thread_cached<>>("thread_cached");
   store_meddles<checked, lock_free>("lock_free");
@@ -259,7 +257,6 @@ void handler_meddles(const char* name, called_from = {}) {
 BOOST_AUTO_TEST_CASE(a_signal_handler_that_interrupts_the_pool_is_refused) {
   handler_meddles<checked>("no_locking");
   handler_meddles<checked, mutex_locking<>>("mutex");
-  handler_meddles<checked, mutex_locking<spin_mutex>>("spin_mutex");
   handler_meddles<checked, grouped_locking<herd, std::mutex>>("grouped with a mutex");
   handler_meddles<checked, thread_cached<>>("thread_cached");
   handler_meddles<checked, lock_free>("lock_free");
