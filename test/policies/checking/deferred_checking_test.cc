@@ -14,8 +14,7 @@
 namespace tarn::test {
 namespace {
 
-using pools = std::tuple<pool<static_size<64>, deferred_checking>,
-                         pool<static_size<64>, deferred_checking, return_empty_chunks<>>,
+using pools = std::tuple<pool<static_size<64>, deferred_checking, return_empty_chunks<>>,
                          pool<static_size<64>, deferred_checking, thread_cached<>>,
                          pool<static_size<24, 8>, deferred_checking, mutex_locking<>>,
                          pool<static_size<256, 64>, deferred_checking, page_local_reuse<4096, prefetch::none, 128>>>;

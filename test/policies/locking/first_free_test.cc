@@ -74,11 +74,10 @@ template <class... Policies>
 struct with {
   using pool_type = pool<static_size<64>, Policies...>;
 };
-using lockings = std::tuple<with<mutex_locking<>>, with<mutex_locking<spin_mutex>>, with<mutex_locking<thread_aware_mutex>>,
-                            with<grouped_locking<struct crew, tarn::mutex>>, with<lock_free>, with<thread_cached<>>,
-                            with<thread_cached<>, return_empty_chunks<>>, with<mutex_locking<>, return_empty_chunks<>>,
-                            with<thread_cached<>, page_store<>>, with<thread_cached<>, hardened>,
-                            with<mutex_locking<>, checked>, with<thread_cached<>, reclaim_and_retry<>>>;
+using lockings = std::tuple<with<mutex_locking<spin_mutex>>, with<mutex_locking<thread_aware_mutex>>,
+                            with<grouped_locking<struct crew, tarn::mutex>>, with<lock_free>,
+                            with<thread_cached<>, return_empty_chunks<>>, with<mutex_locking<>, checked>,
+                            with<thread_cached<>, hardened, reclaim_and_retry<>>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_first_call_that_frees_needs_no_memory, With, lockings) {
   typename With::pool_type pool;

@@ -5,10 +5,13 @@
 #include <array>
 #include <barrier>
 #include <cstddef>
+#include <deque>
+#include <functional>
 #include <new>
 #include <thread>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tarn/allocator/pool.h"
@@ -41,43 +44,47 @@ BOOST_AUTO_TEST_CASE(a_magazine_grows_up_to_32_kib_and_has_14_blocks_at_least) {
   BOOST_TEST(magazine::sizes_for(std::size_t{1} << 60, largest) == 0u);
 }
 
-/// A thread that has freed `blocks` and stays, until the test ends.
-template <class Pool>
+/// A thread that does something, then waits for what it is told, until the test ends.
 class idle_thread {
  public:
-  idle_thread(Pool& pool, std::vector<void*> blocks)
-      : thread_([this, &pool, blocks] {
-          for (void* const b : blocks) pool.deallocate(b);
-          step_.arrive_and_wait();  // idle from here
-          step_.arrive_and_wait();  // a call
-          if (kept_ != nullptr) pool.deallocate(kept_);
-          step_.arrive_and_wait();
-          step_.arrive_and_wait();
-        }) {
+  explicit idle_thread(std::function<void()> first) : next_(std::move(first)), thread_([this] { run(); }) {
     step_.arrive_and_wait();
   }
   ~idle_thread() {
-    if (!called_) free_one(nullptr);
+    next_ = nullptr;
     step_.arrive_and_wait();
     thread_.join();
   }
   idle_thread(const idle_thread&) = delete;
   idle_thread& operator=(const idle_thread&) = delete;
 
-  /// The thread wakes up for one call.
-  void free_one(void* block) {
-    kept_ = block;
+  void call(std::function<void()> next) {
+    next_ = std::move(next);
     step_.arrive_and_wait();
     step_.arrive_and_wait();
-    called_ = true;
   }
 
  private:
+  void run() {
+    while (next_) {
+      next_();
+      step_.arrive_and_wait();  // idle from here
+      step_.arrive_and_wait();
+    }
+  }
   std::barrier<> step_{2};
-  void* kept_ = nullptr;
-  bool called_ = false;
+  std::function<void()> next_;
   std::thread thread_;
 };
+
+template <class Pool>
+void take_all(Pool& pool, std::vector<void*>& blocks) {
+  for (void*& b : blocks) b = pool.allocate();
+}
+template <class Pool>
+void give_all(Pool& pool, const std::vector<void*>& blocks) {
+  for (void* const b : blocks) pool.deallocate(b);
+}
 
 /// Free blocks that the calling thread can't have.
 template <class Pool>
@@ -98,12 +105,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_idle_thread_keeps_at_most_two_magazines, Size, 
   pool_type pool;
   pool.reserve(5000);
   std::vector<void*> blocks(4500);
-  for (void*& b : blocks) b = pool.allocate();
-  std::size_t kept = 0;
-  {
-    idle_thread other(pool, blocks);
-    kept = out_of_reach(pool);
-  }
+  take_all(pool, blocks);
+  const idle_thread other([&] { give_all(pool, blocks); });
+  const std::size_t kept = out_of_reach(pool);
   const std::size_t grown = magazine::grown_bytes / Size::value;  // blocks
   BOOST_TEST(kept <= 2 * (grown > magazine::capacity(0) ? grown : magazine::capacity(0)));
   if (Size::value > 37'449) BOOST_TEST(kept == 0u);
@@ -113,24 +117,15 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_idle_thread_keeps_at_most_two_magazines, Size, 
 BOOST_AUTO_TEST_CASE(a_magazine_has_at_most_a_quarter_of_the_blocks) {
   pool<static_size<64>, thread_cached<>, fixed_growth<100>> pool;
   pool.reserve(400);
-  std::size_t kept = 0;
-  {
-    std::barrier step(2);
-    std::thread other([&] {
-      std::vector<void*> blocks(400);
-      for (int round = 0; round != 10; ++round) {  // with so much use, magazines of 510 are wanted
-        for (void*& b : blocks) b = pool.allocate();
-        for (void* const b : blocks) pool.deallocate(b);
-      }
-      step.arrive_and_wait();  // idle
-      step.arrive_and_wait();
-    });
-    step.arrive_and_wait();
-    BOOST_TEST(pool.capacity() == 400u);
-    kept = out_of_reach(pool);
-    step.arrive_and_wait();
-    other.join();
-  }
+  const idle_thread other([&] {
+    std::vector<void*> blocks(400);
+    for (int round = 0; round != 10; ++round) {  // with so much use, magazines of 510 are wanted
+      take_all(pool, blocks);
+      give_all(pool, blocks);
+    }
+  });
+  BOOST_TEST(pool.capacity() == 400u);
+  const std::size_t kept = out_of_reach(pool);
   BOOST_TEST(kept != 0u);
   BOOST_TEST(kept <= 200u);  // in two magazines
 }
@@ -140,14 +135,13 @@ using small = pool<static_size<64>, thread_cached<>, fixed_growth<64>>;
 BOOST_AUTO_TEST_CASE(an_idle_thread_is_asked_by_trim_and_gives_at_its_next_call) {
   small pool;
   std::vector<void*> blocks(6400);
-  for (void*& b : blocks) b = pool.allocate();
+  take_all(pool, blocks);
   void* const last = blocks.back();
   blocks.pop_back();
-  idle_thread other(pool, blocks);
+  idle_thread other([&] { give_all(pool, blocks); });
   pool.trim();
-  const std::size_t kept = pool.capacity();
-  BOOST_TEST(kept > 64u);
-  other.free_one(last);
+  BOOST_TEST(pool.capacity() > 64u);
+  other.call([&] { pool.deallocate(last); });
   pool.trim();
   BOOST_TEST(pool.capacity() <= 64u);  // the chunk of the block that it freed last
 }
@@ -155,18 +149,10 @@ BOOST_AUTO_TEST_CASE(an_idle_thread_is_asked_by_trim_and_gives_at_its_next_call)
 BOOST_AUTO_TEST_CASE(a_thread_that_was_asked_and_ends_leaves_its_blocks_to_others) {
   small pool;
   std::vector<void*> blocks(6400);
-  for (void*& b : blocks) b = pool.allocate();
+  take_all(pool, blocks);
   {
-    std::barrier step(2);
-    std::thread other([&] {
-      for (void* const b : blocks) pool.deallocate(b);
-      step.arrive_and_wait();
-      step.arrive_and_wait();
-    });
-    step.arrive_and_wait();
+    const idle_thread other([&] { give_all(pool, blocks); });
     pool.trim();
-    step.arrive_and_wait();
-    other.join();
   }
   pool.trim();
   BOOST_TEST(pool.capacity() == 0u);
@@ -179,10 +165,8 @@ BOOST_AUTO_TEST_CASE(trim_gives_the_magazines_memory_back_where_nobody_has_any) 
   own pool{resource_store{&upstream}};
   std::vector<void*> blocks(2000);
   for (int round = 0; round != 3; ++round) {
-    for (void*& b : blocks) b = pool.allocate();
-    std::thread([&] {
-      for (void* const b : blocks) pool.deallocate(b);
-    }).join();
+    take_all(pool, blocks);
+    std::thread([&] { give_all(pool, blocks); }).join();
     const std::size_t held = upstream.bytes();
     const std::size_t chunks = pool.trim();
     BOOST_TEST(chunks > 2000 * 64u);
@@ -198,29 +182,18 @@ BOOST_AUTO_TEST_CASE(trim_leaves_the_magazines_memory_where_another_thread_has_s
   for (const std::size_t threads : {1u, 20u}) {  // 20: the pool has no room for the slots of all
     test::upstream upstream;
     own pool{resource_store{&upstream}};
-    std::barrier step(static_cast<std::ptrdiff_t>(threads) + 1);
-    std::vector<std::array<void*, magazine::capacity(0)>> taken(threads);  // all of a first magazine
-    std::vector<std::jthread> others;
-    for (auto& mine : taken)
-      others.emplace_back([&] {
-        for (void*& b : mine) b = pool.allocate();
-        step.arrive_and_wait();  // with an empty magazine
-        step.arrive_and_wait();
-        pool.deallocate(pool.allocate());
-        step.arrive_and_wait();
-        step.arrive_and_wait();
-      });
-    step.arrive_and_wait();
-    for (const auto& its : taken)
-      for (void* const b : its) pool.deallocate(b);
+    std::vector<void*> taken(magazine::capacity(0));  // all of a first magazine, so that an empty one stays
+    std::deque<idle_thread> others;
+    for (std::size_t i = 0; i != threads; ++i) {
+      others.emplace_back([&] { take_all(pool, taken); });
+      give_all(pool, taken);
+    }
     pool.trim();
     if (threads == 1) BOOST_TEST(pool.capacity() == 0u);  // the chunk goes: what stays is the magazines'
     BOOST_TEST(upstream.bytes() > 0u);
-    step.arrive_and_wait();
-    step.arrive_and_wait();
+    for (idle_thread& other : others) other.call([&] { pool.deallocate(pool.allocate()); });
     pool.trim();
     BOOST_TEST(upstream.bytes() > 0u);
-    step.arrive_and_wait();
     others.clear();
     pool.trim();
     BOOST_TEST(pool.capacity() == 0u);
@@ -232,26 +205,16 @@ BOOST_AUTO_TEST_CASE(trim_leaves_the_magazines_memory_where_another_thread_has_s
 BOOST_AUTO_TEST_CASE(a_thread_that_was_asked_takes_few_blocks_again) {
   small pool;
   pool.reserve(6400);
-  std::barrier step(2);
-  std::thread other([&] {
+  idle_thread other([&] {
     std::vector<void*> blocks(6400);
-    for (void*& b : blocks) b = pool.allocate();
-    for (void* const b : blocks) pool.deallocate(b);
-    step.arrive_and_wait();  // idle
-    step.arrive_and_wait();
-    pool.deallocate(pool.allocate());
-    step.arrive_and_wait();
-    step.arrive_and_wait();
+    take_all(pool, blocks);
+    give_all(pool, blocks);
   });
-  step.arrive_and_wait();
   pool.trim();
-  step.arrive_and_wait();
-  step.arrive_and_wait();
+  other.call([&] { pool.deallocate(pool.allocate()); });
   pool.trim();
   BOOST_TEST(pool.capacity() <= 14 * 64u);  // 14 blocks, at worst each of another chunk
   BOOST_TEST(out_of_reach(pool) <= 14u);
-  step.arrive_and_wait();
-  other.join();
 }
 
 BOOST_AUTO_TEST_CASE(threads_that_come_and_go_leave_their_magazines_to_others) {
@@ -261,8 +224,8 @@ BOOST_AUTO_TEST_CASE(threads_that_come_and_go_leave_their_magazines_to_others) {
   for (int round = 0; round != 200; ++round) {
     std::thread([&pool] {
       std::vector<void*> blocks(100);  // more than one magazine
-      for (void*& b : blocks) b = pool.allocate();
-      for (void* const b : blocks) pool.deallocate(b);
+      take_all(pool, blocks);
+      give_all(pool, blocks);
     }).join();
     pool.trim();
     if (round == 10) held = memory.bytes();  // memory for magazines: all blocks went back

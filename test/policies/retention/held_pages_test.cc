@@ -121,30 +121,6 @@ BOOST_AUTO_TEST_CASE(what_may_be_idle_stays) {
   BOOST_TEST(seen.discards == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(the_system_has_the_memory_again, *boost::unit_test::enable_if<!sanitized>()) {
-  if (free_bytes() == 0) return;
-  watch seen;
-  watched_pool<1024> pool{watched_store<>{seen}};
-  std::vector<void*> blocks;
-  std::array<bool, 5> came;
-  for (bool& one : came) {
-    while (blocks.size() != 144 * 1024) {
-      blocks.push_back(pool.allocate());
-      std::memset(blocks.back(), 1, 1024);
-    }
-    std::sort(blocks.begin(), blocks.end());
-    const std::size_t before = free_bytes();
-    std::vector<void*> kept;
-    for (std::size_t i = 0; i != blocks.size(); ++i)
-      if (i % 64 == 0) kept.push_back(blocks[i]);
-      else pool.deallocate(blocks[i]);
-    pool.trim();
-    one = free_bytes() >= before + 64 * MiB;  // of more than twice as much
-    blocks = kept;
-  }
-  BOOST_TEST(std::count(came.begin(), came.end(), true) >= 3);
-}
-
 // Under the address sanitizer, the second free is found at once.
 BOOST_AUTO_TEST_CASE(deferred_checking_finds_a_double_free_of_a_block_whose_page_has_gone,
                      *boost::unit_test::enable_if<!sanitized>()) {

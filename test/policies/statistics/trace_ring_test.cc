@@ -204,7 +204,6 @@ void sample(called_from = {}) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(samples_are_as_many_as_their_bytes_say) {
-  sample<64, 6400, no_locking>();
   sample<64, 128, no_locking>();
   sample<256, 100, mutex_locking<>>();
   sample<64, 6400, thread_cached<>>();
