@@ -12,10 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/core/walk.h"
@@ -126,13 +124,13 @@ bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
 
 template <class T>
 struct object_ender {
-  void operator()(void* block) const noexcept { std::destroy_at(std::launder(static_cast<T*>(block))); }
+  void operator()(void* block) const noexcept { std::launder(static_cast<T*>(block))->~T(); }
 };
 
 /// \tparam Pool  of the blocks
 template <class T, class Pool>
 class endings {
-  using clearing = decltype(inspector::clearing_of<object_ender<T>>(std::declval<Pool&>()));
+  using clearing = decltype(inspector::clearing_of<object_ender<T>>(*static_cast<Pool*>(nullptr)));
 
  public:
   /// Ends an object. Returns whether its block is to go back: not if it was null, all objects are being ended, or it is none.
@@ -142,7 +140,7 @@ class endings {
       if (done(block)) return false;
     }
     if (!inspector::admits(pool, block)) return false;  // no destructor runs on what is none of ours
-    std::destroy_at(object);
+    object->~T();
     return true;
   }
   bool running() const noexcept { return now_ != nullptr; }
@@ -230,7 +228,7 @@ class returned_blocks {
   static constexpr std::size_t batch = burst_batch<Pool>;
 
   void give_back() noexcept {
-    if (number_ != 0) pool_.deallocate_batch({some_, std::exchange(number_, 0)});
+    if (number_ != 0) pool_.deallocate_batch({some_, detail::replace(number_, std::size_t{0})});
   }
 
   Pool& pool_;
@@ -249,7 +247,7 @@ class burst {
     returned_blocks<Pool> blocks(pool_);
     while (made_ != 0) {  // the newest first, as in an array
       T* const object = out_[--made_];
-      std::destroy_at(object);
+      object->~T();
       blocks.add(const_cast<std::remove_cv_t<T>*>(object));
     }
   }
@@ -260,7 +258,7 @@ class burst {
   template <class Make>
   std::size_t fill_some(Make make) {
     fill(make);
-    return std::exchange(made_, 0);
+    return detail::replace(made_, std::size_t{0});
   }
 #if TARN_EXCEPTIONS
   /// The same in all places. Throws: std::bad_alloc if there are fewer blocks.
