@@ -93,8 +93,8 @@ class object_pool {
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
   /// Whether calls wait for a block: under wait_for_block.
   static constexpr bool waits = detail::inspector::waits(static_cast<const pool_type*>(nullptr));
-  /// Whether there are iterators and parts(): not over an array, for which walks have bits only while they last, and not where
-  /// blocks wait in threads' magazines (thread_cached) or on a stack (lock_free), or lie on guarded pages.
+  /// Whether there are iterators and parts(): not over an array, for which walks have bits only while they last, nor where free
+  /// blocks wait in threads' magazines (thread_cached) or on a stack (lock_free), or objects lie on guarded pages.
   static constexpr bool has_iterators = detail::iterators_of<T, pool_type>::exist;
   using iterator = typename decltype(detail::iterators_of<T, pool_type>::type())::type;
 

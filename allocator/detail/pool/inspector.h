@@ -75,7 +75,8 @@ struct inspector {
   }
   template <class Traits>
   static constexpr bool hides_objects(const pool_members<Traits>*) noexcept {
-    return Traits::locking::traits.keeps_blocks || Traits::locking::traits.own_free_list || Traits::samples;
+    return Traits::locking::traits.keeps_blocks || Traits::locking::traits.own_free_list || Traits::samples ||
+           !requires(const typename Traits::reuse::template list<Traits>& list) { list.is_empty(); };
   }
 
   /// See clearing.h. Precondition: no other thread uses the pool while what is returned lives.

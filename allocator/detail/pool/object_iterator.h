@@ -176,11 +176,11 @@ struct no_parts {
 template <bool IsArray, bool HidesObjects>
 struct iterators_complaint {
   static_assert(IsArray || !HidesObjects,
-                "tarn: [O8] an object_pool's iterators don't see objects that are sampled_guard_pages' own, or whether what waits "
-                "in threads' magazines or on lock_free's stack is free; use for_each()");
+                "tarn: [O8] an object_pool's iterators don't see what lies on guarded pages, in threads' magazines, on lock_free's "
+                "stack or in a list without is_empty(); use for_each()");
   static_assert(!IsArray,
-                "tarn: [O9] an object_pool's iterators were asked for over an array, which keeps no bits; use for_each(), or add "
-                "page_local_reuse<>");
+                "tarn: [O9] an object_pool's iterators were asked for over an array, which keeps no bits; add page_local_reuse<>, "
+                "or use for_each()");
 };
 
 /// The iterators of a pool of T, and what takes their place.
