@@ -96,7 +96,7 @@ class object_pool {
   /// Whether there are iterators and parts(): not over an array, for which walks have bits only while they last, nor where free
   /// blocks wait in threads' magazines (thread_cached) or on a stack (lock_free), or objects lie on guarded pages.
   static constexpr bool has_iterators = detail::iterators_of<T, pool_type>::exist;
-  using iterator = typename decltype(detail::iterators_of<T, pool_type>::type())::type;
+  using iterator = typename decltype(detail::iterators_of<T, pool_type>::type())::type;  // what begin() returns
 
   using deleter = object_deleter<T, Policies...>;  // of unique_ptr
   using unique_ptr = object_ptr<T, Policies...>;   // what make_unique() returns
@@ -280,25 +280,25 @@ class object_pool {
   /// Forward iterators, by ascending address; the pool is a std::ranges::forward_range. One is valid as long as its object
   /// lives, whatever is constructed or destroyed besides. O(chunks + blocks / 64) from the first to the last, as for_each().
   [[nodiscard]] iterator begin() noexcept {
-    if constexpr (may_iterate()) return iterator::first(state());
-    else return {};
+    if constexpr (has_iterators) return iterator::first(state());
+    else return iterators::template refuse<iterator>();
   }
   [[nodiscard]] static constexpr iterator end() noexcept { return {}; }
   /// Destroys the object at `which`. Returns the next one, also if the destructor destroyed others. O(log chunks).
   iterator erase(iterator which) noexcept {
-    if constexpr (may_iterate()) {
+    if constexpr (has_iterators) {
       T* const object = std::addressof(*which);
       destroy(object);
       return iterator::behind(state(), const_cast<const std::remove_cv_t<T>*>(object));
     } else {
-      return which;
+      return iterators::template refuse<iterator>();
     }
   }
   /// Returns `n` ranges, each of equally many objects or of one more: parts(4)[0] ... parts(4)[3]. Threads may walk through
   /// different ones at once as long as nobody constructs or destroys an object. Precondition: n isn't 0. Complexity: of count().
   [[nodiscard]] auto parts(std::size_t n) noexcept {
-    if constexpr (may_iterate()) return detail::object_parts<T, pool_state>(state(), n);
-    else return detail::no_parts<T>();
+    if constexpr (has_iterators) return detail::object_parts<T, pool_state>(state(), n);
+    else return iterators::template refuse<detail::no_parts<T>>();
   }
 
   /// Destroys every object, each once, although one's destructor may destroy others. Objects that destructors construct
@@ -325,16 +325,12 @@ class object_pool {
  private:
   template <class...>
   friend class multipool;
+  using iterators = detail::iterators_of<T, pool_type>;
   template <class Limit>
   using burst = detail::burst<T, pool_type, Limit>;
   static constexpr bool has_destructors = !std::is_trivially_destructible_v<T>;
-  using pool_state = typename detail::iterators_of<T, pool_type>::state;
+  using pool_state = typename iterators::state;
   pool_state& state() noexcept { return detail::inspector::state_of(blocks_); }
-  static constexpr bool may_iterate() noexcept {
-    using its = detail::iterators_of<T, pool_type>;
-    [[maybe_unused]] detail::iterators_complaint<its::is_array, its::hides_objects> complaint;
-    return its::exist;
-  }
 
   using endings = detail::endings<T, pool_type>;
   struct ending : endings::all {

@@ -183,7 +183,7 @@ struct iterators_complaint {
                 "or use for_each()");
 };
 
-/// The iterators of a pool of T, and what takes their place.
+/// The iterators of a pool of T, or what takes their place.
 /// \tparam Pool  of the blocks
 template <class T, class Pool>
 struct iterators_of {
@@ -196,6 +196,12 @@ struct iterators_of {
   static constexpr auto type() noexcept {
     if constexpr (exist) return std::type_identity<object_iterator<T, state>>{};
     else return std::type_identity<no_iterator<T>>{};
+  }
+  /// Says why there are none.
+  template <class Instead>
+  static constexpr Instead refuse() noexcept {
+    [[maybe_unused]] iterators_complaint<is_array, hides_objects> said;
+    return {};
   }
 };
 
