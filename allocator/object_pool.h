@@ -295,7 +295,7 @@ class object_pool {
     }
   }
   /// Returns `n` ranges, each of equally many objects or of one more: parts(4)[0] ... parts(4)[3]. Threads may walk through
-  /// different ones at once as long as nobody constructs or destroys an object. Precondition: n isn't 0. Complexity: of count().
+  /// different ones at once as long as nobody constructs or destroys an object. Precondition: n isn't 0. As complex as count().
   [[nodiscard]] auto parts(std::size_t n) noexcept {
     if constexpr (has_iterators) return detail::object_parts<T, pool_state>(state(), n);
     else return iterators::template refuse<detail::no_parts<T>>();

@@ -107,6 +107,14 @@ class page_local_list {
   void restore(chunks_type& chunks, void* block) noexcept {
     if (push(chunks, block) == status::crowded) make_room(chunks);
   }
+  /// As forget(), but the chunks stay.
+  void forget(chunks_type& chunks) noexcept {
+    chunks.each([this](chunk& c) {
+      shelves_.remove(c);
+      pages_.remove(c);
+    });
+    forget();
+  }
   void forget() noexcept {
     front_.close();
     shelves_ = {};

@@ -85,6 +85,20 @@ BOOST_AUTO_TEST_CASE(chunks_stay_while_somebody_walks_and_go_afterwards) {
   BOOST_TEST(least == 400u);
   BOOST_TEST(pool.blocks().capacity() < 400u);
 }
+BOOST_AUTO_TEST_CASE(chunks_that_were_free_when_a_pool_was_cleared_go_once) {
+  object_pool<owner<40>, page_local_reuse<>, fixed_growth<20>> pool;
+  std::vector<owner<40>*> all;
+  for (int round = 0; round != 3; ++round) {
+    all.clear();
+    for (std::uint32_t i = 0; i != 100; ++i) all.push_back(pool.construct(i));
+    for (std::size_t i = 0; i != 90; ++i) pool.destroy(all[i]);
+    pool.clear();
+    BOOST_TEST(pool.count() == 0u);
+  }
+  BOOST_TEST(pool.construct(0u) != nullptr);
+  BOOST_TEST(pool.blocks().trim() != 0u);
+  BOOST_TEST(pool.blocks().capacity() == 20u);
+}
 BOOST_AUTO_TEST_CASE(trim_gives_back_what_a_walk_found_free) {
   const auto walk_and_trim = []<class Pool>(Pool pool) {
     std::vector<long*> all;

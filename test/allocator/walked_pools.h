@@ -1,5 +1,5 @@
-// Walks through an object_pool beside a map: what lived when a walk began, and still lives, is visited once, by ascending address,
-// and nothing else but what was constructed meanwhile.
+// Walks through an object_pool beside a map: what lived when a walk began, and still lives, is visited once, by ascending
+// address, and nothing else but what was constructed meanwhile.
 #ifndef TARN_TEST_ALLOCATOR_WALKED_POOLS_H_
 #define TARN_TEST_ALLOCATOR_WALKED_POOLS_H_
 
@@ -50,7 +50,11 @@ struct owner {
 template <class Pool>
 class walked {
   using T = typename Pool::value_type;
-  using live_map = std::map<T*, std::uint32_t>;
+  struct known {
+    std::uint32_t id;
+    std::size_t at;  // in all_
+  };
+  using live_map = std::map<T*, known>;
 
  public:
   walked(Pool& pool, std::size_t most) : pool_(pool), most_(most) {
@@ -75,20 +79,23 @@ class walked {
  private:
   std::size_t pick(std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random_() % n); }
   bool one_in(std::size_t n) { return pick(n) == 0; }
-  auto any() {
-    const auto bytes = [](T* one) { return reinterpret_cast<std::uintptr_t>(one); };
-    const std::uintptr_t first = bytes(live_.begin()->first);
-    const auto at = live_.lower_bound(reinterpret_cast<T*>(first + random_() % (bytes(live_.rbegin()->first) - first + 1)));
-    return at == live_.end() ? live_.begin() : at;
-  }
+  auto any() { return live_.find(all_[pick(all_.size())]); }
   void add() {
     T* const o = pool_.try_construct(next_);
-    if (o != nullptr) REQUIRE(live_.emplace(o, next_++).second);
+    if (o == nullptr) return;
+    REQUIRE(live_.emplace(o, known{next_++, all_.size()}).second);
+    all_.push_back(o);
+  }
+  auto forget(typename live_map::iterator at) {
+    all_[at->second.at] = all_.back();
+    live_[all_.back()].at = at->second.at;
+    all_.pop_back();
+    return live_.erase(at);
   }
   auto remove(typename live_map::iterator at) {
     T* const o = at->first;
-    REQUIRE(o->id == at->second);
-    at = live_.erase(at);
+    REQUIRE(o->id == at->second.id);
+    at = forget(at);
     pool_.destroy(o);
     return at;
   }
@@ -98,9 +105,8 @@ class walked {
   void destroy_many() {
     std::vector<T*> some;
     for (std::size_t n = pick(200); n != 0 && !live_.empty(); --n) {
-      const auto at = any();
-      some.push_back(at->first);
-      live_.erase(at);
+      some.push_back(any()->first);
+      forget(live_.find(some.back()));
     }
     pool_.destroy_n(some);
   }
@@ -113,22 +119,31 @@ class walked {
 
   void step() {
     switch (pick(10)) {
-      case 0: return compare();
-      case 1: return change_meanwhile();
-      case 2: return nest();
-      case 3: return throw_out();
-      case 4: return stop();
-      case 5: return iterate();
-      case 6: return iterate_and_erase();
-      case 7: return divide();
+      case 0:
+        return compare();
+      case 1:
+        return change_meanwhile();
+      case 2:
+        return nest();
+      case 3:
+        return throw_out();
+      case 4:
+        return stop();
+      case 5:
+        return iterate();
+      case 6:
+        return iterate_and_erase();
+      case 7:
+        return divide();
       case 8:
         if constexpr (requires { pool_.blocks().trim(); }) pool_.blocks().trim();
         return;
-      default: return one_in(3) ? clear() : compare();
+      default:
+        return one_in(3) ? clear() : compare();
     }
   }
   bool is(typename live_map::iterator& at, T& o) {
-    const bool is = at != live_.end() && at->first == &o && at->second == o.id && o.whole();
+    const bool is = at != live_.end() && at->first == &o && at->second.id == o.id && o.whole();
     if (is) ++at;
     return is;
   }
@@ -147,17 +162,22 @@ class walked {
     };
     T* last = nullptr;
     pool_.for_each([&](T& o) {
-      REQUIRE(live_.contains(&o) && live_[&o] == o.id && o.whole() && &o > last);
+      REQUIRE(live_.contains(&o) && live_[&o].id == o.id && o.whole() && &o > last);
       seen.insert(last = &o);
       switch (pick(8)) {
-        case 0: return end(live_.find(&o));
-        case 1: return end(any());
+        case 0:
+          return end(live_.find(&o));
+        case 1:
+          return end(any());
         case 2:
           if (const auto next = live_.upper_bound(&o); next != live_.end()) end(next);
           return;
-        case 3: return add();
-        case 4: return end(any()), add(), add();
-        default: return;
+        case 3:
+          return add();
+        case 4:
+          return end(any()), add(), add();
+        default:
+          return;
       }
     });
     REQUIRE(std::ranges::includes(seen, before));
@@ -218,7 +238,7 @@ class walked {
         seen.insert(last = &*i);
         switch (pick(6)) {
           case 0:
-            live_.erase(last);
+            forget(live_.find(last));
             before.erase(last);
             i = pool_.erase(i);
             break;
@@ -229,8 +249,11 @@ class walked {
             }
             ++i;
             break;
-          case 2: add(); [[fallthrough]];
-          default: i++;
+          case 2:
+            add();
+            [[fallthrough]];
+          default:
+            i++;
         }
       }
       REQUIRE(std::ranges::includes(seen, before));
@@ -255,12 +278,11 @@ class walked {
   }
   /// Each ends once, although some own others.
   void clear() {
-    std::vector<T*> all;
-    for (const auto& [o, id] : live_) all.push_back(o);
-    std::shuffle(all.begin(), all.end(), random_);
-    for (std::size_t i = 0; i + 1 < all.size(); i += 3) all[i]->owned = all[i + 1];
+    std::shuffle(all_.begin(), all_.end(), random_);
+    for (std::size_t i = 0; i + 1 < all_.size(); i += 3) all_[i]->owned = all_[i + 1];
     pool_.clear();
     live_.clear();
+    all_.clear();
     compare();
   }
 
@@ -268,6 +290,7 @@ class walked {
   std::size_t most_;
   std::mt19937_64 random_{seed()};
   live_map live_;
+  std::vector<T*> all_;  // to pick from: by address, chance would depend on where chunks lie
   std::uint32_t next_ = 1;
 };
 

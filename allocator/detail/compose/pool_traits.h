@@ -153,7 +153,8 @@ struct pool_traits {
   /// Whether the pool is an array of blocks and nothing else: there is nothing to get, to give back or to count. A walk through
   /// its objects has a bit for each block on the stack; if these are too many, they lie in a chunk.
   static constexpr bool in_place =
-      Store::traits.in_place && (!holds_objects || few_blocks<Store>) && one_chunk && grows_as_implied<Store, Growth> && no_columns && !Reuse::traits.needs_chunks &&
+      Store::traits.in_place && (!holds_objects || few_blocks<Store>) && one_chunk && grows_as_implied<Store, Growth> &&
+      no_columns && !Reuse::traits.needs_chunks &&
       !Locking::traits.keeps_memory && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list &&
       !Retention::traits.returns_chunks && !Exhaustion::traits.reclaims && checks_in_place &&
       !Checking::traits.samples && !Checking::traits.checks_leaving && !Statistics::traits.counts && !Name::traits.is_listed;

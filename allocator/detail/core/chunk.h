@@ -4,9 +4,9 @@
 //   ^ region.start                                        ^ first   |<- carved ->|<- never touched ->|
 //
 // A column is what one axis keeps per chunk. It lies in front of the blocks, so an overrun of the last block runs away from it.
-// Behind the columns lie the bits of a pool of objects (free_bits.h). If a pool never has more than one chunk, the record lies in
-// the pool, and a region without columns is all blocks. If links are hidden from the program, a red line lies in front of the
-// record, against an overrun of the chunk before.
+// Behind the columns lie the bits of a pool of objects (free_bits.h). If a pool never has more than one chunk, the record
+// lies in the pool, and a region without columns is all blocks. If links are hidden from the program, a red line lies in front
+// of the record, against an overrun of the chunk before.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 

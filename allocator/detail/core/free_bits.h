@@ -59,14 +59,14 @@ class free_bits {
   word* words_ = nullptr;
   std::size_t free_ = 0;
   std::size_t ready_ = 0;  // words that are in use
-  std::size_t next_ = 0;   // those below have no bit
+  std::size_t next_ = 0;  // those below have no bit
 };
 
 // ---- what a chunk keeps for walks -------------------------------------------------------------------------------------------
 
 template <class Traits>
 struct walked_chunk_alone {
-  std::size_t birth = 0;   // how many chunks the pool had adopted, with this one
+  std::size_t birth = 0;  // how many chunks the pool had adopted, with this one
   std::size_t walked = 0;  // blocks that clear() has to do with: those carved before it began
 };
 template <class Traits>

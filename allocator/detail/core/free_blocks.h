@@ -115,7 +115,7 @@ void readopt(State& s, typename State::chunk* leaving) noexcept {
     s.chunks.each([&s](typename State::chunk& its) { s.list.adopted(its); });
 }
 
-// ---- into the bits -----------------------------------------------------------------------------------------------------------
+// ---- into the bits ---------------------------------------------------------------------------------------------------------
 
 /// The first chunks of a pool in an array, for as long as they don't change: the chunk of a block that became free at random is
 /// found in 13 instead of 45 ns (a million of 64 bytes, Zen 5).

@@ -85,8 +85,8 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
 
   // ---- carving -----------------------------------------------------------------------------------------------------------
 
-  /// Writes up to `n` blocks that are free in bits, or were never handed out, in ascending order. Returns how many. Computes only
-  /// their addresses: a chunk of a million blocks costs no more than a chunk of one.
+  /// Writes up to `n` blocks that are free in bits, or were never handed out, in ascending order. Returns how many. Computes
+  /// only their addresses: a chunk of a million blocks costs no more than a chunk of one.
   std::size_t carve(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
     if constexpr (has_free_bits<Traits>) got = take_from_bits(out, n);

@@ -62,9 +62,7 @@ class living_words {
   static word behind(std::size_t bit) noexcept { return ~word{1} << bit; }
 
   /// Whether nearly all the chunk's cache lines are needed, which the processor foresees.
-  bool is_dense() const noexcept {
-    return detail::in_use_in(*c_) * larger(cache_line / g_.stride(), 1) >= carved_ / 8 * 7;
-  }
+  bool is_dense() const noexcept { return detail::in_use_in(*c_) * larger(cache_line / g_.stride(), 1) >= carved_ / 8 * 7; }
   /// Not inlined, g++ would take it for a function without effects, and drop it.
   TARN_STEP void prefetch(std::size_t w) const noexcept {
     word some = live(w);
@@ -97,7 +95,7 @@ class active_walk {
 
  private:
   std::uintptr_t last_ = 0;  // where the walk is
-  bool changed_ = false;     // a block ahead was freed
+  bool changed_ = false;  // a block ahead was freed
 };
 
 /// Visits the blocks in use of chunks. A handful of sparse ones is looked up and prefetched while those before are visited. So
@@ -128,7 +126,8 @@ class chunk_walker {
         for (std::size_t i = 0; i != number[now]; ++i) {
           std::byte* const block = some[now][i];
           if (!visit(block)) return false;
-          if (!changed()) [[likely]] continue;
+          if (!changed()) [[likely]]
+            continue;
           const std::size_t slot = s_.chunks.slot_of(c, block);
           word_ = slot / words::bits;
           mask_ = words::behind(slot % words::bits);
@@ -145,7 +144,8 @@ class chunk_walker {
 
   /// Called before bits are read: what visit() took may have brought other blocks into a front.
   TARN_STEP void look() noexcept {
-    if (s_.chunks.taken() == seen_) [[likely]] return;
+    if (s_.chunks.taken() == seen_) [[likely]]
+      return;
     detail::settle(s_);
     seen_ = s_.chunks.taken();
   }
@@ -161,7 +161,8 @@ class chunk_walker {
         const std::size_t bit = words::lowest(live);
         live &= live - 1;
         if (!visit(of.block(word_, bit))) return false;
-        if (changed()) [[unlikely]] live = of.live(word_) & words::behind(bit);
+        if (changed()) [[unlikely]]
+          live = of.live(word_) & words::behind(bit);
       }
       mask_ = words::full;
     }
@@ -187,8 +188,8 @@ class chunk_walker {
 };
 
 /// Calls visit(block) for every block in use, by ascending address, as long as it returns true. visit() may free any block, and
-/// take others, which may be visited if they are ahead. Chunks that come meanwhile aren't walked through; none may go. `walk` is
-/// known to those who free blocks. Returns whether visit() never returned false.
+/// take others, which may be visited if they are ahead. Chunks that come meanwhile aren't walked through; none may go. `walk`
+/// is known to those who free blocks. Returns whether visit() never returned false.
 template <class Geometry, class State, class Visit>
 bool each_living(State& s, active_walk<State>& walk, Visit visit) {
   using chunk = typename State::chunk;
@@ -200,7 +201,8 @@ bool each_living(State& s, active_walk<State>& walk, Visit visit) {
     return visit(static_cast<void*>(block));
   };
   const auto changed = [&] {
-    if (!walk.changed()) [[likely]] return false;
+    if (!walk.changed()) [[likely]]
+      return false;
     detail::settle(s);
     return true;
   };
@@ -218,7 +220,7 @@ std::size_t count_living(State& s) noexcept {
   return n;
 }
 
-// ---- an array ----------------------------------------------------------------------------------------------------------------
+// ---- an array --------------------------------------------------------------------------------------------------------------
 
 /// Bits for the blocks of an array: those that were free when it was made, and what was marked since. Meanwhile the list is
 /// empty, until give_back().

@@ -6,8 +6,8 @@
 //   endings    what the pool knows during the walk: which objects destroy() need not destroy
 //   burst      constructs objects in many blocks; end_all destroys them
 //
-// No block is handed out again before the walk is over: an object that is ended sets its bit, and no block leaves the bits. So a
-// block that the walk has passed never holds a new object.
+// No block is handed out again before the walk is over: an object that is ended sets its bit, and no block leaves the bits. So
+// a block that the walk has passed never holds a new object.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_CLEARING_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_CLEARING_H_
 
@@ -51,7 +51,8 @@ class ending_blocks {
   ~ending_blocks() {
     s_.chunks.hide_bits(false);
     if (!gives_surplus && all_ended()) {
-      s_.list.forget();
+      if constexpr (traits::list_has_bits) s_.list.forget(s_.chunks);
+      else s_.list.forget();
       detail::start_over(s_);
     } else {
       if constexpr (!refuses) s_.chunks.each([](chunk& c) { mark_walked(c); });
@@ -82,8 +83,8 @@ class ending_blocks {
     }
     last_ = static_cast<std::uintptr_t>(-1);
   }
-  /// Calls end(block) for a block that the walk has yet to come to, unless it has ended. Returns whether it is one that the walk
-  /// has to do with.
+  /// Calls end(block) for a block that the walk has yet to come to, unless it has ended. Returns whether it is one that the
+  /// walk has to do with.
   template <class End>
   bool end_ahead(void* block, End end) noexcept {
     chunk* const c = s_.chunks.find(block);

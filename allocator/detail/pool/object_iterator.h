@@ -92,7 +92,8 @@ class object_iterator {
   /// To the next object behind the bit.
   object_iterator& go_on(const words& of) noexcept {
     const word rest = of.live(word_) & words::behind(bit_);
-    if (rest != 0) [[likely]] return at(of, words::lowest(rest));
+    if (rest != 0) [[likely]]
+      return at(of, words::lowest(rest));
     return find(of, word_ + 1);
   }
   TARN_NOINLINE object_iterator& find(const words& of, std::size_t w) noexcept {
@@ -143,8 +144,7 @@ class object_parts {
  public:
   using iterator = object_iterator<T, State>;
 
-  object_parts(State& s, std::size_t parts) noexcept
-      : s_(pointer_to(s)), objects_(inspector::count_living(s)), parts_(parts) {}
+  object_parts(State& s, std::size_t parts) noexcept : s_(pointer_to(s)), objects_(inspector::count_living(s)), parts_(parts) {}
   std::size_t size() const noexcept { return parts_; }
   /// Part `i`. Precondition: i < size(). O(chunks + blocks / 64). Changes nothing: threads may call it at the same time.
   object_range<iterator> operator[](std::size_t i) const noexcept { return {start(i), start(i + 1)}; }
@@ -175,12 +175,14 @@ struct no_parts {
 
 template <bool IsArray, bool HidesObjects>
 struct iterators_complaint {
-  static_assert(IsArray || !HidesObjects,
-                "tarn: [O8] an object_pool's iterators don't see what lies on guarded pages, in threads' magazines, on lock_free's "
-                "stack or in a list without is_empty(); use for_each()");
-  static_assert(!IsArray,
-                "tarn: [O9] an object_pool's iterators were asked for over an array, which keeps no bits; add page_local_reuse<>, "
-                "or use for_each()");
+  static_assert(
+      IsArray || !HidesObjects,
+      "tarn: [O8] an object_pool's iterators don't see what lies on guarded pages, in threads' magazines, on lock_free's "
+      "stack or in a list without is_empty(); use for_each()");
+  static_assert(
+      !IsArray,
+      "tarn: [O9] an object_pool's iterators were asked for over an array, which keeps no bits; add page_local_reuse<>, "
+      "or use for_each()");
 };
 
 /// The iterators of a pool of T, or what takes their place.
