@@ -51,6 +51,21 @@ BOOST_AUTO_TEST_CASE(threads_walk_through_parts_at_once) {
   BOOST_TEST(n == pool.count());
 }
 
+BOOST_AUTO_TEST_CASE(words_of_which_none_lives_lie_between_those_of_which_all_do) {
+  for (const std::size_t first : {0u, 64u}) {
+    object_pool<owner<48>, fixed_growth<640>> pool;
+    std::vector<owner<48>*> all;
+    for (std::uint32_t i = 0; i != 640; ++i) all.push_back(pool.construct(i));
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = first; i < all.size(); i += i % 64 == 63 ? 65 : 1) pool.destroy(all[i]);
+    std::size_t n = 0;
+    pool.for_each([&](auto&) { ++n; });
+    BOOST_TEST(n == 320u);
+    for ([[maybe_unused]] auto& one : pool) --n;
+    BOOST_TEST(n == 0u);
+  }
+}
+
 /// What a walk leaves in the bits leaves them in order, and is handed out before anything new.
 BOOST_AUTO_TEST_CASE(a_pool_that_was_walked_through_grows_no_more) {
   object_pool<owner<40>, fixed_growth<100>> pool;
