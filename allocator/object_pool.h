@@ -20,6 +20,7 @@
 #include "tarn/allocator/detail/construct.h"
 #include "tarn/allocator/detail/pool/clearing.h"
 #include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/allocator/detail/pool/object_iterator.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/allocator/handle.h"
 #include "tarn/allocator/object_ptr.h"
@@ -70,7 +71,7 @@ template <class T, class... Policies>
 struct rejection_of_objects : std::type_identity<rejected<object_complaint<T>>> {};
 template <class T, class... Policies>
   requires is_one_object<T>
-struct rejection_of_objects<T, Policies...> : rejection_of<pool<by_product<size_of<T>>, Policies...>> {};
+struct rejection_of_objects<T, Policies...> : rejection_of<pool<by_product<size_of_object<T>>, Policies...>> {};
 
 }  // namespace detail
 
@@ -85,13 +86,17 @@ class object_pool {
 
  public:
   using value_type = T;  // the type of the objects
-  using pool_type = pool<detail::by_product<size_of<T>>, Policies...>;  // of their blocks
+  using pool_type = pool<detail::by_product<detail::size_of_object<T>>, Policies...>;  // of their blocks
 
   /// Whether there is release(), and whether there are handles.
   static constexpr bool may_return_chunks = requires(pool_type& blocks) { blocks.release(); };
   static constexpr bool has_generations = detail::inspector::has_generations(static_cast<const pool_type*>(nullptr));
   /// Whether calls wait for a block: under wait_for_block.
   static constexpr bool waits = detail::inspector::waits(static_cast<const pool_type*>(nullptr));
+  /// Whether there are iterators and parts(): not over an array, for which walks have bits only while they last, nor where free
+  /// blocks wait in threads' magazines (thread_cached) or on a stack (lock_free), or objects lie on guarded pages.
+  static constexpr bool has_iterators = detail::iterators_of<T, pool_type>::exist;
+  using iterator = typename decltype(detail::iterators_of<T, pool_type>::type())::type;  // what begin() returns
 
   using deleter = object_deleter<T, Policies...>;  // of unique_ptr
   using unique_ptr = object_ptr<T, Policies...>;   // what make_unique() returns
@@ -249,13 +254,53 @@ class object_pool {
   }
 #endif
 
-  /// Calls f(object) for every object, by ascending address. f may destroy that object, and no other, and construct more, which
-  /// aren't visited; it must not start another for_each() of this pool. Precondition: no other thread uses the pool, nor does a
-  /// maintenance_thread; the same for clear() and release(). Throws: what f throws. O(blocks).
+  // ---- walks ---------------------------------------------------------------------------------------------------------------
+
+  /// Calls f(object) for every object, by ascending address. f may destroy any object, construct others, and walk again. Those
+  /// that it constructs may be visited, if they are ahead in a chunk that was there before. It must call neither clear() nor
+  /// release(); trim() does nothing meanwhile. Precondition: no other thread uses the pool, nor does a maintenance_thread; the
+  /// same for whatever walks, for clear() and for release(). Throws: what f throws. O(objects + blocks / 64), and for each
+  /// block that became free since the walk before, O(log chunks).
   template <class F>
   void for_each(F f) {
-    detail::inspector::each_live(blocks_, [&](void* block) { f(*std::launder(static_cast<T*>(block))); });
+    static_cast<void>(walk([&f](T& object) {
+      f(object);
+      return true;
+    }));
   }
+  /// The same as long as f(object) returns true. Returns whether it always did.
+  template <class F>
+  bool for_each_while(F f) {
+    return walk([&f](T& object) { return static_cast<bool>(f(object)); });
+  }
+  /// Returns how many objects there are. O(chunks), and for each block that became free since the walk before, O(log chunks);
+  /// O(blocks) over an array.
+  [[nodiscard]] std::size_t count() noexcept { return detail::inspector::count_living(state()); }
+
+  /// Forward iterators, by ascending address; the pool is a std::ranges::forward_range. One is valid as long as its object
+  /// lives, whatever is constructed or destroyed besides. O(chunks + blocks / 64) from the first to the last, as for_each().
+  [[nodiscard]] iterator begin() noexcept {
+    if constexpr (has_iterators) return iterator::first(state());
+    else return iterators::template refuse<iterator>();
+  }
+  [[nodiscard]] static constexpr iterator end() noexcept { return {}; }
+  /// Destroys the object at `which`. Returns the next one, also if the destructor destroyed others. O(log chunks).
+  iterator erase(iterator which) noexcept {
+    if constexpr (has_iterators) {
+      T* const object = std::addressof(*which);
+      destroy(object);
+      return iterator::behind(state(), const_cast<const std::remove_cv_t<T>*>(object));
+    } else {
+      return iterators::template refuse<iterator>();
+    }
+  }
+  /// Returns `n` ranges, each of equally many objects or of one more: parts(4)[0] ... parts(4)[3]. Threads may walk through
+  /// different ones at once as long as nobody constructs or destroys an object. Precondition: n isn't 0. As complex as count().
+  [[nodiscard]] auto parts(std::size_t n) noexcept {
+    if constexpr (has_iterators) return detail::object_parts<T, pool_state>(state(), n);
+    else return iterators::template refuse<detail::no_parts<T>>();
+  }
+
   /// Destroys every object, each once, although one's destructor may destroy others. Objects that destructors construct
   /// meanwhile may be left. Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it.
   /// O(objects + free blocks); O(chunks) if there is no destructor and no policy that must hear of each.
@@ -280,15 +325,24 @@ class object_pool {
  private:
   template <class...>
   friend class multipool;
+  using iterators = detail::iterators_of<T, pool_type>;
   template <class Limit>
   using burst = detail::burst<T, pool_type, Limit>;
   static constexpr bool has_destructors = !std::is_trivially_destructible_v<T>;
+  using pool_state = typename iterators::state;
+  pool_state& state() noexcept { return detail::inspector::state_of(blocks_); }
 
   using endings = detail::endings<T, pool_type>;
   struct ending : endings::all {
     explicit ending(object_pool& pool) noexcept : endings::all(pool.endings_, pool.blocks_) {}
   };
 
+  template <class Visit>
+  bool walk(Visit visit) {
+    typename endings::walk active(endings_);
+    return detail::inspector::each_living<typename detail::size_of_object<T>::canonical>(
+        state(), active, [&](void* block) { return visit(*std::launder(static_cast<T*>(block))); });
+  }
   template <class... Args>
   T* construct_in(void* block, Args&&... args) {
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {

@@ -46,6 +46,8 @@ class rejected_objects<T, rejected<Complaints...>> {
   static constexpr bool has_generations = true;
   static constexpr bool waits = true;
   static constexpr bool has_destructors = false;
+  static constexpr bool has_iterators = true;
+  using iterator = std::decay_t<T>*;
 
   template <class... Anything>
   constexpr explicit(false) rejected_objects(const Anything&...) noexcept {}
@@ -96,6 +98,18 @@ class rejected_objects<T, rejected<Complaints...>> {
   }
   template <class F>
   void for_each(F) {}
+  template <class F>
+  bool for_each_while(F) {
+    return true;
+  }
+  std::size_t count() noexcept { return 0; }
+  std::decay_t<T>* begin() noexcept { return nullptr; }
+  std::decay_t<T>* end() noexcept { return nullptr; }
+  template <class Anything>
+  Anything erase(Anything which) noexcept {
+    return which;
+  }
+  rejected_objects* parts(std::size_t) noexcept { return nullptr; }
   void (clear)() noexcept {}
   pool_type& blocks() noexcept { return blocks_; }
 

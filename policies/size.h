@@ -16,7 +16,8 @@ namespace tarn {
 
 /// What a size policy declares about itself.
 struct size_traits {
-  bool at_run_time = false;  // bytes() and alignment() are known when the pool is made, not when it is compiled
+  bool at_run_time = false;    // bytes() and alignment() are known when the pool is made, not when it is compiled
+  bool holds_objects = false;  // the blocks hold objects that will be walked through: chunks have a bit for each block
 };
 
 // decides    blocks of a size and alignment given to the pool's constructor

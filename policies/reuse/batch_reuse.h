@@ -198,7 +198,7 @@ struct batch_reuse {
       if (!front_.has_block()) {
         if (front_.closed()) front_.open();
         void** const out = front_.fill(batch);
-        front_.filled(batch, batches_.take(out, words(chunks)) ? batch : chunks.carve(out, batch));
+        front_.filled(batch, batches_.take(out, words(chunks)) ? batch : chunks.carve(out, chunks.grain(batch)));
       }
       return pop(chunks);
     }
@@ -242,6 +242,7 @@ struct batch_reuse {
       if (larger_ == nullptr) larger_ = static_cast<per_chunk&>(chunk).front;
     }
 
+    TARN_STEP bool is_empty() const noexcept { return front_.size() == 0 && batches_.empty(); }
     /// The chunk whose column holds the front may go: gone().
     template <class Take>
     void drain(chunks_type& chunks, Take take) noexcept {

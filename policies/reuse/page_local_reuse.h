@@ -51,7 +51,7 @@ class page_local_list {
     if (pages_.is_thinned()) return pop_thinned(chunks);
     if (!front_.has_block()) {
       resize_front(most_in_front(chunks));
-      const std::size_t n = smaller(batch, front_.room() - 1);
+      const std::size_t n = chunks.grain(smaller(batch, front_.room() - 1));
       front_.filled(n, take(chunks, front_.fill(n), n));
     }
     return pop(chunks);
@@ -107,6 +107,14 @@ class page_local_list {
   void restore(chunks_type& chunks, void* block) noexcept {
     if (push(chunks, block) == status::crowded) make_room(chunks);
   }
+  /// As forget(), but the chunks stay.
+  void forget(chunks_type& chunks) noexcept {
+    chunks.each([this](chunk& c) {
+      shelves_.remove(c);
+      pages_.remove(c);
+    });
+    forget();
+  }
   void forget() noexcept {
     front_.close();
     shelves_ = {};
@@ -118,6 +126,20 @@ class page_local_list {
 
   /// Moves every free block to its chunk's bitmap.
   void settle(chunks_type& chunks) noexcept { flush(chunks, 0); }
+  /// Whether it is so. A thin pool has no front, and what it takes and gives back changes the bits at once.
+  TARN_STEP bool is_empty() const noexcept { return front_.size() == 0; }
+  /// Bits were changed from outside, while nothing was taken.
+  void recount(chunks_type& chunks) noexcept {
+    settle(chunks);
+    outside_ = 0;
+    chunks.each([&](chunk& c) {
+      if (shelves_.shelf_of(c) == 0) chunks.chunk_reused();
+      shelves_.remove(c);
+      shelve(c);
+      if (shelves_.shelf_of(c) == 0) static_cast<void>(chunks.chunk_emptied());
+      outside_ += c.carved - c.bitmap.free_blocks() - c.bitmap.units().decommitted();
+    });
+  }
   std::size_t empty_chunks() const noexcept { return shelves_.empties(); }
   /// Precondition: there is an empty chunk.
   chunk& take_empty() noexcept {
@@ -194,7 +216,8 @@ class page_local_list {
   /// Takes blocks from the bitmaps, from the fullest chunk first.
   std::size_t take_free(chunks_type& chunks, void** out, std::size_t n) noexcept {
     std::size_t got = 0;
-    while (got != n) {
+    chunks.note_taken();
+    while (got != n && !chunks.hides_bits()) {
       Column* const from = shelves_.fullest();
       if (from == nullptr) break;
       if (shelves_.shelf_of(*from) == 0) chunks.chunk_reused();
@@ -283,6 +306,7 @@ struct page_local_reuse {
       .min_alignment = alignof(detail::free_link),
       .finds_chunks = true,
       .sees_empty_chunks = true,
+      .keeps_bitmaps = true,
       .drops_null = true,
   };
 

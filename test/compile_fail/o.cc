@@ -123,3 +123,33 @@ namespace o7_the_same_without_exceptions {
 RIGHT(tarn::pool<tarn::size_of<long>> blocks; void use() { blocks.reserve(10); })
 WRONG(tarn::object_pool<long> objects; void use() { objects.blocks().try_reserve_blocks(10); })
 }  // namespace o7_the_same_without_exceptions
+
+// expect: tarn: [O8] an object_pool's iterators don't see what lies on guarded pages
+namespace o8_iterators_beside_magazines {
+RIGHT(tarn::object_pool<long> pool; void use() {
+  for (long& one : pool) ++one;
+})
+WRONG(tarn::object_pool<long, tarn::thread_cached<>> pool; void use() {
+  for (long& one : pool) ++one;
+})
+}  // namespace o8_iterators_beside_magazines
+
+// expect: tarn: [O8] an object_pool's iterators don't see what lies on guarded pages
+namespace o8_parts_of_a_stack {
+RIGHT(tarn::object_pool<long> pool; void use() {
+  for (long& one : pool.parts(4)[2]) ++one;
+})
+WRONG(tarn::object_pool<long, tarn::lock_free> pool; void use() {
+  for (long& one : pool.parts(4)[2]) ++one;
+})
+}  // namespace o8_parts_of_a_stack
+
+// expect: tarn: [O9] an object_pool's iterators were asked for over an array
+namespace o9_iterators_over_an_array {
+RIGHT(tarn::object_pool<long, tarn::static_array_store<9>, tarn::page_local_reuse<>> pool; void use() {
+  for (long& one : pool) ++one;
+})
+WRONG(tarn::object_pool<long, tarn::static_array_store<9>> pool; void use() {
+  for (long& one : pool) ++one;
+})
+}  // namespace o9_iterators_over_an_array

@@ -257,12 +257,17 @@ class Pool:
     def behind(self):
         """Free blocks behind the front, as a set, or None: only records say it."""
         chain = self.state.need("list")
+        if chain.member("shelves_") is not None:
+            return self._bitmaps()
+        # Chunks of a pool of objects have bits, into which walks move what is free.
+        walked = self._bitmaps() if any(chunk.value.member("bitmap") is not None for chunk in self.all_chunks()) else set()
+        return walked | self._listed(chain)
+
+    def _listed(self, chain):
         if self.state.need("locking").member("stack_") is not None:
             return self._stacked()
         if chain.member("batches_") is not None:
             return self._batches(chain.need("batches_"))
-        if chain.member("shelves_") is not None:
-            return self._bitmaps()
         found, block = set(), number(chain.need("head_"))
         while block != 0:
             if block in found:

@@ -67,6 +67,13 @@ inline constexpr bool has_array =
     (Store::traits.bounded && Store::traits.sized_by_geometry) ||
     (Exhaustion::traits.has_second() && Exhaustion::traits.store_is_bounded && Exhaustion::traits.store_is_sized_by_geometry);
 
+/// Whether a walk may have bits for the store's array on the stack: at most 4 KiB.
+template <class Store>
+inline constexpr bool few_blocks = [] {
+  if constexpr (requires { Store::blocks; }) return Store::blocks <= 32 * 1024;
+  else return true;
+}();
+
 /// Whether something in a new static pool is not zero: its library's address, as no destructor tells that it ends, or a name.
 template <class Locking, class Checking, class Name>
 inline constexpr bool static_has_values =
@@ -142,12 +149,19 @@ struct pool_traits {
                 !Checking::traits.shuffles && !Checking::traits.tells_in_use && !Checking::traits.can_verify &&
                 !Checking::traits.tells_reentry && !Checking::traits.knows_owner
           : std::is_same_v<typename Checking::template per_chunk<pool_traits>, no_column<axis::checking>>;
-  /// Whether the pool is an array of blocks and nothing else: there is nothing to get, to give back or to count.
+  static constexpr bool holds_objects = Size::traits.holds_objects;
+  /// Whether the pool is an array of blocks and nothing else: there is nothing to get, to give back or to count. A walk through
+  /// its objects has a bit for each block on the stack; if these are too many, they lie in a chunk.
   static constexpr bool in_place =
-      Store::traits.in_place && one_chunk && grows_as_implied<Store, Growth> && no_columns && !Reuse::traits.needs_chunks &&
+      Store::traits.in_place && (!holds_objects || few_blocks<Store>) && one_chunk && grows_as_implied<Store, Growth> &&
+      no_columns && !Reuse::traits.needs_chunks &&
       !Locking::traits.keeps_memory && !Locking::traits.keeps_blocks && !Locking::traits.own_free_list &&
       !Retention::traits.returns_chunks && !Exhaustion::traits.reclaims && checks_in_place &&
       !Checking::traits.samples && !Checking::traits.checks_leaving && !Statistics::traits.counts && !Name::traits.is_listed;
+  /// Whether chunks have a bit for each block, so that its objects can be walked through; and whether the reuse policy keeps
+  /// those bits anyway.
+  static constexpr bool is_walked = holds_objects && !in_place;
+  static constexpr bool list_has_bits = Reuse::traits.keeps_bitmaps;
   /// Whether a store may run code of the program, which may use the pool: all but tarn's array and buffer, unless derived.
   static constexpr bool store_comes_back = !in_place && !(calls_nobody<Store> && !Exhaustion::traits.has_second());
   /// Whether the pool itself must know that it is at its store.
@@ -229,12 +243,13 @@ struct pool_traits {
 // code, for each size again, would only be compiled longer and make the program larger: twenty sizes at -O0 2.2 MB.
 
 /// The size of the blocks as shared code sees it: a number in the pool, no constant.
-/// \tparam Words  pointers that a block holds, if they are few; 0: many
-template <std::size_t Words>
+/// \tparam Words    pointers that a block holds, if they are few; 0: many
+/// \tparam Objects  size_traits::holds_objects
+template <std::size_t Words, bool Objects>
 class shared_size {
  public:
   using axis = tarn::axis::size;
-  static constexpr size_traits traits{.at_run_time = true};
+  static constexpr size_traits traits{.at_run_time = true, .holds_objects = Objects};
 
   TARN_STEP constexpr shared_size(std::size_t bytes, std::size_t alignment) noexcept : bytes_(bytes), alignment_(alignment) {}
 
@@ -248,8 +263,8 @@ class shared_size {
 
 /// Loops over few words are faster if their number is a constant: 5,000 blocks of 16 bytes taken and freed, 1.75 to 1.40 ns a
 /// block; of 24 bytes in random order, 1.6 to 1.4 (g++ 12, Zen 5).
-template <std::size_t Words>
-inline constexpr std::size_t known_words<shared_size<Words>> = Words;
+template <std::size_t Words, bool Objects>
+inline constexpr std::size_t known_words<shared_size<Words, Objects>> = Words;
 inline constexpr std::size_t few_words = 8;
 
 /// Not where blocks are looked up in calls that happen often, nor where an array or a buffer is sized when it is compiled.
@@ -263,7 +278,7 @@ template <class Size, class Locking, class Store, class Reuse, class Exhaustion,
 constexpr auto choose_size_in_code() noexcept {
   if constexpr (shares_code<Size, Locking, Store, Reuse, Exhaustion, Checking>) {
     constexpr std::size_t words = computed_layout<Size, shape_for<Reuse, Checking>()>().payload() / sizeof(void*);
-    return std::type_identity<shared_size<words <= few_words ? words : 0>>{};
+    return std::type_identity<shared_size<(words <= few_words ? words : 0), Size::traits.holds_objects>>{};
   } else {
     return std::type_identity<Size>{};
   }

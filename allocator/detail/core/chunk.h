@@ -4,8 +4,9 @@
 //   ^ region.start                                        ^ first   |<- carved ->|<- never touched ->|
 //
 // A column is what one axis keeps per chunk. It lies in front of the blocks, so an overrun of the last block runs away from it.
-// If a pool never has more than one chunk, the record lies in the pool, and a region without columns is all blocks. If links
-// are hidden from the program, a red line lies in front of the record, against an overrun of the chunk before.
+// Behind the columns lie the bits of a pool of objects (free_bits.h). If a pool never has more than one chunk, the record
+// lies in the pool, and a region without columns is all blocks. If links are hidden from the program, a red line lies in front
+// of the record, against an overrun of the chunk before.
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_CHUNK_H_
 
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tarn/allocator/detail/core/free_bits.h"
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
@@ -52,14 +54,14 @@ class red_line {
 template <class Traits>
 struct chunk : Traits::locking::template per_chunk<Traits>,
                Traits::reuse::template per_chunk<Traits>,
-               Traits::checking::template per_chunk<Traits> {
+               Traits::checking::template per_chunk<Traits>,
+               walked_chunk<Traits> {
   memory region;                 // as the store gave it
   std::byte* first = nullptr;    // slot 0
   std::size_t blocks = 0;
   std::size_t carved = 0;        // blocks from this one on were never handed out
   std::size_t idle = 0;          // free blocks, counted while trim() runs
   free_link* free = nullptr;     // those blocks, while trim() runs
-  std::size_t walked = 0;        // blocks that a walk visits: those carved before it began
   chunk* left = nullptr;         // in the map
   chunk* right = nullptr;
   chunk* next = nullptr;         // in a list of chunks: those to carve, to give back or, while trim() runs, with free blocks
@@ -93,9 +95,12 @@ struct chunk_layout {
   TARN_STEP static constexpr std::size_t column_bytes(std::size_t blocks, const geometry& g) noexcept {
     return round_up(Column::column_bytes(blocks, g), alignof(std::uint64_t));
   }
+  static constexpr std::size_t bits_bytes(std::size_t blocks) noexcept {
+    return has_free_bits<Traits> ? free_bits::bytes(blocks) : 0;
+  }
   static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
     return round_up(record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
-                        column_bytes<checking_column>(blocks, g),
+                        column_bytes<checking_column>(blocks, g) + bits_bytes(blocks),
                     g.alignment() > Traits::chunk_alignment(g) ? g.alignment() : Traits::chunk_alignment(g));
   }
   /// The bytes that a chunk of that many blocks takes.
@@ -123,6 +128,7 @@ struct chunk_layout {
     open_column<locking_column>(c, at, blocks, g);
     open_column<reuse_column>(c, at, blocks, g);
     open_column<checking_column>(c, at, blocks, g);
+    if constexpr (has_free_bits<Traits>) c.bitmap.open(at);
     c.region = region;
     c.first = static_cast<std::byte*>(region.start) + first_offset(blocks, g);
     c.blocks = blocks;

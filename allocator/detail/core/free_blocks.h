@@ -3,12 +3,16 @@
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 #include "tarn/allocator/detail/core/chunk_map.h"
+#include "tarn/allocator/detail/core/free_bits.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/memory_tools.h"
+#include "tarn/policies/reuse/block_bitmap.h"
 
 namespace tarn::detail {
 
@@ -111,6 +115,121 @@ void readopt(State& s, typename State::chunk* leaving) noexcept {
     s.chunks.each([&s](typename State::chunk& its) { s.list.adopted(its); });
 }
 
+// ---- into the bits ---------------------------------------------------------------------------------------------------------
+
+/// The first chunks of a pool in an array, for as long as they don't change: the chunk of a block that became free at random is
+/// found in 13 instead of 45 ns (a million of 64 bytes, Zen 5).
+template <class Chunks>
+class chunk_array {
+  using chunk = typename Chunks::chunk;
+
+ public:
+  void fill(Chunks& chunks) noexcept {
+    chunks.each([this](chunk& c) {
+      if (number_ == most) {
+        all_ = false;
+        return;
+      }
+      start_[number_] = address_of(c.first);
+      chunk_[number_++] = pointer_to(c);
+    });
+    half_ = std::bit_ceil(number_) / 2;
+    for (std::size_t i = number_; i < 2 * half_; ++i) start_[i] = static_cast<std::uintptr_t>(-1);
+  }
+  chunk* operator()(Chunks& chunks, const void* block) const noexcept {
+    if (!all_ || number_ == 0) return chunks.find(block);
+    std::size_t at = 0;
+    for (std::size_t step = half_; step != 0; step /= 2) at += start_[at + step] <= address_of(block) ? step : 0;
+    return chunk_[at];
+  }
+  bool is_filled() const noexcept { return number_ != 0; }
+
+ private:
+  static constexpr std::size_t most = 512;
+
+  std::uintptr_t start_[most];
+  chunk* chunk_[most];
+  std::size_t number_ = 0;
+  std::size_t half_ = 0;
+  bool all_ = true;
+};
+
+/// Visitor for drain(): sets the blocks' bits, some at a time.
+template <class Chunks>
+class bit_marker {
+ public:
+  explicit bit_marker(Chunks& chunks) noexcept : chunks_(chunks) {}
+  ~bit_marker() { mark(); }
+  bit_marker(const bit_marker&) = delete;
+  bit_marker& operator=(const bit_marker&) = delete;
+
+  void add(void* block) noexcept {
+    if (number_ == group) {
+      mark();
+      if constexpr (!Chunks::may_lose_chunks && !Chunks::traits::one_chunk && !Chunks::traits::has_chunk_table)
+        if (!find_.is_filled()) find_.fill(chunks_);
+    }
+    some_[number_++] = block;
+  }
+
+ private:
+  static constexpr std::size_t group = 64;
+
+  void mark() noexcept {
+    const auto each = [this](typename Chunks::chunk& c, std::size_t w, std::uint64_t mask, std::size_t marked) {
+      chunks_.bits().mark(c, w, mask, marked);
+    };
+    detail::each_marked_word(chunks_, some_, replace(number_, 0), each, find_);
+  }
+
+  Chunks& chunks_;
+  std::size_t number_ = 0;
+  void* some_[group];
+  chunk_array<Chunks> find_;
+};
+template <class Chunks>
+struct bit_marking {
+  void operator()(void* block) const noexcept { to.add(block); }
+  bit_marker<Chunks>& to;
+};
+
+/// Every free block of the list moves into the bits. The list is then as new.
+template <class State>
+TARN_NOINLINE void empty_list(State& s) noexcept {
+  {
+    bit_marker<decltype(s.chunks)> marker(s.chunks);
+    s.list.drain(s.chunks, bit_marking<decltype(s.chunks)>{marker});
+  }
+  detail::readopt(s, nullptr);
+}
+/// Of a pool whose objects are walked through: the bits say of each free block of the list that it is free. O(1) if nothing
+/// became free since the last time, where the list can say that.
+template <class State>
+void settle_list(State& s) noexcept {
+  if constexpr (requires { s.list.is_empty(); })
+    if (s.list.is_empty()) return;
+  if constexpr (State::traits::list_has_bits) s.list.settle(s.chunks);
+  else detail::empty_list(s);
+  s.chunks.settled();
+}
+
+/// As unlink_empty(), where bits say how many blocks of a chunk are free.
+template <class State>
+typename State::chunk* unlink_by_bits(State& s) noexcept {
+  if constexpr (requires { s.list.is_empty(); })
+    if (s.list.is_empty() && s.chunks.is_at_rest() && !s.chunks.has_untouched()) return nullptr;
+  detail::empty_list(s);  // also if it has no block: a chunk that leaves may have a part of it
+  typename State::chunk* leaving = nullptr;
+  s.chunks.each([&](typename State::chunk& c) {
+    if (c.carved != 0 && c.bitmap.free_blocks() == c.carved) s.chunks.unlink(c, leaving);
+  });
+  s.chunks.unlink_untouched(leaving);
+  detail::readopt(s, leaving);
+  s.chunks.recount_bits();
+  s.chunks.rest();
+  return leaving;
+}
+
 /// As unlink_empty(), if the list doesn't see empty chunks: the free blocks of every chunk are counted. Each block is visited
 /// once, and linked to the others of its chunk: a second walk through all of them would cost as many cache misses again. The
 /// blocks of chunks that leave are forgotten. O(free blocks × log chunks), whatever chunks are full; O(1) if no block was
@@ -149,10 +268,14 @@ typename State::chunk* unlink_counted(State& s) noexcept {
 template <class State>
 typename State::chunk* unlink_empty(State& s) noexcept {
   if constexpr (State::traits::reuse::traits.sees_empty_chunks) {
+    if constexpr (has_free_bits<typename State::traits>)  // it must see those that it would take out
+      for (void* block = nullptr; s.chunks.take_from_bits(&block, 1) != 0;) s.list.restore(s.chunks, block);
     s.list.settle(s.chunks);
     typename State::chunk* leaving = detail::unlink_surplus(s, 0);
     s.chunks.unlink_untouched(leaving);
     return leaving;
+  } else if constexpr (has_free_bits<typename State::traits>) {
+    return detail::unlink_by_bits(s);
   } else {
     return detail::unlink_counted(s);
   }
@@ -176,6 +299,7 @@ void mend(State& s) noexcept {
   s.chunks.trust_again();
   if constexpr (State::traits::list_holds_all) {
     s.list.forget();
+    if constexpr (has_free_bits<typename State::traits>) s.chunks.forget_bits();
     s.chunks.each([&s](typename State::chunk& c) {
       s.list.adopted(c);
       for (std::size_t i = c.carved; i-- != 0;)
@@ -193,6 +317,7 @@ void start_over(State& s) noexcept {
     for (typename State::chunk *c = s.chunks.take_all(), *next; c != nullptr; c = next) {
       next = c->next;
       c->carved = 0;
+      if constexpr (has_free_bits<typename State::traits>) c->bitmap.forget();
       memory_tools::poison(c->first, s.chunks.geometry().extent(c->blocks));
       s.chunks.insert(*c);
       s.list.adopted(*c);

@@ -8,6 +8,7 @@
 
 #include "tarn/allocator/detail/core/chunk.h"
 #include "tarn/allocator/detail/core/chunk_map.h"
+#include "tarn/allocator/detail/core/free_bits.h"
 #include "tarn/policies/detail/geometry.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/detail/sorting.h"
@@ -17,7 +18,7 @@
 namespace tarn::detail {
 
 template <class Traits>
-class many_chunks : public suspicions<Traits> {
+class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
  public:
   using traits = Traits;
   using geometry_type = typename Traits::geometry;
@@ -40,7 +41,8 @@ class many_chunks : public suspicions<Traits> {
   TARN_STEP const geometry_type& geometry() const noexcept { return geometry_; }
   TARN_STEP std::size_t capacity() const noexcept { return capacity_; }  // blocks, free or in use
   std::size_t number() const noexcept { return count_.number.value; }  // if chunks go back
-  std::size_t carved() const noexcept { return count_.carved.value; }  // blocks that were ever handed out: of a listed pool
+  /// Blocks that were ever handed out and are in no bits: of a listed pool.
+  std::size_t carved() const noexcept { return count_.carved.value - bits_.blocks(); }
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
   /// For hits: it may miss a chunk that isn't in front. bring_in_front() does that as long as its result, which is false if
@@ -83,10 +85,12 @@ class many_chunks : public suspicions<Traits> {
 
   // ---- carving -----------------------------------------------------------------------------------------------------------
 
-  /// Writes up to `n` blocks that were never handed out, in ascending order. Returns how many. Computes only their addresses: a
-  /// chunk of a million blocks costs no more than a chunk of one.
+  /// Writes up to `n` blocks that are free in bits, or were never handed out, in ascending order. Returns how many. Computes
+  /// only their addresses: a chunk of a million blocks costs no more than a chunk of one.
   std::size_t carve(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
+    if constexpr (has_free_bits<Traits>) got = take_from_bits(out, n);
+    this->note_taken();
     while (got != n && untouched_.first() != nullptr) {
       chunk& c = *untouched_.first();
       if (!map_.believes(c)) [[unlikely]] {
@@ -143,6 +147,7 @@ class many_chunks : public suspicions<Traits> {
   /// A fresh chunk becomes part of the pool.
   template <class List>
   TARN_STEP void adopt(chunk& c, List& list) noexcept {
+    if constexpr (Traits::is_walked) this->enter(c);
     newest_ = newest_ % marks + c.blocks * marks;
     insert(c);
     list.adopted(c);
@@ -184,6 +189,7 @@ class many_chunks : public suspicions<Traits> {
   /// Takes every chunk out, as a list linked by `next`. They may be inserted again.
   TARN_STEP chunk* take_all() noexcept {
     untouched_.forget();
+    bits_.forget();
     capacity_ = 0;
     count_ = {};
     return map_.take_all();
@@ -194,8 +200,38 @@ class many_chunks : public suspicions<Traits> {
     map_.forget();
   }
 
+  // ---- bits: of pools whose chunks have them -------------------------------------------------------------------------------
+
+  auto& bits() noexcept { return bits_; }
+  /// Writes up to `n` blocks that are free in bits. Returns how many.
+  std::size_t take_from_bits(void** out, std::size_t n) noexcept {
+    std::size_t got = 0;
+    while (got != n && bits_.first() != nullptr && !this->hides_bits()) {
+      chunk& c = *bits_.first();
+      if (!map_.believes(c)) [[unlikely]] {
+        bits_.forget();  // those behind it can't be found
+        break;
+      }
+      bits_.take(n - got, [&](std::size_t slot) { out[got++] = block_at(c.first, slot); });
+    }
+    return got;
+  }
+  /// Chunks have left, or bits were changed from outside.
+  void recount_bits() noexcept {
+    bits_.forget();
+    each([this](chunk& c) {
+      if (c.bitmap.free_blocks() != 0) bits_.push(c);
+    });
+  }
+  void forget_bits() noexcept {
+    bits_.forget();
+    if constexpr (has_free_bits<Traits>) each([](chunk& c) { c.bitmap.forget(); });
+  }
+
   // ---- walks -------------------------------------------------------------------------------------------------------------
 
+  /// The next chunk by ascending address, or null.
+  chunk* after(const void* address) noexcept { return map_.after(address); }
   /// Calls visit(chunk) for each chunk, by ascending address. visit() may give the chunk back.
   template <class Visit>
   void each(Visit visit) {
@@ -247,6 +283,7 @@ class many_chunks : public suspicions<Traits> {
 
   carving_list<chunk> untouched_;
   chunk_map<Traits> map_;
+  TARN_NO_UNIQUE_ADDRESS bits_of<Traits> bits_;
   std::size_t capacity_ = 0;  // blocks in all chunks
   TARN_NO_UNIQUE_ADDRESS chunk_count<returns_chunks, Traits::is_listed> count_;
   std::size_t newest_ = 0;  // blocks in the newest chunk, times `marks`; the marks

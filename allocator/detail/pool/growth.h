@@ -437,6 +437,8 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
 template <class State>
 std::size_t return_idle(State& s) noexcept {
   std::size_t bytes = 0;
+  if constexpr (State::traits::is_walked)
+    if (s.chunks.are_kept()) return bytes;
   if constexpr (State::traits::in_place) {
     const core_lock guard(s);
     bytes = detail::forget_if_idle(s);
@@ -479,6 +481,8 @@ void return_all(State& s) noexcept {
 /// how many bytes.
 template <class State>
 std::size_t return_surplus(State& s) noexcept {
+  if constexpr (State::traits::is_walked)
+    if (s.chunks.are_kept()) return 0;
   if constexpr (State::traits::returns_pages) {
     constexpr std::size_t most = 4 * 1024 * 1024;  // so that the caller doesn't wait for long
     const std::size_t bytes = detail::return_chunks(s, [](State& its) { return detail::unlink_idle(its, most); });

@@ -1,0 +1,212 @@
+// Iterators over the objects of a pool, and parts of them for several threads: by the bits that walks write (walk.h).
+#ifndef TARN_ALLOCATOR_DETAIL_POOL_OBJECT_ITERATOR_H_
+#define TARN_ALLOCATOR_DETAIL_POOL_OBJECT_ITERATOR_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <new>
+#include <type_traits>
+
+#include "tarn/allocator/detail/core/walk.h"
+#include "tarn/allocator/detail/pool/clearing.h"
+#include "tarn/allocator/detail/pool/inspector.h"
+#include "tarn/policies/platform/config.h"
+
+namespace tarn::detail {
+
+/// A forward iterator, by ascending address. One that is behind the last object equals any other such.
+template <class T, class State>
+class object_iterator {
+  using chunk = typename State::chunk;
+  using words = living_words<State, geometry_for<State, typename size_of_object<T>::canonical>>;
+  using word = typename words::word;
+
+ public:
+  using value_type = std::remove_cv_t<T>;
+  using difference_type = std::ptrdiff_t;
+  using reference = T&;
+  using pointer = T*;
+  using iterator_category = std::forward_iterator_tag;
+
+  constexpr object_iterator() noexcept = default;
+
+  T& operator*() const noexcept { return *object_; }
+  T* operator->() const noexcept { return object_; }
+  object_iterator& operator++() noexcept {
+    detail::settle_list(*s_);
+    return go_on(words(*s_, *chunk_));
+  }
+  object_iterator operator++(int) noexcept {
+    const object_iterator was = *this;
+    ++*this;
+    return was;
+  }
+  bool operator==(const object_iterator& other) const noexcept { return object_ == other.object_; }
+
+  // ---- for the pool --------------------------------------------------------------------------------------------------------
+
+  static object_iterator first(State& s) noexcept {
+    detail::settle(s);
+    object_iterator its(s);
+    its.go_to_chunk(s.chunks.after(nullptr));
+    return its;
+  }
+  /// The object that has `before` others in front of it. Changes nothing. Precondition: settled.
+  static object_iterator nth(State& s, std::size_t before) noexcept {
+    object_iterator its(s);
+    chunk* c = s.chunks.after(nullptr);
+    for (; c != nullptr && detail::in_use_in(*c) <= before; c = s.chunks.after(c->first)) before -= detail::in_use_in(*c);
+    its.go_to_chunk(c);
+    if (c == nullptr) return its;
+    const words of(s, *c);
+    word live = of.live(its.word_ = 0);
+    for (std::size_t n; (n = static_cast<std::size_t>(std::popcount(live))) <= before; live = of.live(++its.word_)) before -= n;
+    for (; before != 0; --before) live &= live - 1;
+    return its.at(of, words::lowest(live));
+  }
+  /// The first object behind an address at which one was. Its chunk may have gone.
+  static object_iterator behind(State& s, const void* block) noexcept {
+    detail::settle_list(s);
+    object_iterator its(s);
+    its.chunk_ = s.chunks.find(block);
+    if (its.chunk_ == nullptr) {
+      its.go_to_chunk(s.chunks.after(block));
+      return its;
+    }
+    const std::size_t slot = s.chunks.slot_of(*its.chunk_, block);
+    its.word_ = slot / words::bits;
+    its.bit_ = slot % words::bits;
+    return its.go_on(words(s, *its.chunk_));
+  }
+
+ private:
+  explicit object_iterator(State& s) noexcept : s_(pointer_to(s)) {}
+
+  object_iterator& at(const words& of, std::size_t bit) noexcept {
+    bit_ = bit;
+    object_ = std::launder(reinterpret_cast<T*>(of.block(word_, bit)));
+    return *this;
+  }
+  /// To the next object behind the bit.
+  object_iterator& go_on(const words& of) noexcept {
+    const word rest = of.live(word_) & words::behind(bit_);
+    if (rest != 0) [[likely]]
+      return at(of, words::lowest(rest));
+    return find(of, word_ + 1);
+  }
+  TARN_NOINLINE object_iterator& find(const words& of, std::size_t w) noexcept {
+    for (const std::size_t n = of.number(); w < n; ++w) {
+      const word live = of.live(w);
+      if (live == 0) continue;
+      if (!dense_ && w + 1 < n) of.prefetch(w + 1);
+      word_ = w;
+      return at(of, words::lowest(live));
+    }
+    go_to_chunk(s_->chunks.after(chunk_->first));
+    return *this;
+  }
+  void go_to_chunk(chunk* next) noexcept {
+    object_ = nullptr;
+    if (next == nullptr) return;
+    chunk_ = next;
+    const words of(*s_, *next);
+    dense_ = of.is_dense();
+    find(of, 0);
+  }
+
+  T* object_ = nullptr;
+  State* s_ = nullptr;
+  chunk* chunk_ = nullptr;
+  std::size_t word_ = 0;
+  std::size_t bit_ = 0;
+  bool dense_ = true;
+};
+
+/// From one iterator to another.
+template <class Iterator>
+class object_range {
+ public:
+  object_range(Iterator from, Iterator to) noexcept : from_(from), to_(to) {}
+  Iterator begin() const noexcept { return from_; }
+  Iterator end() const noexcept { return to_; }
+  bool empty() const noexcept { return from_ == to_; }
+
+ private:
+  Iterator from_;
+  Iterator to_;
+};
+
+/// Ranges of about as many objects each, all of them together once.
+template <class T, class State>
+class object_parts {
+ public:
+  using iterator = object_iterator<T, State>;
+
+  object_parts(State& s, std::size_t parts) noexcept : s_(pointer_to(s)), objects_(inspector::count_living(s)), parts_(parts) {}
+  std::size_t size() const noexcept { return parts_; }
+  /// Part `i`. Precondition: i < size(). O(chunks + blocks / 64). Changes nothing: threads may call it at the same time.
+  object_range<iterator> operator[](std::size_t i) const noexcept { return {start(i), start(i + 1)}; }
+
+ private:
+  iterator start(std::size_t i) const noexcept {
+    return iterator::nth(*s_, objects_ / parts_ * i + smaller(i, objects_ % parts_));
+  }
+
+  State* s_;
+  std::size_t objects_;
+  std::size_t parts_;
+};
+
+/// What begin() and parts() return where there are no iterators: the rule's sentence stays the only error.
+template <class T>
+struct no_iterator {
+  T& operator*() const noexcept { TARN_UNREACHABLE(); }
+  no_iterator& operator++() noexcept { return *this; }
+  bool operator!=(const no_iterator&) const noexcept { return false; }
+};
+template <class T>
+struct no_parts {
+  const no_parts& operator[](std::size_t) const noexcept { return *this; }
+  no_iterator<T> begin() const noexcept { return {}; }
+  no_iterator<T> end() const noexcept { return {}; }
+};
+
+template <bool IsArray, bool HidesObjects>
+struct iterators_complaint {
+  static_assert(
+      IsArray || !HidesObjects,
+      "tarn: [O8] an object_pool's iterators don't see what lies on guarded pages, in threads' magazines, on lock_free's "
+      "stack or in a list without is_empty(); use for_each()");
+  static_assert(
+      !IsArray,
+      "tarn: [O9] an object_pool's iterators were asked for over an array, which keeps no bits; add page_local_reuse<>, "
+      "or use for_each()");
+};
+
+/// The iterators of a pool of T, or what takes their place.
+/// \tparam Pool  of the blocks
+template <class T, class Pool>
+struct iterators_of {
+  static constexpr const Pool* pool = nullptr;
+  static constexpr bool is_array = inspector::is_array(pool);
+  static constexpr bool hides_objects = inspector::hides_objects(pool);
+  static constexpr bool exist = !is_array && !hides_objects;
+  using state = std::remove_reference_t<decltype(inspector::state_of(*static_cast<Pool*>(nullptr)))>;
+
+  static constexpr auto type() noexcept {
+    if constexpr (exist) return std::type_identity<object_iterator<T, state>>{};
+    else return std::type_identity<no_iterator<T>>{};
+  }
+  /// Says why there are none.
+  template <class Instead>
+  static constexpr Instead refuse() noexcept {
+    [[maybe_unused]] iterators_complaint<is_array, hides_objects> said;
+    return {};
+  }
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_POOL_OBJECT_ITERATOR_H_

@@ -1,0 +1,139 @@
+// Walks through object pools whose free blocks lie in lists of the pool's own; and parts() for threads.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "tarn/allocator/object_pool.h"
+#include "tarn/test/allocator/walked_pools.h"
+#include "tarn/test/support/check.h"
+
+namespace tarn::test {
+namespace {
+
+BOOST_AUTO_TEST_CASE(walks_of_batches_agree_with_a_map) {
+  walk_beside_a_map<object_pool<owner<40>>>(3000);
+  walk_beside_a_map<object_pool<owner<3>>>(3000);
+  walk_beside_a_map<object_pool<owner<240>>>(1500);  // coloured
+  walk_beside_a_map<object_pool<owner<40>, batch_reuse<prefetch::none, 128>, fixed_growth<37>>>(3000);
+}
+BOOST_AUTO_TEST_CASE(walks_of_lists_agree_with_a_map) {
+  walk_beside_a_map<object_pool<owner<1>, lifo_reuse<>>>(3000);
+  walk_beside_a_map<object_pool<owner<40>, lifo_reuse<>, fixed_growth<64>>>(3000);
+}
+BOOST_AUTO_TEST_CASE(walks_of_bitmaps_agree_with_a_map) {
+  walk_beside_a_map<object_pool<owner<40>, page_local_reuse<>>>(3000);
+  walk_beside_a_map<object_pool<owner<40>, return_empty_chunks<>, fixed_growth<50>>>(3000);
+  walk_beside_a_map<object_pool<owner<40>, return_empty_pages<>, page_store<>>>(40'000);
+}
+
+BOOST_AUTO_TEST_CASE(threads_walk_through_parts_at_once) {
+  object_pool<long> pool;
+  std::vector<long*> all;
+  for (int i = 0; i != 30'000; ++i) all.push_back(pool.construct(0L));
+  for (std::size_t i = 0; i < all.size(); i += 3) pool.destroy(all[i]);
+  const auto parts = pool.parts(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i != parts.size(); ++i)
+    threads.emplace_back([&parts, i] {
+      for (long& one : parts[i]) ++one;
+    });
+  for (std::thread& one : threads) one.join();
+  std::size_t n = 0;
+  pool.for_each([&](const long& one) {
+    CHECK(one == 1);
+    ++n;
+  });
+  BOOST_TEST(n == 20'000u);
+  BOOST_TEST(n == pool.count());
+}
+
+BOOST_AUTO_TEST_CASE(words_of_which_none_lives_lie_between_those_of_which_all_do) {
+  for (const std::size_t first : {0u, 64u}) {
+    object_pool<owner<48>, fixed_growth<640>> pool;
+    std::vector<owner<48>*> all;
+    for (std::uint32_t i = 0; i != 640; ++i) all.push_back(pool.construct(i));
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = first; i < all.size(); i += i % 64 == 63 ? 65 : 1) pool.destroy(all[i]);
+    std::size_t n = 0;
+    pool.for_each([&](auto&) { ++n; });
+    BOOST_TEST(n == 320u);
+    for ([[maybe_unused]] auto& one : pool) --n;
+    BOOST_TEST(n == 0u);
+  }
+}
+
+/// What a walk leaves in the bits leaves them in order, and is handed out before anything new.
+BOOST_AUTO_TEST_CASE(a_pool_that_was_walked_through_grows_no_more) {
+  object_pool<owner<40>, fixed_growth<100>> pool;
+  std::vector<owner<40>*> all;
+  for (std::uint32_t i = 0; i != 1000; ++i) all.push_back(pool.construct(i));
+  for (std::size_t i = 0; i < all.size(); i += 2) pool.destroy(all[i]);
+  pool.for_each([](auto&) {});
+  for (std::uint32_t i = 0; i != 500; ++i) BOOST_TEST_REQUIRE(pool.try_construct(i) != nullptr);
+  BOOST_TEST(pool.blocks().capacity() == 1000u);
+  BOOST_TEST(pool.count() == 1000u);
+}
+BOOST_AUTO_TEST_CASE(what_is_constructed_in_a_walk_comes_out_of_the_bits) {
+  object_pool<long, no_growth<256>> pool;
+  std::vector<long*> all;
+  for (long i = 0; i != 256; ++i) all.push_back(pool.construct(i));
+  for (std::size_t i = 128; i != 256; ++i) pool.destroy(all[i]);
+  std::size_t made = 0;
+  pool.for_each([&](long& one) {
+    if (one >= 0 && pool.try_construct(-1L) != nullptr) ++made;
+  });
+  BOOST_TEST(made == 128u);
+}
+BOOST_AUTO_TEST_CASE(chunks_stay_while_somebody_walks_and_go_afterwards) {
+  object_pool<owner<40>, return_empty_chunks<0>, fixed_growth<20>> pool;
+  for (std::uint32_t i = 0; i != 400; ++i) (void)pool.construct(i);
+  std::size_t least = pool.blocks().capacity();
+  pool.for_each([&](auto& one) {
+    pool.destroy(&one);
+    BOOST_TEST(pool.blocks().trim() == 0u);
+    least = std::min(least, pool.blocks().capacity());
+  });
+  BOOST_TEST(least == 400u);
+  BOOST_TEST(pool.blocks().capacity() < 400u);
+}
+BOOST_AUTO_TEST_CASE(chunks_that_were_free_when_a_pool_was_cleared_go_once) {
+  object_pool<owner<40>, page_local_reuse<>, fixed_growth<20>> pool;
+  std::vector<owner<40>*> all;
+  for (int round = 0; round != 3; ++round) {
+    all.clear();
+    for (std::uint32_t i = 0; i != 100; ++i) all.push_back(pool.construct(i));
+    for (std::size_t i = 0; i != 90; ++i) pool.destroy(all[i]);
+    pool.clear();
+    BOOST_TEST(pool.count() == 0u);
+  }
+  BOOST_TEST(pool.construct(0u) != nullptr);
+  BOOST_TEST(pool.blocks().trim() != 0u);
+  BOOST_TEST(pool.blocks().capacity() == 20u);
+}
+BOOST_AUTO_TEST_CASE(trim_gives_back_what_a_walk_found_free) {
+  const auto walk_and_trim = []<class Pool>(Pool pool) {
+    std::vector<long*> all;
+    for (long i = 0; i != 400; ++i) all.push_back(pool->construct(i));
+    const std::size_t nothing = pool->blocks().trim();
+    for (std::size_t i = 0; i != 399; ++i) pool->destroy(all[i]);
+    pool->for_each([](long&) {});
+    CHECK(nothing == 0);
+    CHECK(pool->blocks().trim() != 0);
+    CHECK(pool->blocks().capacity() == 20);
+    CHECK(pool->blocks().trim() == 0);
+    CHECK(*pool->begin() == 399);
+    pool->destroy(all[399]);
+    CHECK(pool->blocks().trim() != 0);
+    CHECK(pool->blocks().capacity() == 0);
+  };
+  walk_and_trim(std::make_unique<object_pool<long, fixed_growth<20>>>());
+  walk_and_trim(std::make_unique<object_pool<long, fixed_growth<20>, lifo_reuse<>>>());
+  walk_and_trim(std::make_unique<object_pool<long, fixed_growth<20>, page_local_reuse<>>>());
+}
+
+}  // namespace
+}  // namespace tarn::test
