@@ -35,6 +35,17 @@
 
 namespace tarn::detail {
 
+/// The size of a class whose blocks can be walked through: chunks have a bit for each.
+struct walked_dynamic_size : dynamic_size {
+  static constexpr size_traits traits{.at_run_time = true, .holds_objects = true};
+  using dynamic_size::dynamic_size;
+};
+
+template <class Pool>
+struct size_policy_of;
+template <class Size, class... Others>
+struct size_policy_of<basic_pool<Size, Others...>> : std::type_identity<Size> {};
+
 // From a request's size and alignment to its size class.
 
 /// The classes of the requests of up to `Entries` times `Step` bytes, in a table. With sizes in random order the branches of
@@ -184,7 +195,7 @@ class class_members {
         void* const where = place.region.start;
         chunks.belong_to(all);
         made = kept.give_to(chunks, all, [&](const auto&... policies) {
-          const dynamic_size size{Classes::size(i), class_lookup<Classes>::alignment(i)};
+          const typename size_policy_of<Pool>::type size{Classes::size(i), class_lookup<Classes>::alignment(i)};
           return ::new (where) member(place, size, store_of_owner<Chunks>(detail::pointer_to(chunks), where), policies...);
         });
         members_[i].store(made, memory_order_release);
@@ -388,7 +399,8 @@ class size_class_body {
   void reset() noexcept {
     large_.deallocate_all(chunks_);
     each_pool([](std::size_t, Pool& p) {
-      if (!inspector::forget_blocks_in_use(p)) inspector::clearing_of<no_ender>(p).run();
+      if constexpr (no_ender::size::traits.holds_objects) inspector::clearing_of<no_ender>(p).run();
+      else inspector::forget_blocks_in_use(p);
     });
   }
   /// As release() at the owner's end, of which checking policies are told, and of blocks that are still in use.
@@ -440,6 +452,7 @@ class size_class_body {
   static constexpr bool keeps_large = Kept::for_malloc && Chunks::serves_large && Kept::keeps_memory &&
                                       Locking::traits.may_return_chunks && platform::system::has_pages;
   struct no_ender {
+    using size = typename size_policy_of<Pool>::type;
     void operator()(void*) const noexcept {}
   };
   using large_type = large_blocks<Chunks, Locking, checks, Kept::tells_in_use, keeps_large>;

@@ -67,6 +67,13 @@ inline constexpr bool has_array =
     (Store::traits.bounded && Store::traits.sized_by_geometry) ||
     (Exhaustion::traits.has_second() && Exhaustion::traits.store_is_bounded && Exhaustion::traits.store_is_sized_by_geometry);
 
+/// Whether a policy must hear of each block, or chunk, when all blocks become free at once.
+template <class Retention, class Exhaustion, class Checking, class Statistics>
+inline constexpr bool hears_each_free =
+    Checking::traits.refuses || Checking::traits.switches || Checking::traits.samples || Exhaustion::traits.hears_frees ||
+    Retention::traits.returns_chunks ||
+    (Statistics::traits.hears_blocks && !Statistics::traits.hears_release && !Statistics::traits.hears_events);
+
 /// Whether a walk may have bits for the store's array on the stack: at most 4 KiB.
 template <class Store>
 inline constexpr bool few_blocks = [] {

@@ -226,10 +226,8 @@ class clearing {
 template <class State>
 bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
   using traits = typename State::traits;
-  constexpr auto statistics = traits::statistics::traits;
-  constexpr bool counts_each = !statistics.hears_release && !statistics.hears_events && statistics.hears_blocks;
-  constexpr bool checks_each = traits::checking::traits.refuses || traits::checking::traits.switches || traits::samples;
-  if constexpr (checks_each || traits::hears_frees || counts_each || traits::retention::traits.returns_chunks) {
+  if constexpr (hears_each_free<typename traits::retention, typename traits::exhaustion, typename traits::checking,
+                                typename traits::statistics>) {
     return false;
   } else {
     const undisturbed<State> alone(s);
