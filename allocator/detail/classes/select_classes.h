@@ -101,8 +101,8 @@ struct class_composition<Classes, Granule,
     using growth = std::conditional_t<tagged, whole_region, Growth>;
     using kept = kept_policies<Exhaustion, chunks, for_malloc, Checking, Locking, growth, Reuse, Retention, Statistics, Name>;
     /// A policy that hears of each block hears of those that reset() frees: a walk finds them.
-    using size = std::conditional_t<hears_each_free<Retention, typename kept::exhaustion, Checking, Statistics>, walked_dynamic_size,
-                                    dynamic_size>;
+    static constexpr bool is_walked = hears_each_free<Retention, typename kept::exhaustion, Checking, Statistics>;
+    using size = std::conditional_t<is_walked, walked_dynamic_size, dynamic_size>;
     using class_pool = basic_pool<size, Locking, growth, store_of_owner<chunks>, Reuse, Retention,
                                   typename kept::exhaustion, Checking, Statistics, name_in_classes<Name>>;
     template <class Chunks>
