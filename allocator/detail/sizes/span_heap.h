@@ -9,8 +9,8 @@
 //   map      a byte a unit, at the address' number of the unit modulo the window: the class of the blocks there, 0 for none
 //
 // The map is a variable of 16 MiB, of which the pages that are used have memory. No two units may share a byte: a region whose
-// units would is refused, so a heap has up to 1 TiB. An address that isn't the heap's may find the byte of one that is: who must
-// know asks span_of().
+// units would is refused, so a heap has up to 1 TiB. An address that isn't the heap's may find the byte of one that is;
+// span_of() finds that out.
 #ifndef TARN_ALLOCATOR_DETAIL_SIZES_SPAN_HEAP_H_
 #define TARN_ALLOCATOR_DETAIL_SIZES_SPAN_HEAP_H_
 

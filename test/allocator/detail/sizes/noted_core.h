@@ -1,4 +1,4 @@
-// A core for size_caches that knows which blocks are at home, and notes calls that aren't under the class' lock. Blocks are real
+// A core for size_caches that knows which blocks are at home, and notes calls that come at the same time. Blocks are real
 // memory. It refuses blocks beyond a number, and its own memory when it is told to.
 #ifndef TARN_TEST_ALLOCATOR_DETAIL_SIZES_NOTED_CORE_H_
 #define TARN_TEST_ALLOCATOR_DETAIL_SIZES_NOTED_CORE_H_
