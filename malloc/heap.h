@@ -119,10 +119,16 @@ TARN_STEP void start_once() noexcept {
     start();
 }
 
+inline void settle() noexcept;
 inline void leave(void*) noexcept {
   caches_of_process::part* const mine = me.part;
   me = {nullptr, true};
-  if (mine != nullptr) caches.leave(*mine);
+  if (mine == nullptr) return;
+  if (caches.leave(*mine)) {  // the threads had their time: nobody may come for what they leave
+    caches.reclaim(nullptr);
+    runs.clean(runs.fewer_bytes());
+  }
+  settle();
 }
 /// The thread's part, or null: it is ending, or there is no memory.
 inline caches_of_process::part* my_part() noexcept {

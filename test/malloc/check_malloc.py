@@ -22,7 +22,7 @@ import compilers
 import programs
 
 FLAGS = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-pthread"]
-OF_MALLOC = ["-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin-malloc"]
+OF_MALLOC = ["-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin-malloc", "-ftls-model=initial-exec"]
 SECONDS = 120
 
 # Address space in MiB, and whether a GiB can be had under it.
@@ -51,7 +51,9 @@ for my $key (sort keys %of) {
   delete $of{$key} if @list % 2;
   print "$key ", scalar(@list), "\\n";
 }
-my $text = join ',', map { $_ * 7 % 1001 } 1 .. 50000; my $n = () = $text =~ /(\\d)\\1/g; print "$n ", length($text x 20), "\\n";
+my $text = join ',', map { $_ * 7 % 1001 } 1 .. 50000;
+my $n = () = $text =~ /(\\d)\\1/g;
+print "$n ", length($text x 20), "\\n";
 """]
 
 

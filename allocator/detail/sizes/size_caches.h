@@ -198,8 +198,8 @@ class size_caches {
     threads_.fetch_add(1, memory_order_relaxed);
     return got;
   }
-  /// The calling thread no longer uses its part.
-  TARN_COLD void leave(part& mine) noexcept {
+  /// The calling thread no longer uses its part. Returns whether one thread, or none, is left that has one.
+  TARN_COLD bool leave(part& mine) noexcept {
     at_fork_.admits(act);
     if (mine.top != mine.kept) place(mine, mine.top, mine.kept);
     if (waiting_count_.load(memory_order_relaxed) >= parts_with_blocks) flush(mine);
@@ -207,7 +207,7 @@ class size_caches {
     mine.next = waiting_;
     waiting_ = &mine;
     waiting_count_.fetch_add(1, memory_order_relaxed);
-    threads_.fetch_sub(1, memory_order_relaxed);
+    return threads_.fetch_sub(1, memory_order_relaxed) <= 2;
   }
 
   // ---- blocks go back to the core ---------------------------------------------------------------------------------------

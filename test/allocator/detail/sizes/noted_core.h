@@ -26,6 +26,7 @@ class noted_core {
   std::uint32_t fill(unsigned c, detail::cache_word* out, std::uint32_t n) {
     of& its = of_[c];
     const bool alone = !its.is_used.exchange(true);
+    call(in_fill);
     std::uint32_t got = 0;
     while (got != n && !its.home.empty()) {
       out[got++] = its.home.back();
@@ -43,12 +44,14 @@ class noted_core {
   void drain(unsigned c, const detail::cache_word* in, std::uint32_t n) {
     of& its = of_[c];
     const bool alone = !its.is_used.exchange(true);
+    call(in_drain);
     for (std::uint32_t i = 0; i != n; ++i) its.home.push_back(in[i]);
     its.out -= n;
     if (!alone || !its.is_used.exchange(false)) ++wrong;
   }
   void* own_memory(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
+    call(in_own);
     if (refuses_at != 0 && ++asked >= refuses_at && (refuses_all || asked == refuses_at)) return nullptr;
     own_.push_back(std::make_unique<line[]>(bytes / sizeof(line) + 1));
     return own_.back().get();
@@ -77,10 +80,14 @@ class noted_core {
 
   std::atomic<unsigned> wrong = 0, fills = 0;  // wrong: calls that another call of the class interrupted
   unsigned refuses_at = 0, asked = 0;  // which request for own memory is refused; 0: none
+  std::atomic<void (*)()> in_fill = nullptr, in_drain = nullptr, in_own = nullptr;  // called in each such call
   bool refuses_all = false;  // from that on
 
  private:
   static constexpr std::size_t chunk = 64;
+  static void call(const std::atomic<void (*)()>& what) {
+    if (void (*const now)() = what) now();
+  }
   struct alignas(64) line {
     std::byte bytes[64];
   };

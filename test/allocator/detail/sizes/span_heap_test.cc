@@ -267,11 +267,12 @@ BOOST_AUTO_TEST_CASE(units_that_would_share_a_byte_of_the_map_are_refused) {
   pages::regions = {{first + window, 1024},
                     {first - 3 * window, 1024},
                     {first + window + 1023 * span_unit, 1024},
+                    {first + window - 992 * span_unit, 1024},  // only its last units would
                     {window * 5 - 512 * span_unit, 1024},
                     {window * 3, 1024}};
   CHECK(heap.take(1024, span_record::large) == nullptr);
   for (int i = 0; i != 10; ++i) heap.take(1024, span_record::large);
-  CHECK(pages::unmapped.size() == 5);
+  CHECK(pages::unmapped.size() == 6);
   CHECK(heap.counts().open == 1024 * span_unit);
   pages::regions = {{first + 1024 * span_unit, 1024}};
   span_record* const b = heap.take(1024, span_record::large);
@@ -446,7 +447,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_a_class_are_apart_and_come_in_order) {
     std::shuffle(got.begin(), got.end(), std::mt19937(c));
     r.spans.drain(c, got.data(), 1000);
     CHECK(r.spans.handed_out(c) == 0);
-    CHECK(r.spans.units(c) <= 4);  // the last span is kept
+    CHECK(r.spans.units(c) == (rig::table::bytes(c) <= 8192 ? 1 : 4));  // the last span is kept
     CHECK(r.spans.suspect() == nullptr);
   }
 }
