@@ -124,7 +124,7 @@ inline void leave(void*) noexcept {
   caches_of_process::part* const mine = me.part;
   me = {nullptr, true};
   if (mine == nullptr) return;
-  if (caches.leave(*mine)) {  // the threads had their time: nobody may come for what they leave
+  if (caches.leave(*mine)) {
     caches.reclaim(nullptr);
     runs.clean(runs.fewer_bytes());
   }

@@ -105,6 +105,7 @@ struct thread_part {
   cache_word* kept[Count];
   cold classes[Count];
   thread_part* next = nullptr;
+  bool waits_with_blocks = false;
   std::uint32_t room = 0;  // bytes of blocks that the magazines have room for
 
   thread_part() noexcept {
@@ -187,7 +188,10 @@ class size_caches {
     {
       const held lock(waiting_mutex_);
       got = waiting_;
-      if (got != nullptr) waiting_ = got->next, waiting_count_.fetch_sub(1, memory_order_relaxed);
+      if (got != nullptr) {
+        waiting_ = got->next;
+        if (replace(got->waits_with_blocks, false)) with_blocks_.fetch_sub(1, memory_order_relaxed);
+      }
     }
     if (got == nullptr) {
       void* const memory = core_.own_memory(sizeof(part));
@@ -198,16 +202,21 @@ class size_caches {
     threads_.fetch_add(1, memory_order_relaxed);
     return got;
   }
-  /// The calling thread no longer uses its part. Returns whether one thread, or none, is left that has one.
+  /// The calling thread no longer uses its part. Returns whether more threads ended than may leave blocks, and nobody is left to
+  /// come for what others did leave: then reclaim() is due.
   TARN_COLD bool leave(part& mine) noexcept {
     at_fork_.admits(act);
     if (mine.top != mine.kept) place(mine, mine.top, mine.kept);
-    if (waiting_count_.load(memory_order_relaxed) >= parts_with_blocks) flush(mine);
+    const bool is_one_more = with_blocks_.load(memory_order_relaxed) >= parts_with_blocks;
+    if (is_one_more) flush(mine);
     const held lock(waiting_mutex_);
     mine.next = waiting_;
     waiting_ = &mine;
-    waiting_count_.fetch_add(1, memory_order_relaxed);
-    return threads_.fetch_sub(1, memory_order_relaxed) <= 2;
+    mine.waits_with_blocks = !is_one_more;
+    if (is_one_more) were_more_ = true;
+    else with_blocks_.fetch_add(1, memory_order_relaxed);
+    const bool was_last = threads_.fetch_sub(1, memory_order_relaxed) <= 2;  // but for one
+    return was_last && replace(were_more_, false);
   }
 
   // ---- blocks go back to the core ---------------------------------------------------------------------------------------
@@ -450,7 +459,10 @@ class size_caches {
   }
   void flush_waiting() noexcept {
     const held lock(waiting_mutex_);
-    for (part* one = waiting_; one != nullptr; one = one->next) flush(*one);
+    for (part* one = waiting_; one != nullptr; one = one->next) {
+      if (replace(one->waits_with_blocks, false)) flush(*one);
+    }
+    with_blocks_.store(0, memory_order_relaxed);
   }
 
   // ---- forks ------------------------------------------------------------------------------------------------------------
@@ -473,7 +485,8 @@ class size_caches {
   depot depots_[count];
   joint_mutex waiting_mutex_;
   part* waiting_ = nullptr;  // of threads that are gone
-  atomic_word<unsigned> waiting_count_ = 0;
+  atomic_word<unsigned> with_blocks_ = 0;  // of those
+  bool were_more_ = false;
   atomic_word<unsigned> threads_ = 0;  // with a part
   member at_fork_{this};
 };

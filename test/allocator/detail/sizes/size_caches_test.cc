@@ -279,6 +279,35 @@ BOOST_AUTO_TEST_CASE(of_many_threads_that_end_a_few_leave_blocks) {
   CHECK(r.core.out() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(it_is_told_when_many_threads_ended) {
+  rig r;
+  user main_thread(r);
+  const auto threads = [&r](unsigned n) {  // that end, and what the last one is told
+    std::vector<caches_type::part*> all;
+    for (unsigned i = 0; i != n; ++i) {
+      all.push_back(r.caches.enrol(nullptr));
+      caches_type::part& its = *all.back();
+      void* block = detail::take_from(its.top[1]);
+      if (block == nullptr) block = r.caches.take(its, 1);
+      CHECK(detail::give_to(its.top[1], block));
+    }
+    unsigned told = 0;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      const bool now = r.caches.leave(*all[i]);
+      CHECK(!now || i + 1 == all.size());
+      told += now;
+    }
+    return told != 0;
+  };
+  for (int round = 0; round != 3; ++round) CHECK(!threads(4));  // four leave blocks, which the next four take
+  CHECK(r.core.out(1) != 0);
+  CHECK(threads(5));
+  r.caches.reclaim(nullptr);
+  CHECK(r.core.out(1) == 0);
+  for (int round = 0; round != 3; ++round) CHECK(!threads(4));
+  CHECK(r.core.out(1) != 0);
+}
+
 BOOST_AUTO_TEST_CASE(tops_may_lie_elsewhere) {
   rig r;
   detail::cache_word* tops[table::count];
