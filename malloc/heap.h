@@ -292,6 +292,18 @@ inline bool is_right(unsigned c, void* block) noexcept {
     return report(misuse_kind::double_free, block, found.start, found.bytes), false;
   return true;
 }
+/// Whether a block may be given to realloc, in hardened mode.
+inline bool is_block(void* block) noexcept {
+  if (runs.class_at(block) == 0)
+    return runs.span_of(block)->start == block || (report(misuse_kind::interior_pointer, block), false);
+  const found_block found = find_block(block);
+  if (found.is_block && runs.note_use(*found.span, found.number, false)) {
+    runs.note_use(*found.span, found.number, true);
+    return true;
+  }
+  report(found.wrong, block, found.start, found.bytes);
+  return false;
+}
 TARN_NOINLINE inline void deallocate_slow(unsigned c, void* block) noexcept {
   if (block == nullptr) return;
   const platform::same_errno same;
@@ -348,6 +360,7 @@ inline std::size_t usable_bytes(void* block) noexcept {
 inline void* reallocate(void* block, std::size_t bytes) noexcept {
   const std::size_t has = usable_bytes(block);
   if (has == 0) return report(misuse_kind::foreign_pointer, block), nullptr;
+  if (is_hardened && !is_block(block)) return nullptr;
   if (has > table::largest && bytes > table::largest && bytes <= detail::size_limit) {
     const platform::same_errno same;
     caches.admit();

@@ -58,31 +58,47 @@ inline void* make_or_null(std::size_t bytes, Alignment... alignment) noexcept {
 
 extern "C" {
 
-TARN_EXPORTED void* malloc(std::size_t bytes) noexcept { return heap::allocate(bytes); }
-TARN_EXPORTED void free(void* block) noexcept { heap::deallocate(block); }
-TARN_EXPORTED void free_sized(void* block, std::size_t) noexcept { heap::deallocate(block); }
-TARN_EXPORTED void free_aligned_sized(void* block, std::size_t, std::size_t) noexcept { heap::deallocate(block); }
-TARN_EXPORTED void* calloc(std::size_t count, std::size_t bytes) noexcept {
+// Under names of our own: each C library's headers declare the others with exception specifications of its own.
+TARN_EXPORTED void* c_malloc(std::size_t) noexcept asm("malloc");
+TARN_EXPORTED void c_free(void*) noexcept asm("free");
+TARN_EXPORTED void c_free_sized(void*, std::size_t) noexcept asm("free_sized");
+TARN_EXPORTED void c_free_aligned_sized(void*, std::size_t, std::size_t) noexcept asm("free_aligned_sized");
+TARN_EXPORTED void* c_calloc(std::size_t, std::size_t) noexcept asm("calloc");
+TARN_EXPORTED void* c_realloc(void*, std::size_t) noexcept asm("realloc");
+TARN_EXPORTED void* c_reallocarray(void*, std::size_t, std::size_t) noexcept asm("reallocarray");
+TARN_EXPORTED void* c_aligned_alloc(std::size_t, std::size_t) noexcept asm("aligned_alloc");
+TARN_EXPORTED void* c_memalign(std::size_t, std::size_t) noexcept asm("memalign");
+TARN_EXPORTED int c_posix_memalign(void**, std::size_t, std::size_t) noexcept asm("posix_memalign");
+TARN_EXPORTED void* c_valloc(std::size_t) noexcept asm("valloc");
+TARN_EXPORTED void* c_pvalloc(std::size_t) noexcept asm("pvalloc");
+TARN_EXPORTED std::size_t c_malloc_usable_size(void*) noexcept asm("malloc_usable_size");
+TARN_EXPORTED int c_malloc_trim(std::size_t) noexcept asm("malloc_trim");
+
+void* c_malloc(std::size_t bytes) noexcept { return heap::allocate(bytes); }
+void c_free(void* block) noexcept { heap::deallocate(block); }
+void c_free_sized(void* block, std::size_t) noexcept { heap::deallocate(block); }
+void c_free_aligned_sized(void* block, std::size_t, std::size_t) noexcept { heap::deallocate(block); }
+void* c_calloc(std::size_t count, std::size_t bytes) noexcept {
   std::size_t all;
   if (__builtin_mul_overflow(count, bytes, &all)) return refused(ENOMEM);
   return heap::allocate_zeroed(all);
 }
-TARN_EXPORTED void* realloc(void* block, std::size_t bytes) noexcept {
+void* c_realloc(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return heap::allocate(bytes);
   if (bytes != 0) return heap::reallocate(block, bytes);
   heap::deallocate(block);  // as glibc and POSIX.1-2008 have it
   return nullptr;
 }
-TARN_EXPORTED void* reallocarray(void* block, std::size_t count, std::size_t bytes) noexcept {
+void* c_reallocarray(void* block, std::size_t count, std::size_t bytes) noexcept {
   std::size_t all;
   if (__builtin_mul_overflow(count, bytes, &all)) return refused(ENOMEM);
-  return realloc(block, all);
+  return c_realloc(block, all);
 }
-TARN_EXPORTED void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+void* c_aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   return is_power_of_two(alignment) ? heap::allocate_aligned(alignment, bytes) : refused(EINVAL);
 }
-TARN_EXPORTED void* memalign(std::size_t alignment, std::size_t bytes) noexcept { return aligned_alloc(alignment, bytes); }
-TARN_EXPORTED int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) noexcept {
+void* c_memalign(std::size_t alignment, std::size_t bytes) noexcept { return c_aligned_alloc(alignment, bytes); }
+int c_posix_memalign(void** block, std::size_t alignment, std::size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const tarn::platform::same_errno same;
   void* const got = heap::allocate_aligned(alignment, bytes);
@@ -90,14 +106,14 @@ TARN_EXPORTED int posix_memalign(void** block, std::size_t alignment, std::size_
   *block = got;
   return 0;
 }
-TARN_EXPORTED void* valloc(std::size_t bytes) noexcept { return aligned_alloc(page(), bytes); }
-TARN_EXPORTED void* pvalloc(std::size_t bytes) noexcept {
+void* c_valloc(std::size_t bytes) noexcept { return c_aligned_alloc(page(), bytes); }
+void* c_pvalloc(std::size_t bytes) noexcept {
   const std::size_t whole = page();
   if (bytes > ~std::size_t{0} - whole) return refused(ENOMEM);
-  return aligned_alloc(whole, bytes == 0 ? whole : (bytes + whole - 1) / whole * whole);
+  return c_aligned_alloc(whole, bytes == 0 ? whole : (bytes + whole - 1) / whole * whole);
 }
-TARN_EXPORTED std::size_t malloc_usable_size(void* block) noexcept { return heap::usable_bytes(block); }
-TARN_EXPORTED int malloc_trim(std::size_t) noexcept { return heap::trim() ? 1 : 0; }
+std::size_t c_malloc_usable_size(void* block) noexcept { return heap::usable_bytes(block); }
+int c_malloc_trim(std::size_t) noexcept { return heap::trim() ? 1 : 0; }
 
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
 /// Blocks in the cache of a thread count as in use.

@@ -102,6 +102,7 @@ int misuse(const std::string& kind) {
   else if (kind == "double_realloc") std::free(block), std::free(std::realloc(unknown(block), 5000));
   else if (kind == "interior") std::free(unknown(block + 16));
   else if (kind == "interior_odd") std::free(unknown(block + 1));
+  else if (kind == "interior_realloc") std::free(std::realloc(unknown(block + 16), 100));
   else if (kind == "foreign") std::free(unknown(local + 16));
   else if (kind == "foreign_realloc") std::free(std::realloc(unknown(local + 16), 10));
   else if (kind == "size") ::operator delete(unknown(static_cast<void*>(::operator new(40))), std::size_t{400});

@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(what_isnt_the_heaps_is_known_as_such) {
   CHECK(heap.span_of(&local) == nullptr && heap.span_of(nullptr) == nullptr);
   span_record* const a = heap.take(4, span_record::blocks);
   heap.set_class(*a, 7);
-  for (int i = 0; i != 4; ++i) {
+  for (std::size_t i = 0; i != 4; ++i) {
     CHECK(heap.class_at(a->start + i * span_unit + 99) == 7);
     CHECK(heap.span_of(a->start + i * span_unit + 99) == a);
   }
