@@ -33,7 +33,8 @@ MOST = 1 << 30
 MISUSES = {
     "double": "double free", "double_later": "double free", "double_elsewhere": "double free",
     "double_here_then_there": "double free", "double_after_trim": "double free", "double_realloc": "double free",
-    "interior_realloc": "interior pointer", "interior": "interior pointer", "interior_odd": "interior pointer", "foreign": "foreign pointer",
+    "interior_realloc": "interior pointer", "interior": "interior pointer",
+    "interior_odd": "interior pointer", "foreign": "foreign pointer",
     "foreign_realloc": "foreign pointer", "size": "wrong size", "large_double": "double free",
     "large_interior": "interior pointer", "never_used": "double free",
 }
