@@ -202,8 +202,8 @@ class size_caches {
     threads_.fetch_add(1, memory_order_relaxed);
     return got;
   }
-  /// The calling thread no longer uses its part. Returns whether reclaim() is due: more threads ended than may leave blocks, and
-  /// nobody is left to come for what the others left.
+  /// The calling thread no longer uses its part. Returns whether reclaim() is due: more threads ended than may leave blocks,
+  /// and nobody is left to come for what the others left.
   TARN_COLD bool leave(part& mine) noexcept {
     at_fork_.admits(act);
     if (mine.top != mine.kept) place(mine, mine.top, mine.kept);
