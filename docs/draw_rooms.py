@@ -31,6 +31,7 @@ PLACES = {
     "product parts": (2, 650, 880, "what several products share"),
     "compose": (3, 20, 300, "from policies to a type"),
     "core": (3, 340, 620, "chunks, and the free blocks in them"),
+    "sizes": (3, 650, 880, "one cache a thread for blocks of many sizes, over spans"),
     "policies": (4, 20, 620, "the axes, and the policies with a file of their own"),
     "policies/detail": (5, 20, 620, "what several axes share"),
     "policies/platform": (6, 20, 880, "what knows a compiler or a system"),

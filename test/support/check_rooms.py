@@ -21,6 +21,7 @@ ROOMS = {
     "compose": (r"allocator/detail/compose/\w+\.h", ("policies", "policies/detail", "policies/platform")),
     "core": (r"allocator/detail/core/\w+\.h", ("policies", "policies/detail", "policies/platform")),
     "pool": (r"allocator/detail/pool/\w+\.h", ("compose", "core", "policies", "policies/detail", "policies/platform")),
+    "sizes": (r"allocator/detail/sizes/\w+\.h", ("policies", "policies/detail", "policies/platform")),
     "classes": (r"allocator/detail/classes/\w+\.h",
                 ("products", "product parts", "pool", "core", "compose", "policies", "policies/detail", "policies/platform")),
     "product parts": (r"allocator/detail/\w+\.h", ("policies/platform",)),

@@ -30,6 +30,7 @@ LISTS = [
     ("//test/libraries:libraries", "test/libraries/check_libraries.py", r'control_case\("([^"]+)"', ""),
     ("//test/libraries:parts", "test/libraries/check_parts.py", r'control_case\(builder, "([^"]+)"', ""),
     ("//test/process:process", "test/process/check_process.py", r"control_case\(parts, wanted\[0\], (\w+ \+ \w+)", ""),
+    ("//test/malloc:mutants", "test/malloc/mutants.txt", r"^([^|\n]+?) \| \w+ \| ", ""),
     ("//test/programs:programs", "test/programs/check_programs.py", r'^    "([^"]+)": \("', "MISTAKES ="),
     ("//test/tools:tools_*", "test/tools/check_tools.py", r'"mistake: ([^"]+)"', ""),
     ("//test/tools:leaks", "test/tools/check_leaks.py", r'"(?:control|mistake): ([^"]+)"', ""),

@@ -1,0 +1,530 @@
+// Memory in runs of units of 64 KiB, and what lies at an address. A run is in use, or free; free ones are joined with their
+// neighbours. The record of a unit lies outside of it, so that no block is written to find out about it.
+//
+//   take     the free run that fits best, cut; else a new one: addresses are reserved by the region, and opened when needed
+//   give     joined, and kept. If too much memory is kept, is_dirty() says so:
+//   clean    gives the memory of the largest free runs back to the system, with nothing locked
+//   resize   a run grows into the free one behind it, or into what isn't open yet
+//   span_of  the record of an address, or null: not this heap's
+//   map      a byte a unit, at the address' number of the unit modulo the window: the class of the blocks there, 0 for none
+//
+// The map is a variable of 16 MiB, of which the pages that are used have memory. No two units may share a byte: a region whose
+// units would is refused, so a heap has up to 1 TiB. An address that isn't the heap's may find the byte of one that is;
+// span_of() finds that out.
+#ifndef TARN_ALLOCATOR_DETAIL_SIZES_SPAN_HEAP_H_
+#define TARN_ALLOCATOR_DETAIL_SIZES_SPAN_HEAP_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "tarn/allocator/detail/sizes/size_caches.h"
+#include "tarn/policies/detail/fork.h"
+#include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/atomic_word.h"
+#include "tarn/policies/platform/config.h"
+#include "tarn/policies/platform/pages.h"
+#include "tarn/policies/platform/waiting.h"
+
+namespace tarn::detail {
+
+inline constexpr std::size_t span_unit = 64 * 1024;
+
+/// The record of a unit. What is said of a run stands in that of its first unit.
+struct alignas(64) span_record {
+  enum kind : unsigned char {
+    inner,  // not the first of a run, or not in use yet
+    blocks,  // a run of blocks of a class
+    large,  // a run that is one block
+    unused,  // a free run
+    leaving  // a free run whose memory goes back to the system
+  };
+
+  std::byte* start = nullptr;
+  span_record* next = nullptr;  // of free runs of about that size, or of runs with a free block of the class
+  span_record* previous = nullptr;
+  std::uint64_t words = 0;  // which words of `free` aren't 0
+  std::uint32_t units = 0;
+  std::uint32_t back = 0;  // units to the first: of inner ones of `blocks`, and of the last of a free run
+  std::uint32_t block_count = 0, free_blocks = 0;
+  std::uint32_t carved = 0;  // blocks that were ever in use; those behind are free, without a bit
+  kind is = inner;
+  unsigned char class_ = 0;
+  bool is_dirty = false;  // may hold something else than zeros
+  bool is_listed = false;
+  std::uint64_t free[span_unit / 16 / 64] = {};  // a bit a block
+
+  std::byte* end() const noexcept { return start + units * span_unit; }
+};
+
+/// For records and magazines: never given back.
+template <class System>
+class own_pages {
+ public:
+  /// Zero, aligned to 64; null: refused.
+  void* get(std::size_t bytes) noexcept {
+    bytes = round_up(bytes, 64);
+    const held lock(mutex_);
+    if (left_ < bytes && !map(bytes)) return nullptr;
+    std::byte* const got = next_;
+    next_ += bytes;
+    left_ -= bytes;
+    return got;
+  }
+  std::size_t mapped() const noexcept { return mapped_.load(memory_order_relaxed); }
+  void act_at_fork(fork_step step) noexcept { mutex_.act(step); }
+
+ private:
+  static constexpr std::size_t piece = 256 * 1024;
+
+  bool map(std::size_t bytes) noexcept {
+    for (std::size_t more = larger(bytes, piece);; more = bytes) {
+      if (auto* const start = static_cast<std::byte*>(System::map_pages(round_up(more, System::page_bytes()), 1, 0, true))) {
+        next_ = start;
+        left_ = round_up(more, System::page_bytes());
+        mapped_.store(mapped_.load(memory_order_relaxed) + left_, memory_order_relaxed);
+        return true;
+      }
+      if (more <= bytes) return false;
+    }
+  }
+
+  joint_mutex mutex_;
+  std::byte* next_ = nullptr;
+  std::size_t left_ = 0;
+  atomic_word<std::size_t> mapped_ = 0;
+};
+
+/// Bins of free runs: by units up to 63, then four to a doubling.
+struct run_bins {
+  static constexpr unsigned exact = 64, count = exact + 4 * 20;
+
+  static constexpr unsigned of(std::size_t units) noexcept {
+    if (units < exact) return static_cast<unsigned>(units);
+    const unsigned width = static_cast<unsigned>(std::bit_width(units));
+    const unsigned bin = exact + 4 * (width - 7) + static_cast<unsigned>(units >> (width - 3) & 3);
+    return bin < count ? bin : count - 1;
+  }
+};
+
+/// What became of a large block that was given back by its address.
+enum class run_verdict : unsigned char { done, not_ours, not_a_start, is_free };
+
+struct heap_counts {
+  std::size_t in_use = 0;  // bytes of runs
+  std::size_t kept = 0;  // bytes of free runs that have memory
+  std::size_t open = 0;  // bytes of all runs
+  std::size_t own = 0;  // bytes of records and magazines
+};
+
+struct heap_options {
+  std::size_t kept_bytes = 16 * 1024 * 1024;  // of free runs with memory, at least; and a quarter of what is in use
+  bool huge_pages = false;  // the system is asked for them
+  bool notes_use = false;  // a bit for each block says whether it is in use
+};
+
+/// Constant-initialised, without a destructor: a process has one. Neither copied nor on the stack: 20 MiB.
+/// \tparam System  the system's pages; a test names one that refuses
+template <class System = page_calls>
+class span_heap {
+ public:
+  static constexpr std::size_t window = std::size_t{1} << (sizeof(void*) == 8 ? 24 : 16);  // in units
+  static constexpr std::size_t most_units = window / 2;  // in one run
+
+  constexpr span_heap() noexcept = default;
+  span_heap(const span_heap&) = delete;
+  span_heap& operator=(const span_heap&) = delete;
+  /// Before the first other call.
+  void use(const heap_options& options) noexcept {
+    options_ = options;
+    update_bound();
+  }
+
+  // ---- what lies at an address ------------------------------------------------------------------------------------------
+
+  /// The class of the blocks around it; 0: none, or it isn't the heap's. See above for addresses that aren't.
+  TARN_STEP unsigned class_at(const void* address) const noexcept { return load_relaxed(map_[byte_of(address)]); }
+  /// The record of the run that it lies in, or null. Of a free run, or of a part of one, it may be that of a unit.
+  span_record* span_of(const void* address) noexcept {
+    span_record* const unit = unit_at(address);
+    if (unit == nullptr || unit->back == 0) return unit;
+    return unit_at(static_cast<const std::byte*>(address) - unit->back * span_unit);
+  }
+  void set_class(span_record& run, unsigned c) noexcept {
+    run.class_ = static_cast<unsigned char>(c);
+    for (std::uint32_t i = 0; i != run.units; ++i) {
+      std::byte* const at = run.start + i * span_unit;
+      unit_at(at)->back = c != 0 ? i : 0;
+      store_relaxed(map_[byte_of(at)], static_cast<unsigned char>(c));
+    }
+  }
+  /// Notes that a block is in use, or no longer. Returns whether that changed. If options say so; otherwise nothing is noted.
+  bool note_use(const span_record& run, std::uint32_t block, bool in_use) noexcept {
+    auto* const bits = piece_of(run.start)->in_use;
+    if (bits == nullptr) return true;
+    atomic_word<std::uint64_t>& word = bits[unit_in_piece(run.start) * words_a_unit + block / 64];
+    const std::uint64_t bit = std::uint64_t{1} << block % 64;
+    const std::uint64_t before = in_use ? word.fetch_or(bit, memory_order_relaxed) : word.fetch_and(~bit, memory_order_relaxed);
+    return ((before & bit) != 0) != in_use;
+  }
+
+  // ---- runs -------------------------------------------------------------------------------------------------------------
+
+  /// A run in use, whose kind the caller sets, aligned to that many units; null: refused.
+  span_record* take(std::size_t units, span_record::kind kind, std::size_t alignment = 1) noexcept {
+    if (units == 0 || units > most_units || alignment > most_units) return nullptr;
+    const held lock(mutex_);
+    const std::size_t all = units + alignment - 1;
+    span_record* run = find(all);
+    if (run == nullptr) {
+      if (!grow(all)) return nullptr;
+      run = find(all);
+      if (run == nullptr) return nullptr;
+    }
+    unlink(*run);
+    const std::size_t number = address_of(run->start) / span_unit;
+    if (const std::size_t before = (alignment - number % alignment) % alignment; before != 0) {
+      span_record* const rest = cut(*run, before);
+      link(*run);
+      run = rest;
+    }
+    if (run->units > units) link(*cut(*run, units));
+    in_use_ += units;
+    if (!run->is_dirty) store_relaxed(grown_, grown_ + units);
+    run->is = kind;
+    return run;
+  }
+  void give(span_record& run) noexcept {
+    const held lock(mutex_);
+    give_held(run);
+  }
+  /// Gives back the large run that starts there.
+  run_verdict give_at(void* start) noexcept {
+    const held lock(mutex_);
+    span_record* const run = span_of(start);
+    if (run == nullptr) return run_verdict::not_ours;
+    if (run->is == span_record::unused || run->is == span_record::leaving) return run_verdict::is_free;
+    if (run->is != span_record::large || run->start != start) return run_verdict::not_a_start;
+    give_held(*run);
+    return run_verdict::done;
+  }
+  /// Changes the units of a large run where it lies. Returns whether it could. Precondition: not 0.
+  bool resize(span_record& run, std::size_t units) noexcept {
+    if (units > most_units) return false;
+    const held lock(mutex_);
+    if (units <= run.units) {
+      if (units == run.units) return true;
+      span_record& rest = *cut(run, units);
+      rest.is = span_record::large;
+      give_held(rest);
+      return true;
+    }
+    return extend(run, units - run.units);
+  }
+
+  // ---- memory for the system --------------------------------------------------------------------------------------------
+
+  /// Whether clean() is due. Also whether runs with new memory were taken, 1 MiB since the last time: then caches give back
+  /// what nobody asks for.
+  bool is_dirty() const noexcept { return load_relaxed(dirty_) > load_relaxed(bound_); }
+  bool has_grown() const noexcept { return load_relaxed(grown_) >= growth_a_sweep; }
+  void forget_growth() noexcept {
+    const held lock(mutex_);
+    store_relaxed(grown_, std::size_t{0});
+  }
+  /// Gives memory of free runs back, the largest first, until no more than that many bytes are kept. Returns how many went.
+  std::size_t clean(std::size_t kept_bytes) noexcept {
+    std::size_t all = 0;
+    for (;;) {
+      run_memory runs[runs_a_time];
+      std::size_t bytes = 0;
+      const std::size_t n = choose(runs, kept_bytes / span_unit);
+      if (n == 0) return all;
+      const std::size_t gone = pages::discard(runs, n, page_advice::discard);
+      const held lock(mutex_);
+      for (std::size_t i = 0; i != n; ++i) {
+        span_record& run = *unit_at(runs[i].start);
+        run.is_dirty = i >= gone;
+        if (i < gone) bytes += runs[i].bytes;
+        link(*joined(run));
+      }
+      leaving_count_ = 0;
+      refuses_ = gone != n;
+      update_bound();
+      all += bytes;
+      if (gone != n) return all;
+    }
+  }
+  /// Half of what may be kept.
+  std::size_t fewer_bytes() const noexcept { return load_relaxed(bound_) / 2 * span_unit; }
+
+  heap_counts counts() noexcept {
+    const held lock(mutex_);
+    return {in_use_ * span_unit, dirty_ * span_unit, open_ * span_unit, own_.mapped()};
+  }
+  /// Aligned to 64, for as long as the process runs; null: refused.
+  void* own_memory(std::size_t bytes) noexcept { return own_.get(bytes); }
+
+  void act_at_fork(fork_step step) noexcept {
+    mutex_.act(step);
+    own_.act_at_fork(step);
+    if (step != fork_step::renew) return;
+    for (std::size_t i = 0; i != leaving_count_; ++i) link(*joined(*leaving_[i]));  // the thread that cleaned is gone
+    leaving_count_ = 0;
+  }
+
+ private:
+  using pages = page_memory_over<System>;
+  struct run_memory {
+    void* start;
+    std::size_t bytes;
+  };
+  static constexpr std::size_t runs_a_time = 64;
+  static constexpr std::size_t words_a_unit = span_unit / 16 / 64;
+  static constexpr std::size_t growth_a_sweep = 16;  // units
+  static constexpr std::size_t piece_units = 64, piece_bytes = piece_units * span_unit;
+  static constexpr std::size_t least_open = 16;  // units opened at once, if there are
+  static constexpr std::size_t first_region = 1024, largest_region = std::size_t{1} << 20;  // units
+
+  /// The records of units whose addresses are a multiple of 4 MiB and what follows.
+  struct piece {
+    std::uintptr_t start;
+    atomic_word<std::uint64_t>* in_use;  // bits of blocks; null: not noted
+    span_record units[piece_units];
+  };
+
+  TARN_STEP static std::size_t byte_of(const void* at) noexcept { return address_of(at) / span_unit % window; }
+  static std::size_t unit_in_piece(const void* at) noexcept { return address_of(at) / span_unit % piece_units; }
+
+  piece* piece_of(const void* at) noexcept {
+    piece* const its = pieces_[address_of(at) / piece_bytes % (window / piece_units)].load(memory_order_acquire);
+    return its != nullptr && its->start == address_of(at) / piece_bytes * piece_bytes ? its : nullptr;
+  }
+  span_record* unit_at(const void* at) noexcept {
+    piece* const its = piece_of(at);
+    return its != nullptr ? &its->units[unit_in_piece(at)] : nullptr;
+  }
+  /// A free run that starts there; null: there is none.
+  span_record* free_run_at(const std::byte* at) noexcept {
+    span_record* const run = unit_at(at);
+    return run != nullptr && run->is == span_record::unused ? run : nullptr;
+  }
+  span_record* free_run_before(const std::byte* at) noexcept {
+    const std::byte* const last = at - span_unit;
+    const span_record* const unit = unit_at(last);
+    if (unit == nullptr) return nullptr;
+    span_record* const first = free_run_at(last - unit->back * span_unit);
+    return first != nullptr && first->end() == at ? first : nullptr;
+  }
+
+  // ---- all under the lock -----------------------------------------------------------------------------------------------
+
+  void give_held(span_record& run) noexcept {
+    in_use_ -= run.units;
+    run.is_dirty = true;
+    link(*joined(run));
+    update_bound();
+  }
+  /// Free runs that follow, and what isn't open yet.
+  bool extend(span_record& run, std::size_t units) noexcept {
+    std::size_t here = 0;
+    for (const span_record* next = free_run_at(run.end()); next != nullptr && here < units; next = free_run_at(next->end()))
+      here += next->units;
+    if (here < units && (run.end() + here * span_unit != opened_ || !open(units - here))) return false;
+    in_use_ += units;
+    for (std::size_t left = units; left != 0;) {
+      span_record& next = *free_run_at(run.end());
+      unlink(next);
+      if (next.units > left) link(*cut(next, left));
+      if (!next.is_dirty) store_relaxed(grown_, grown_ + next.units);
+      next.is = span_record::inner;
+      run.units += next.units;
+      left -= next.units;
+    }
+    return true;
+  }
+  void update_bound() noexcept {
+    const std::size_t least = options_.kept_bytes / span_unit, quarter = in_use_ / 4;
+    store_relaxed(bound_, refuses_ ? ~std::size_t{0} : larger(least, quarter));
+  }
+  /// The run with the free ones beside it. One with memory isn't joined to a large one without: that would count as having it.
+  span_record* joined(span_record& run) noexcept {
+    span_record* first = &run;
+    if (span_record* const before = free_run_before(run.start); before != nullptr && may_join(*before, run)) {
+      unlink(*before);
+      run.is = span_record::inner;
+      before->units += run.units;
+      before->is_dirty |= run.is_dirty;
+      first = before;
+    }
+    if (span_record* const after = free_run_at(first->end()); after != nullptr && may_join(*first, *after)) {
+      unlink(*after);
+      after->is = span_record::inner;
+      first->units += after->units;
+      first->is_dirty |= after->is_dirty;
+    }
+    return first;
+  }
+  static bool may_join(const span_record& a, const span_record& b) noexcept {
+    return a.is_dirty == b.is_dirty || (a.units < 16 && b.units < 16);
+  }
+  void link(span_record& run) noexcept {
+    run.is = span_record::unused;
+    run.back = 0;
+    if (run.units > 1) unit_at(run.end() - span_unit)->back = run.units - 1;
+    const unsigned bin = run_bins::of(run.units);
+    run.previous = nullptr;
+    run.next = bins_[bin];
+    if (run.next != nullptr) run.next->previous = &run;
+    bins_[bin] = &run;
+    occupied_[bin / 64] |= std::uint64_t{1} << bin % 64;
+    if (run.is_dirty) store_relaxed(dirty_, dirty_ + run.units);
+  }
+  void unlink(span_record& run) noexcept {
+    const unsigned bin = run_bins::of(run.units);
+    (run.previous != nullptr ? run.previous->next : bins_[bin]) = run.next;
+    if (run.next != nullptr) run.next->previous = run.previous;
+    if (bins_[bin] == nullptr) occupied_[bin / 64] &= ~(std::uint64_t{1} << bin % 64);
+    if (run.units > 1) unit_at(run.end() - span_unit)->back = 0;
+    if (run.is_dirty) store_relaxed(dirty_, dirty_ - run.units);
+  }
+  /// Leaves the first units in the run. Returns the rest, which is in no list.
+  span_record* cut(span_record& run, std::size_t units) noexcept {
+    span_record& rest = *unit_at(run.start + units * span_unit);
+    rest.start = run.start + units * span_unit;
+    rest.units = run.units - static_cast<std::uint32_t>(units);
+    rest.is_dirty = run.is_dirty;
+    rest.back = 0;
+    run.units = static_cast<std::uint32_t>(units);
+    return &rest;
+  }
+  /// The smallest bin whose runs all fit, or one of the first runs of the bin before it.
+  span_record* find(std::size_t units) noexcept {
+    unsigned bin = run_bins::of(units);
+    if (bin >= run_bins::exact) {
+      span_record* best = nullptr;
+      unsigned tries = 32;
+      for (span_record* run = bins_[bin]; run != nullptr && tries-- != 0; run = run->next)
+        if (run->units >= units && (best == nullptr || run->units < best->units)) best = run;
+      if (best != nullptr || ++bin == run_bins::count) return best;
+    }
+    for (unsigned word = bin / 64; word != words_of_bins; ++word) {
+      const std::uint64_t here = word == bin / 64 ? occupied_[word] >> bin % 64 << bin % 64 : occupied_[word];
+      if (here != 0) return bins_[word * 64 + static_cast<unsigned>(std::countr_zero(here))];
+    }
+    return nullptr;
+  }
+
+  /// Free runs for clean(), now in no list. Returns how many.
+  std::size_t choose(run_memory* runs, std::size_t kept_units) noexcept {
+    const held lock(mutex_);
+    if (leaving_count_ != 0 || refuses_) return 0;
+    for (unsigned bin = run_bins::count; bin-- != 0 && leaving_count_ != runs_a_time;) {
+      for (span_record *run = bins_[bin], *next = nullptr; run != nullptr && leaving_count_ != runs_a_time; run = next) {
+        next = run->next;
+        if (dirty_ <= kept_units) return leaving_count_;
+        if (!run->is_dirty) continue;
+        unlink(*run);
+        run->is = span_record::leaving;
+        runs[leaving_count_] = {run->start, run->units * span_unit};
+        leaving_[leaving_count_++] = run;
+      }
+    }
+    return leaving_count_;
+  }
+
+  // ---- addresses --------------------------------------------------------------------------------------------------------
+
+  /// Opens at least that many units in a row.
+  bool grow(std::size_t units) noexcept {
+    if (static_cast<std::size_t>(reserved_ - opened_) / span_unit < units && !reserve(units)) return false;
+    return open(units);
+  }
+  /// Opens that many units of the region, or some more. False: the region has no more, or the system refuses.
+  bool open(std::size_t units) noexcept {
+    const std::size_t left = static_cast<std::size_t>(reserved_ - opened_) / span_unit;
+    if (left < units) return false;
+    std::size_t more = smaller(left, larger(units, larger(least_open, smaller(open_ / 16, std::size_t{1024}))));
+    if (!have_records(opened_, more) || !System::open_pages(opened_, more * span_unit)) {
+      more = units;
+      if (!have_records(opened_, more) || !System::open_pages(opened_, more * span_unit)) return false;
+    }
+    if (options_.huge_pages) System::ask_for_huge_pages(opened_, more * span_unit);
+    span_record& run = *unit_at(opened_);
+    run.start = opened_;
+    run.units = static_cast<std::uint32_t>(more);
+    run.is_dirty = false;
+    opened_ += more * span_unit;
+    open_ += more;
+    link(*joined(run));
+    return true;
+  }
+  /// A new region, as large as all before, or as large as the system allows. What is left of the last one is given up.
+  bool reserve(std::size_t units) noexcept {
+    std::size_t wanted = larger(units, smaller(larger(reserved_units_, first_region), largest_region));
+    for (;; wanted = larger(units, wanted / 2)) {
+      auto* const start = static_cast<std::byte*>(System::map_pages(wanted * span_unit, alignment(), 0, false));
+      if (start != nullptr && is_usable(start, wanted)) {
+        opened_ = start;
+        reserved_ = start + wanted * span_unit;
+        reserved_units_ += wanted;
+        return true;
+      }
+      if (start != nullptr) System::unmap_pages(start, wanted * span_unit);
+      if (wanted == units) return false;
+    }
+  }
+  std::size_t alignment() const noexcept { return options_.huge_pages ? System::huge_page_bytes : span_unit; }
+  /// Whether no unit shares its byte of the map with another one's, or with null.
+  bool is_usable(const std::byte* start, std::size_t units) noexcept {
+    if (byte_of(start) == 0 || byte_of(start) + units > window) return false;
+    const std::byte* const last = start + units * span_unit - 1;
+    for (const std::byte* at = start; at < last; at += piece_bytes)
+      if (is_other(at)) return false;
+    return !is_other(last);
+  }
+  bool is_other(const std::byte* at) noexcept {
+    const piece* const its = pieces_[address_of(at) / piece_bytes % (window / piece_units)].load(memory_order_relaxed);
+    return its != nullptr && its->start != address_of(at) / piece_bytes * piece_bytes;
+  }
+  /// Makes the records of units that have none.
+  bool have_records(const std::byte* start, std::size_t units) noexcept {
+    const std::uintptr_t end = address_of(start) + units * span_unit;
+    for (std::uintptr_t at = address_of(start) / piece_bytes * piece_bytes; at < end; at += piece_bytes) {
+      atomic_word<piece*>& place = pieces_[at / piece_bytes % (window / piece_units)];
+      if (place.load(memory_order_relaxed) != nullptr) continue;
+      const std::size_t bits = options_.notes_use ? piece_units * words_a_unit * sizeof(std::uint64_t) : 0;
+      void* const memory = own_.get(sizeof(piece) + bits);
+      if (memory == nullptr) return false;
+      auto* const made = static_cast<piece*>(memory);  // zero is what a record starts with
+      made->start = at;
+      if (bits != 0) made->in_use = reinterpret_cast<atomic_word<std::uint64_t>*>(made + 1);
+      place.store(made, memory_order_release);
+    }
+    return true;
+  }
+
+  static constexpr unsigned words_of_bins = (run_bins::count + 63) / 64;
+
+  joint_mutex mutex_;
+  bool refuses_ = false;  // the system keeps the memory, as where pages are locked: it isn't asked again
+  heap_options options_{0, false, false};  // all is zero, so that the program's file has none of it
+  std::byte* opened_ = nullptr;  // of the last region: what follows can't be accessed yet
+  std::byte* reserved_ = nullptr;  // its end
+  std::size_t reserved_units_ = 0, open_ = 0, in_use_ = 0;
+  std::size_t dirty_ = 0;  // units of free runs that have memory
+  std::size_t bound_ = 0;  // of dirty_
+  std::size_t grown_ = 0;  // units of new memory that were taken since the last sweep
+  std::uint64_t occupied_[words_of_bins] = {};
+  span_record* bins_[run_bins::count] = {};
+  span_record* leaving_[runs_a_time] = {};
+  std::size_t leaving_count_ = 0;
+  own_pages<System> own_;
+  atomic_word<piece*> pieces_[window / piece_units] = {};
+  unsigned char map_[window] = {};
+};
+
+}  // namespace tarn::detail
+
+#endif  // TARN_ALLOCATOR_DETAIL_SIZES_SPAN_HEAP_H_

@@ -1,0 +1,540 @@
+// Runs of units, against a model, over pages that are real or only addresses; and blocks of classes in them.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "tarn/allocator/detail/sizes/class_spans.h"
+#include "tarn/allocator/detail/sizes/span_heap.h"
+#include "tarn/policies/size.h"
+#include "tarn/test/support/check.h"
+
+namespace tarn::test {
+namespace {
+
+using detail::span_record;
+using detail::span_unit;
+
+/// The system's pages, of which any request may be refused. Each Number is a system of its own, for a heap of its own.
+template <int Number>
+struct choosy_pages : detail::page_calls {
+  static inline unsigned asked = 0, refuses_at = 0;  // 0: none; counts what is mapped and opened
+  static inline bool refuses_all = false, refuses_advice = false;
+  static inline unsigned advised = 0;
+  static inline void (*in_advice)() = nullptr;
+
+  static bool refuse() noexcept {
+    ++asked;
+    return refuses_at != 0 && (refuses_all ? asked >= refuses_at : asked == refuses_at);
+  }
+  static void* map_pages(std::size_t bytes, std::size_t alignment, std::size_t offset, bool open) noexcept {
+    return refuse() ? nullptr : page_calls::map_pages(bytes, alignment, offset, open);
+  }
+  static bool open_pages(void* start, std::size_t bytes) noexcept { return !refuse() && page_calls::open_pages(start, bytes); }
+  static int advise(void* start, std::size_t bytes, int advice) noexcept {
+    ++advised;
+    if (in_advice != nullptr) in_advice();
+    if (refuses_advice) return errno = EINVAL, -1;
+    return page_calls::advise(start, bytes, advice);
+  }
+  static long advise_all(const void*, std::size_t, int) noexcept { return errno = ENOSYS, -1; }
+};
+
+/// Addresses that nobody touches, from a list; then none. What the heap keeps for itself is real.
+template <int Number>
+struct paper_pages : detail::page_calls {
+  static inline std::vector<std::pair<std::uintptr_t, std::size_t>> regions;  // and units
+  static inline std::vector<std::uintptr_t> unmapped;
+
+  static void* map_pages(std::size_t bytes, std::size_t alignment, std::size_t offset, bool open) noexcept {
+    if (open) return page_calls::map_pages(bytes, alignment, offset, open);
+    if (regions.empty() || regions.front().second * span_unit < bytes) return nullptr;
+    const std::uintptr_t start = regions.front().first;
+    regions.erase(regions.begin());
+    return reinterpret_cast<void*>(start);
+  }
+  static void unmap_pages(void* start, std::size_t) noexcept { unmapped.push_back(reinterpret_cast<std::uintptr_t>(start)); }
+  static bool open_pages(void*, std::size_t) noexcept { return true; }
+  static int advise(void*, std::size_t, int) noexcept { return 0; }
+  static long advise_all(const void*, std::size_t, int) noexcept { return errno = ENOSYS, -1; }
+};
+
+constexpr std::size_t mib = 1024 * 1024;
+std::byte* at(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
+
+/// Uses a heap at random, and knows what it should say.
+template <class Heap>
+class model {
+ public:
+  model(Heap& heap, unsigned seed, bool is_real) : heap_(heap), dice_(seed), is_real_(is_real) {}
+  ~model() {
+    while (!runs_.empty()) give(runs_.begin());
+  }
+
+  void step() {
+    const unsigned what = static_cast<unsigned>(dice_() % 10);
+    if (what < 4 || runs_.empty()) return take();
+    const auto one = std::next(runs_.begin(), static_cast<std::ptrdiff_t>(dice_() % runs_.size()));
+    if (what < 7) give(one);
+    else if (what < 9) resize(one);
+    else heap_.clean(dice_() % 4 * mib);
+  }
+  unsigned refused = 0;
+  std::size_t units() const {
+    std::size_t sum = 0;
+    for (const auto& [start, run] : runs_) sum += run.units;
+    return sum;
+  }
+
+ private:
+  struct known {
+    span_record* record;
+    std::size_t units;
+    unsigned char stamp;
+  };
+  using place = typename std::map<std::byte*, known>::iterator;
+
+  std::size_t some_units() { return 1 + (dice_() % 20 == 0 ? dice_() % 300 : dice_() % 9); }
+  void take() {
+    const std::size_t units = some_units(), alignment = dice_() % 6 == 0 ? std::size_t{1} << dice_() % 5 : 1;
+    span_record* const run = heap_.take(units, span_record::large, alignment);
+    if (run == nullptr) {
+      ++refused;
+      return;
+    }
+    CHECK(run->units == units && run->is == span_record::large);
+    CHECK(detail::address_of(run->start) % (alignment * span_unit) == 0);
+    CHECK(is_apart(run->start, units));
+    if (is_real_ && !run->is_dirty) CHECK(all_are(run->start, units, 0));
+    const auto [one, is_new] = runs_.emplace(run->start, known{run, units, static_cast<unsigned char>(1 + dice_() % 255)});
+    CHECK(is_new);
+    stamp(one);
+    CHECK(heap_.span_of(run->start) == run);
+    CHECK(heap_.span_of(run->start + units * span_unit - 1) == run || units > 1);
+  }
+  void give(place one) {
+    check(one);
+    std::byte* const start = one->first;
+    if (one->second.units > 1) CHECK(heap_.give_at(start + span_unit) == detail::run_verdict::not_a_start);
+    CHECK(heap_.give_at(start + 16) == detail::run_verdict::not_a_start);
+    CHECK(heap_.give_at(start) == detail::run_verdict::done);
+    CHECK(heap_.give_at(start) != detail::run_verdict::done);
+    runs_.erase(one);
+  }
+  void resize(place one) {
+    check(one);
+    const std::size_t units = some_units();
+    if (!heap_.resize(*one->second.record, units)) return;
+    CHECK(one->second.record->units == units);
+    if (is_real_) CHECK(all_are(one->first, std::min(units, one->second.units), one->second.stamp));
+    one->second.units = 0;
+    CHECK(is_apart(one->first, units));
+    one->second.units = units;
+    stamp(one);
+  }
+
+  void stamp(place one) {
+    if (!is_real_) return;
+    for (std::size_t i = 0; i != one->second.units; ++i)
+      std::memset(one->first + i * span_unit + dice_() % 3 * 4096, one->second.stamp, 1);
+    for (std::size_t i = 0; i != one->second.units; ++i) one->first[i * span_unit] = std::byte{one->second.stamp};
+  }
+  void check(place one) {
+    if (is_real_) CHECK(all_are(one->first, one->second.units, one->second.stamp));
+  }
+  static bool all_are(const std::byte* start, std::size_t units, unsigned char stamp) {
+    for (std::size_t i = 0; i != units; ++i)
+      if (start[i * span_unit] != std::byte{stamp}) return false;
+    return true;
+  }
+  bool is_apart(std::byte* start, std::size_t units) {
+    for (const auto& [other, run] : runs_)
+      if (start < other + run.units * span_unit && other < start + units * span_unit) return false;
+    return true;
+  }
+
+  Heap& heap_;
+  std::mt19937 dice_;
+  bool is_real_;
+  std::map<std::byte*, known> runs_;
+};
+
+BOOST_AUTO_TEST_CASE(bins_ascend) {
+  unsigned before = 0;
+  for (std::size_t units = 1; units < 2'000'000; units += 1 + units / 50) {
+    const unsigned bin = detail::run_bins::of(units);
+    CHECK(bin >= before && bin < detail::run_bins::count && bin >= 1);
+    before = bin;
+  }
+  CHECK(detail::run_bins::of(63) == 63 && detail::run_bins::of(64) == 64 && detail::run_bins::of(79) == 64);
+  CHECK(detail::run_bins::of(80) == 65 && detail::run_bins::of(128) == 68);
+}
+
+BOOST_AUTO_TEST_CASE(runs_are_what_the_model_says) {
+  using pages = choosy_pages<1>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = 2 * mib});
+  for (unsigned seed = 1; seed != 4; ++seed) {
+    model m(heap, seed, true);
+    for (int i = 0; i != 3000; ++i) {
+      m.step();
+      CHECK(heap.counts().in_use == m.units() * span_unit);
+    }
+    CHECK(m.refused == 0);
+  }
+  CHECK(heap.counts().in_use == 0);
+  CHECK(pages::advised != 0);
+}
+
+BOOST_AUTO_TEST_CASE(free_runs_are_joined) {
+  using pages = paper_pages<1>;
+  static constinit detail::span_heap<pages> heap;
+  pages::regions = {{0x5000'1000'0000, 4096}};
+  heap.use({.kept_bytes = 1024 * mib});
+  {
+    model m(heap, 5, false);
+    for (int i = 0; i != 5000; ++i) m.step();
+  }
+  heap.clean(0);
+  // All is one run again: where there was a piece, the largest that is open fits.
+  const std::size_t open = heap.counts().open / span_unit;
+  span_record* const all = heap.take(open, span_record::large);
+  REQUIRE(all != nullptr);
+  CHECK(heap.counts().open == open * span_unit);
+  heap.give(*all);
+}
+
+BOOST_AUTO_TEST_CASE(a_heap_takes_the_run_that_fits_and_leaves_the_rest) {
+  using pages = paper_pages<2>;
+  static constinit detail::span_heap<pages> heap;
+  pages::regions = {{0x5000'1000'0000, 4096}};
+  heap.use({});
+  span_record* const a = heap.take(4, span_record::large);
+  span_record* const wall = heap.take(1, span_record::large);
+  span_record* const b = heap.take(3, span_record::large);
+  span_record* const other_wall = heap.take(1, span_record::large);
+  std::byte* const place_of_b = b->start;
+  heap.give(*a);
+  heap.give(*b);
+  span_record* const three = heap.take(3, span_record::large);
+  CHECK(three->start == place_of_b);
+  CHECK(three->is_dirty);
+  heap.give(*three);
+  heap.give(*wall);  // joins both
+  span_record* const eight = heap.take(8, span_record::large);
+  CHECK(eight->start == at(0x5000'1000'0000));
+  heap.give(*eight);
+  heap.give(*other_wall);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_grows_where_it_lies) {
+  using pages = paper_pages<3>;
+  static constinit detail::span_heap<pages> heap;
+  pages::regions = {{0x5000'1000'0000, 1024}};
+  heap.use({});
+  span_record* const a = heap.take(4, span_record::large);
+  CHECK(heap.resize(*a, 500));  // into what isn't open yet
+  CHECK(a->units == 500 && heap.counts().in_use == 500 * span_unit);
+  CHECK(heap.resize(*a, 2));
+  span_record* const b = heap.take(1, span_record::large);
+  CHECK(b->start == a->end());
+  CHECK(!heap.resize(*a, 3));
+  heap.give(*b);
+  CHECK(heap.resize(*a, 1024));
+  CHECK(!heap.resize(*a, 1025));
+  CHECK(a->units == 1024);
+  heap.give(*a);
+  CHECK(heap.counts().in_use == 0);
+}
+
+BOOST_AUTO_TEST_CASE(units_that_would_share_a_byte_of_the_map_are_refused) {
+  using pages = paper_pages<4>;
+  static constinit detail::span_heap<pages> heap;
+  constexpr std::uintptr_t window = std::uintptr_t{1} << 40;
+  constexpr std::uintptr_t first = 0x5000'1000'0000;
+  heap.use({});
+  pages::regions = {{first, 1024}};
+  span_record* const a = heap.take(1024, span_record::large);
+  REQUIRE(a != nullptr);
+  pages::regions = {{first + window, 1024},
+                    {first - 3 * window, 1024},
+                    {first + window + 1023 * span_unit, 1024},
+                    {first + window - 992 * span_unit, 1024},  // only its last units would
+                    {window * 5 - 512 * span_unit, 1024},
+                    {window * 3, 1024}};
+  CHECK(heap.take(1024, span_record::large) == nullptr);
+  for (int i = 0; i != 10; ++i) heap.take(1024, span_record::large);
+  CHECK(pages::unmapped.size() == 6);
+  CHECK(heap.counts().open == 1024 * span_unit);
+  pages::regions = {{first + 1024 * span_unit, 1024}};
+  span_record* const b = heap.take(1024, span_record::large);
+  REQUIRE(b != nullptr);
+  heap.give(*a);
+  heap.give(*b);
+  span_record* const both = heap.take(2048, span_record::large);  // of two regions
+  REQUIRE(both != nullptr);
+  CHECK(both->start == at(first));
+}
+
+BOOST_AUTO_TEST_CASE(what_isnt_the_heaps_is_known_as_such) {
+  using pages = paper_pages<5>;
+  static constinit detail::span_heap<pages> heap;
+  pages::regions = {{0x5000'1000'0000, 1024}};
+  heap.use({});
+  int local = 0;
+  CHECK(heap.span_of(&local) == nullptr && heap.span_of(nullptr) == nullptr);
+  span_record* const a = heap.take(4, span_record::blocks);
+  heap.set_class(*a, 7);
+  for (std::size_t i = 0; i != 4; ++i) {
+    CHECK(heap.class_at(a->start + i * span_unit + 99) == 7);
+    CHECK(heap.span_of(a->start + i * span_unit + 99) == a);
+  }
+  CHECK(heap.class_at(a->end()) == 0 && heap.class_at(nullptr) == 0 && heap.class_at(&local) == 0);
+  CHECK(heap.span_of(a->start + (std::uintptr_t{1} << 40)) == nullptr);  // the same byte of the map
+  CHECK(heap.give_at(&local) == detail::run_verdict::not_ours);
+  CHECK(heap.give_at(a->start) == detail::run_verdict::not_a_start);
+  heap.set_class(*a, 0);
+  CHECK(heap.class_at(a->start) == 0 && heap.class_at(a->end() - 1) == 0);
+  heap.give(*a);
+  CHECK(heap.give_at(at(0x5000'1000'0000)) == detail::run_verdict::is_free);
+}
+
+BOOST_AUTO_TEST_CASE(memory_beyond_the_bound_goes_back) {
+  using pages = choosy_pages<2>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = 4 * mib});
+  std::vector<span_record*> runs;
+  for (int i = 0; i != 20; ++i) {
+    runs.push_back(heap.take(16, span_record::large));
+    std::memset(runs.back()->start, 1, mib);
+  }
+  for (int i = 0; i != 3; ++i) heap.give(*runs[static_cast<std::size_t>(i)]);
+  CHECK(!heap.is_dirty());
+  for (std::size_t i = 3; i != 20; ++i) heap.give(*runs[i]);
+  CHECK(heap.is_dirty());
+  CHECK(heap.counts().kept == 20 * mib);
+  CHECK(heap.clean(heap.fewer_bytes()) >= 16 * mib);
+  CHECK(heap.counts().kept <= 4 * mib && !heap.is_dirty());
+  CHECK(heap.clean(0) == 20 * mib - 20 * mib || heap.counts().kept == 0);
+  span_record* const again = heap.take(16, span_record::large);
+  CHECK(!again->is_dirty && again->start[12345] == std::byte{0});
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_the_system_keeps_is_never_taken_for_zero) {
+  using pages = choosy_pages<3>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = 0});
+  pages::refuses_advice = true;
+  span_record* run = heap.take(16, span_record::large);
+  std::memset(run->start, 1, mib);
+  heap.give(*run);
+  CHECK(heap.is_dirty());
+  CHECK(heap.clean(0) == 0);
+  CHECK(!heap.is_dirty());  // it isn't asked again
+  const unsigned before = pages::advised;
+  CHECK(heap.clean(0) == 0);
+  CHECK(pages::advised == before);
+  run = heap.take(16, span_record::large);
+  CHECK(run->is_dirty && run->start[0] == std::byte{1});
+}
+
+BOOST_AUTO_TEST_CASE(whatever_the_system_refuses_leaves_the_heap_whole) {
+  using pages = choosy_pages<4>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = mib});
+  unsigned refused = 0;
+  for (const bool all : {false, true})
+    for (unsigned at = 1; at != 30; ++at) {
+      pages::asked = 0;
+      pages::refuses_at = at;
+      pages::refuses_all = all;
+      model m(heap, at, true);
+      for (int i = 0; i != 60; ++i) m.step();
+      if (span_record* const large = heap.take((all ? 90'000u : 20'000u) + at * 10, span_record::large)) heap.give(*large);
+      else ++refused;
+      refused += m.refused;
+      pages::refuses_at = 0;
+    }
+  CHECK(refused != 0);
+  CHECK(heap.counts().in_use == 0);
+  model m(heap, 1, true);
+  for (int i = 0; i != 500; ++i) m.step();
+  CHECK(m.refused == 0);
+}
+
+BOOST_AUTO_TEST_CASE(too_much_is_refused) {
+  using pages = choosy_pages<5>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({});
+  CHECK(heap.take(0, span_record::large) == nullptr);
+  CHECK(heap.take(~std::size_t{0}, span_record::large) == nullptr);
+  CHECK(heap.take(heap.most_units + 1, span_record::large) == nullptr);
+  CHECK(heap.take(1, span_record::large, ~std::size_t{0}) == nullptr);
+  span_record* const run = heap.take(1, span_record::large);
+  CHECK(!heap.resize(*run, ~std::size_t{0}));
+  heap.give(*run);
+}
+
+using forked_pages = choosy_pages<6>;
+constinit detail::span_heap<forked_pages> forked_heap;
+int status_of_child = -1;
+
+BOOST_AUTO_TEST_CASE(a_child_has_the_runs_that_were_being_cleaned) {
+  forked_heap.use({.kept_bytes = 0});
+  span_record* const run = forked_heap.take(16, span_record::large);
+  std::memset(run->start, 1, mib);
+  forked_heap.give(*run);
+  forked_pages::in_advice = [] {
+    forked_pages::in_advice = nullptr;
+    forked_heap.act_at_fork(detail::fork_step::lock);
+    const pid_t child = ::fork();
+    if (child != 0) {
+      forked_heap.act_at_fork(detail::fork_step::unlock);
+      ::waitpid(child, &status_of_child, 0);
+      return;
+    }
+    forked_heap.act_at_fork(detail::fork_step::renew);
+    span_record* const again = forked_heap.take(16, span_record::large);
+    const bool is_same = again != nullptr && again->is_dirty && again->start[5] == std::byte{1};
+    if (is_same) forked_heap.give(*again);
+    ::_exit(is_same && forked_heap.clean(0) == mib ? 0 : 1);
+  };
+  CHECK(forked_heap.clean(0) == mib);
+  CHECK(WIFEXITED(status_of_child) && WEXITSTATUS(status_of_child) == 0);
+  CHECK(forked_heap.counts().kept == 0);
+}
+
+// ---- blocks of classes ------------------------------------------------------------------------------------------------------
+
+template <int Number>
+struct blocks_rig {
+  using heap_type = detail::span_heap<paper_pages<100 + Number>>;
+  using spans_type = detail::class_spans<geometric_classes<16, 32768>, heap_type>;
+  using table = typename spans_type::table;
+
+  blocks_rig() {
+    paper_pages<100 + Number>::regions = {{0x5000'1000'0000, 4096}};
+    heap.use({.notes_use = true});
+  }
+  static inline constinit heap_type heap;
+  spans_type spans{heap};
+};
+
+BOOST_AUTO_TEST_CASE(blocks_of_a_class_are_apart_and_come_in_order) {
+  using rig = blocks_rig<1>;
+  rig r;
+  for (unsigned c = 1; c != rig::table::count; ++c) {
+    std::vector<detail::cache_word> got(1000);
+    CHECK(r.spans.fill(c, got.data(), 1000) == 1000);
+    CHECK(r.spans.handed_out(c) == 1000);
+    if (c == 1) CHECK(std::is_sorted(got.begin(), got.end()));  // later, spans are used again
+    std::vector<detail::cache_word> sorted = got;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 1; i != got.size(); ++i) CHECK(sorted[i] >= sorted[i - 1] + rig::table::bytes(c));
+    for (const detail::cache_word block : got) {
+      const std::byte* const last = at(block) + rig::table::bytes(c) - 1;
+      CHECK(r.heap.class_at(at(block)) == c && r.heap.class_at(last) == c);
+    }
+    CHECK(r.spans.units(c) * span_unit >= 1000 * rig::table::bytes(c));
+    std::shuffle(got.begin(), got.end(), std::mt19937(c));
+    r.spans.drain(c, got.data(), 1000);
+    CHECK(r.spans.handed_out(c) == 0);
+    CHECK(r.spans.units(c) == (rig::table::bytes(c) <= 8192 ? 1 : 4));  // the last span is kept
+    CHECK(r.spans.suspect() == nullptr);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_block_is_handed_out_while_it_is_in_use) {
+  using rig = blocks_rig<2>;
+  rig r;
+  std::mt19937 dice(3);
+  std::vector<detail::cache_word> held;
+  const unsigned c = rig::table::of(48);
+  for (int round = 0; round != 2000; ++round) {
+    detail::cache_word some[64];
+    const auto n = static_cast<std::uint32_t>(1 + dice() % 64);
+    if (dice() % 2 == 0 || held.size() < n) {
+      REQUIRE(r.spans.fill(c, some, n) == n);
+      held.insert(held.end(), some, some + n);
+    } else {
+      std::shuffle(held.begin(), held.end(), dice);
+      r.spans.drain(c, held.data() + held.size() - n, n);
+      held.resize(held.size() - n);
+    }
+    if (round % 100 == 0) {
+      std::vector<detail::cache_word> sorted = held;
+      std::sort(sorted.begin(), sorted.end());
+      CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
+      CHECK(r.spans.handed_out(c) == held.size());
+    }
+  }
+  CHECK(r.spans.suspect() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_drain_finds_wrong_changes_nothing) {
+  using rig = blocks_rig<3>;
+  rig r;
+  const unsigned c = rig::table::of(64), other = rig::table::of(128);
+  detail::cache_word blocks[4], others[1];
+  r.spans.fill(c, blocks, 4);
+  r.spans.fill(other, others, 1);
+  r.spans.drain(c, blocks, 1);
+  const detail::cache_word wrong[] = {blocks[0], blocks[1] + 16, others[0], 0x1234'5678'0000, blocks[3] + 64, blocks[3] + 8};
+  for (const detail::cache_word block : wrong) {
+    r.spans.drain(c, &block, 1);
+    CHECK(r.spans.suspect() == at(block));
+    CHECK(r.spans.suspect() == nullptr);
+    CHECK(r.spans.handed_out(c) == 3);
+  }
+  const detail::cache_word mixed[] = {blocks[1], wrong[3], blocks[2]};
+  r.spans.drain(c, mixed, 3);
+  CHECK(r.spans.handed_out(c) == 1);
+  detail::cache_word again[3];
+  CHECK(r.spans.fill(c, again, 3) == 3);
+  CHECK(std::equal(again, again + 3, blocks));
+}
+
+BOOST_AUTO_TEST_CASE(a_bit_says_whether_a_block_is_in_use) {
+  using rig = blocks_rig<4>;
+  rig r;
+  const unsigned c = rig::table::of(16);
+  detail::cache_word blocks[200];
+  r.spans.fill(c, blocks, 200);
+  const span_record* const span = r.heap.span_of(at(blocks[0]));
+  for (std::uint32_t i = 0; i != 200; ++i) {
+    CHECK(!r.heap.note_use(*span, i, false));
+    CHECK(r.heap.note_use(*span, i, true));
+    CHECK(!r.heap.note_use(*span, i, true));
+  }
+  for (std::uint32_t i = 0; i != 200; ++i) {
+    CHECK(r.heap.note_use(*span, i, false));
+    CHECK(!r.heap.note_use(*span, i, false));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(growth_is_told) {
+  using rig = blocks_rig<5>;
+  rig r;
+  CHECK(!r.heap.has_grown());
+  std::vector<span_record*> runs;
+  for (int i = 0; i != 15; ++i) runs.push_back(r.heap.take(1, span_record::large));
+  CHECK(!r.heap.has_grown());
+  r.heap.give(*runs.back());
+  runs.back() = r.heap.take(1, span_record::large);  // has memory: no growth
+  CHECK(!r.heap.has_grown());
+  for (int i = 0; i != 2; ++i) runs.push_back(r.heap.take(1, span_record::large));  // the first was joined to one with memory
+  CHECK(r.heap.has_grown());
+  r.heap.forget_growth();
+  CHECK(!r.heap.has_grown());
+}
+
+}  // namespace
+}  // namespace tarn::test
