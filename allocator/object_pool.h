@@ -268,7 +268,7 @@ class object_pool {
       return true;
     }));
   }
-  /// The same as long as f(object) returns true. Returns whether it always did.
+  /// The same as long as f(object) returns true. Returns whether it always did. Throws: what f throws.
   template <class F>
   bool for_each_while(F f) {
     return walk([&f](T& object) { return static_cast<bool>(f(object)); });
@@ -277,15 +277,16 @@ class object_pool {
   /// O(blocks) over an array.
   [[nodiscard]] std::size_t count() noexcept { return detail::inspector::count_living(state()); }
 
-  /// Forward iterators, by ascending address; the pool is a std::ranges::forward_range. One is valid as long as its object
-  /// lives, whatever is constructed or destroyed besides. O(chunks + blocks / 64) from the first to the last, as for_each().
+  /// Return forward iterators, by ascending address; the pool is a std::ranges::forward_range. One is valid as long as its
+  /// object lives, whatever is constructed or destroyed besides. O(chunks + blocks / 64) from the first to the last, as
+  /// for_each().
   [[nodiscard]] iterator begin() noexcept {
     if constexpr (has_iterators) return iterator::first(state());
     else return iterators::template refuse<iterator>();
   }
   [[nodiscard]] static constexpr iterator end() noexcept { return {}; }
   /// Destroys the object at `which`. Returns the next one, also if the destructor destroyed others. O(log chunks).
-  iterator erase(iterator which) noexcept {
+  iterator (erase)(iterator which) noexcept {
     if constexpr (has_iterators) {
       T* const object = std::addressof(*which);
       destroy(object);

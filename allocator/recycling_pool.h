@@ -106,7 +106,7 @@ class rejected_objects<T, rejected<Complaints...>> {
   std::decay_t<T>* begin() noexcept { return nullptr; }
   std::decay_t<T>* end() noexcept { return nullptr; }
   template <class Anything>
-  Anything erase(Anything which) noexcept {
+  Anything (erase)(Anything which) noexcept {
     return which;
   }
   rejected_objects* parts(std::size_t) noexcept { return nullptr; }

@@ -125,7 +125,7 @@ class kept_regions {
     r.previous = nullptr;
     r.next = replace(first, detail::pointer_to(r));
     if (r.next != nullptr) r.next->previous = detail::pointer_to(r);
-    filled_ |= bit(bin(bytes));
+    filled_ |= flag_of(bin(bytes));
     r.newer = nullptr;
     r.older = replace(newest_, detail::pointer_to(r));
     (r.older != nullptr ? r.older->newer : oldest_) = detail::pointer_to(r);
@@ -155,14 +155,14 @@ class kept_regions {
     if (bytes > largest) return bins - 1;
     return 8 * (width - first_width - 1) + (bytes >> (width - 4)) % 8 + 1;
   }
-  static constexpr std::uint64_t bit(std::size_t in) noexcept { return std::uint64_t{1} << in; }
+  static constexpr std::uint64_t flag_of(std::size_t in) noexcept { return std::uint64_t{1} << in; }
 
   void take_out(Record& r) noexcept {
     const std::size_t bytes = r.bytes();
     const std::size_t in = bin(bytes);
     (r.previous != nullptr ? r.previous->next : first_in_[in]) = r.next;
     if (r.next != nullptr) r.next->previous = r.previous;
-    if (first_in_[in] == nullptr) filled_ &= ~bit(in);
+    if (first_in_[in] == nullptr) filled_ &= ~flag_of(in);
     (r.older != nullptr ? r.older->newer : oldest_) = r.newer;
     (r.newer != nullptr ? r.newer->older : newest_) = r.older;
     --number_;

@@ -152,11 +152,11 @@ class chunks_with_bits {
   }
   /// Its bits count from now on. Precondition: it has some, and isn't in the list.
   void push(chunk& c) noexcept {
-    c.next_with_bits = replace(first_, pointer_to(c));
+    c.next_with_bits = detail::replace(first_, detail::pointer_to(c));
     blocks_ += c.bitmap.free_blocks();
   }
   void mark(chunk& c, std::size_t w, std::uint64_t mask, std::size_t n) noexcept {
-    if (c.bitmap.free_blocks() == 0) c.next_with_bits = replace(first_, pointer_to(c));
+    if (c.bitmap.free_blocks() == 0) c.next_with_bits = detail::replace(first_, detail::pointer_to(c));
     c.bitmap.mark(w, mask, n);
     blocks_ += n;
   }

@@ -131,7 +131,7 @@ class chunk_array {
         return;
       }
       start_[number_] = address_of(c.first);
-      chunk_[number_++] = pointer_to(c);
+      chunk_[number_++] = detail::pointer_to(c);
     });
     half_ = std::bit_ceil(number_) / 2;
     for (std::size_t i = number_; i < 2 * half_; ++i) start_[i] = static_cast<std::uintptr_t>(-1);

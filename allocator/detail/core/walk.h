@@ -47,7 +47,7 @@ class living_words {
   static constexpr std::size_t bits = 64;
   static constexpr word full = ~word{0};
 
-  living_words(const State& s, const chunk& c) noexcept : c_(&c), carved_(c.carved), g_(geometry_of(s)) {}
+  living_words(const State& s, const chunk& c) noexcept : c_(detail::pointer_to(c)), carved_(c.carved), g_(geometry_of(s)) {}
 
   std::size_t number() const noexcept { return (carved_ + bits - 1) / bits; }
   /// Blocks of word `w` that are in use. Precondition: w < number().
@@ -286,19 +286,19 @@ class active_walk<State> {
 template <class Geometry, class State, class Visit>
   requires(State::traits::in_place)
 bool each_living(State& s, active_walk<State>& walk, Visit visit) {
-  marked_array<State> free(s);
-  free.give_back();
-  walk.knows(free);
-  for (std::size_t i = 0; i != free.carved(); ++i)
-    if (!free.is_marked(i) && !visit(static_cast<void*>(s.chunks.block_at(i)))) return false;
+  marked_array<State> marks(s);
+  marks.give_back();
+  walk.knows(marks);
+  for (std::size_t i = 0; i != marks.carved(); ++i)
+    if (!marks.is_marked(i) && !visit(static_cast<void*>(s.chunks.block_at(i)))) return false;
   return true;
 }
 template <class State>
   requires(State::traits::in_place)
 std::size_t count_living(State& s) noexcept {
-  marked_array<State> free(s);
-  free.give_back();
-  return free.carved() - free.marked();
+  marked_array<State> marks(s);
+  marks.give_back();
+  return marks.carved() - marks.marked();
 }
 
 }  // namespace tarn::detail

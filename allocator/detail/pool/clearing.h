@@ -278,7 +278,7 @@ class endings {
   class walk : public active_walk<state> {
    public:
     explicit walk(endings& of) noexcept : of_(of) {
-      this->outer = replace(of_.walks_, this);
+      this->outer = detail::replace(of_.walks_, this);
       of_.look_again();
     }
     ~walk() {
