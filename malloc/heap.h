@@ -126,7 +126,7 @@ inline void leave(void*) noexcept {
   if (mine == nullptr) return;
   if (caches.leave(*mine)) {
     caches.reclaim(nullptr);
-    runs.clean(runs.fewer_bytes());
+    runs.clean_half();
   }
   settle();
 }
@@ -193,7 +193,7 @@ inline void settle() noexcept {
     caches.sweep(me.part);
   }
   if (runs.is_dirty()) [[unlikely]]
-    runs.clean(runs.fewer_bytes());
+    runs.clean_half();
   if (void* const address = spans.suspect()) [[unlikely]]
     report_suspect(address);
 }

@@ -190,9 +190,8 @@ class span_heap {
       run = rest;
     }
     if (run->units > units) link(*cut(*run, units));
-    in_use_ += units;
-    if (!run->is_dirty) store_relaxed(grown_, grown_ + units);
     run->is = kind;
+    note_taken(units, run->is_dirty ? 0 : units);
     return run;
   }
   void give(span_record& run) noexcept {
@@ -233,6 +232,13 @@ class span_heap {
     const held lock(mutex_);
     store_relaxed(grown_, std::size_t{0});
   }
+  /// When clean() is due: down to half of what may be kept, so that the next one isn't soon.
+  std::size_t clean_half() noexcept {
+    const std::size_t gone = clean(load_relaxed(bound_) / 2 * span_unit);
+    const held lock(mutex_);
+    cleaned_ += gone / span_unit;
+    return gone;
+  }
   /// Gives memory of free runs back, the largest first, until no more than that many bytes are kept. Returns how many went.
   std::size_t clean(std::size_t kept_bytes) noexcept {
     std::size_t all = 0;
@@ -256,9 +262,6 @@ class span_heap {
       if (gone != n) return all;
     }
   }
-  /// Half of what may be kept.
-  std::size_t fewer_bytes() const noexcept { return load_relaxed(bound_) / 2 * span_unit; }
-
   heap_counts counts() noexcept {
     const held lock(mutex_);
     return {in_use_ * span_unit, dirty_ * span_unit, open_ * span_unit, own_.mapped()};
@@ -332,21 +335,43 @@ class span_heap {
     for (const span_record* next = free_run_at(run.end()); next != nullptr && here < units; next = free_run_at(next->end()))
       here += next->units;
     if (here < units && (run.end() + here * span_unit != opened_ || !open(units - here))) return false;
-    in_use_ += units;
+    std::size_t clean_units = 0;
     for (std::size_t left = units; left != 0;) {
       span_record& next = *free_run_at(run.end());
       unlink(next);
       if (next.units > left) link(*cut(next, left));
-      if (!next.is_dirty) store_relaxed(grown_, grown_ + next.units);
+      if (!next.is_dirty) clean_units += next.units;
       next.is = span_record::inner;
       run.units += next.units;
       left -= next.units;
     }
+    note_taken(units, clean_units);
     return true;
   }
+  /// Clean memory that is taken after some was given back was given back too soon: so much more is kept from then on. Whenever
+  /// 16 times the most that was in use has been taken, that falls by half of what was kept all that time.
+  void note_taken(std::size_t units, std::size_t clean_units) noexcept {
+    in_use_ += units;
+    peak_ = larger(peak_, in_use_);
+    store_relaxed(grown_, grown_ + clean_units);
+    const std::size_t again = smaller(clean_units, cleaned_);
+    cleaned_ -= again;
+    extra_ += again;
+    fewest_ = smaller(fewest_, dirty_);
+    taken_ += units;
+    if (taken_ > 16 * larger(peak_, least_kept())) [[unlikely]] {
+      taken_ = cleaned_ = 0;
+      extra_ -= smaller(extra_, (fewest_ + 1) / 2);
+      if (extra_ == 0) peak_ = in_use_;
+      fewest_ = dirty_;
+    }
+    update_bound();
+  }
+  std::size_t least_kept() const noexcept { return options_.kept_bytes / span_unit; }
+  /// With what is in use, what is kept above the least is at most the most that was in use, and a quarter.
   void update_bound() noexcept {
-    const std::size_t least = options_.kept_bytes / span_unit, quarter = in_use_ / 4;
-    store_relaxed(bound_, refuses_ ? ~std::size_t{0} : larger(least, quarter));
+    const std::size_t extra = smaller(extra_, peak_ + peak_ / 4 - in_use_);
+    store_relaxed(bound_, refuses_ ? ~std::size_t{0} : larger(larger(least_kept(), in_use_ / 4), extra));
   }
   /// The run with the free ones beside it. One with memory isn't joined to a large one without: that would count as having it.
   span_record* joined(span_record& run) noexcept {
@@ -516,6 +541,9 @@ class span_heap {
   std::size_t dirty_ = 0;  // units of free runs that have memory
   std::size_t bound_ = 0;  // of dirty_
   std::size_t grown_ = 0;  // units of new memory that were taken since the last sweep
+  std::size_t peak_ = 0;  // of in_use_, since extra_ was 0
+  std::size_t extra_ = 0;  // units that may be kept, since they were wanted again
+  std::size_t cleaned_ = 0, taken_ = 0, fewest_ = 0;  // units given back, taken, and the least of dirty_, of late
   std::uint64_t occupied_[words_of_bins] = {};
   span_record* bins_[run_bins::count] = {};
   span_record* leaving_[runs_a_time] = {};

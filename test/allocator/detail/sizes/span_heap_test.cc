@@ -321,11 +321,51 @@ BOOST_AUTO_TEST_CASE(memory_beyond_the_bound_goes_back) {
   for (std::size_t i = 3; i != 20; ++i) heap.give(*runs[i]);
   CHECK(heap.is_dirty());
   CHECK(heap.counts().kept == 20 * mib);
-  CHECK(heap.clean(heap.fewer_bytes()) >= 16 * mib);
+  CHECK(heap.clean_half() >= 16 * mib);
   CHECK(heap.counts().kept <= 4 * mib && !heap.is_dirty());
   CHECK(heap.clean(0) == 20 * mib - 20 * mib || heap.counts().kept == 0);
   span_record* const again = heap.take(16, span_record::large);
   CHECK(!again->is_dirty && again->start[12345] == std::byte{0});
+}
+
+/// What settle() of libtarn_malloc does.
+template <class Heap>
+void settle(Heap& heap) {
+  if (heap.is_dirty()) heap.clean_half();
+}
+template <class Heap>
+void breathe(Heap& heap, std::size_t blocks, std::size_t units) {
+  std::vector<span_record*> runs(blocks);
+  for (span_record*& run : runs) run = heap.take(units, span_record::large);
+  for (span_record* const run : runs) heap.give(*run), settle(heap);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_wanted_again_is_kept_until_it_no_longer_is) {
+  using pages = choosy_pages<7>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = 4 * mib});
+  for (const auto& [blocks, units] : {std::pair<std::size_t, std::size_t>{1, 320}, {20, 16}, {300, 2}, {100, 16}}) {
+    for (int i = 0; i != 4; ++i) breathe(heap, blocks, units);
+    const unsigned before = pages::advised;
+    for (int i = 0; i != 100; ++i) breathe(heap, blocks, units);
+    CHECK(pages::advised <= before + 3);  // a little that was kept too long
+    CHECK(heap.counts().kept <= 125 * mib);
+  }
+  CHECK(heap.counts().kept >= 100 * mib);
+  const unsigned before = pages::advised;
+  for (int i = 0; i != 40'000; ++i) breathe(heap, 1, 16);  // all that is used of it is 1 MiB
+  CHECK(heap.counts().kept <= 4 * mib);
+  CHECK(pages::advised < before + 200);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_isnt_wanted_again_goes_back) {
+  using pages = choosy_pages<8>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = 4 * mib});
+  breathe(heap, 100, 16);
+  CHECK(heap.counts().kept <= 4 * mib);
+  breathe(heap, 8, 16);  // a part of it was
+  CHECK(heap.counts().kept <= 12 * mib);
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_the_system_keeps_is_never_taken_for_zero) {
