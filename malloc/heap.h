@@ -254,6 +254,7 @@ inline void* allocate_run(std::size_t bytes, std::size_t alignment, bool& is_zer
   detail::span_record* run = runs.take(units, detail::span_record::large, aligned);
   if (run == nullptr) {
     caches.reclaim(me.part);
+    if (runs.is_limited()) runs.trim();
     run = runs.take(units, detail::span_record::large, aligned);
   }
   if (run == nullptr) return nullptr;
@@ -380,7 +381,7 @@ inline bool trim() noexcept {
   const platform::same_errno same;
   start_once();
   caches.reclaim(me.part);
-  return runs.clean(0) != 0;
+  return runs.trim() != 0;
 }
 
 struct usage {

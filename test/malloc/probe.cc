@@ -69,9 +69,10 @@ int hungry(std::size_t most) {
   drop(all);
   std::printf("%s, and again %s\n", is_endless ? "all" : "a part", second >= first / 10 * 8 ? "as much" : "less");
   if (second < first / 10 * 8) std::printf("%zu, then %zu\n", first, second);
-  pthread_t thread;
+  pthread_t thread;  // all is free, so others have addresses
   if (pthread_create(&thread, nullptr, [](void*) -> void* { return std::free(std::malloc(100)), nullptr; }, nullptr) == 0)
     pthread_join(thread, nullptr);
+  else if (first != 0) fail("no thread can be made");
   return 0;
 }
 

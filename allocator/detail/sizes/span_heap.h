@@ -3,7 +3,8 @@
 //
 //   take     the free run that fits best, cut; else a new one: addresses are reserved by the region, and opened when needed
 //   give     joined, and kept. If too much memory is kept, is_dirty() says so:
-//   clean    gives the memory of the largest free runs back to the system, with nothing locked
+//   clean    gives the memory of the largest free runs back to the system, with nothing locked; their addresses, too, if the
+//            process has a limit of them
 //   resize   a run grows into the free one behind it, or into what isn't open yet
 //   span_of  the record of an address, or null: not this heap's
 //   map      a byte a unit, at the address' number of the unit modulo the window: the class of the blocks there, 0 for none
@@ -22,6 +23,7 @@
 #include "tarn/allocator/detail/sizes/size_caches.h"
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/address_limit.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/pages.h"
@@ -124,9 +126,14 @@ struct heap_options {
   bool notes_use = false;  // a bit for each block says whether it is in use
 };
 
+/// What a heap asks of the system.
+struct heap_calls : page_calls {
+  static std::size_t address_limit() noexcept { return detail::address_limit(); }
+};
+
 /// Constant-initialised, without a destructor: a process has one. Neither copied nor on the stack: 20 MiB.
 /// \tparam System  the system's pages; a test names one that refuses
-template <class System = page_calls>
+template <class System = heap_calls>
 class span_heap {
  public:
   static constexpr std::size_t window = std::size_t{1} << (sizeof(void*) == 8 ? 24 : 16);  // in units
@@ -243,24 +250,45 @@ class span_heap {
   std::size_t clean(std::size_t kept_bytes) noexcept {
     std::size_t all = 0;
     for (;;) {
-      run_memory runs[runs_a_time];
-      std::size_t bytes = 0;
-      const std::size_t n = choose(runs, kept_bytes / span_unit);
-      if (n == 0) return all;
+      run_memory all_runs[runs_a_time];
+      std::size_t unmapped = 0;
+      const std::size_t n = choose(all_runs, kept_bytes / span_unit, unmapped);
+      if (n + unmapped == 0) return all;
+      for (std::size_t i = 0; i != unmapped; ++i) {
+        System::unmap_pages(all_runs[i].start, all_runs[i].bytes);
+        all += all_runs[i].bytes;
+      }
+      const run_memory* const runs = all_runs + unmapped;
       const std::size_t gone = pages::discard(runs, n, page_advice::discard);
       const held lock(mutex_);
       for (std::size_t i = 0; i != n; ++i) {
         span_record& run = *unit_at(runs[i].start);
         run.is_dirty = i >= gone;
-        if (i < gone) bytes += runs[i].bytes;
+        if (i < gone) all += runs[i].bytes;
         link(*joined(run));
       }
-      leaving_count_ = 0;
+      if (n != 0) leaving_count_ = 0;
       refuses_ = gone != n;
       update_bound();
-      all += bytes;
       if (gone != n) return all;
     }
+  }
+  /// Gives all back that can go, and starts anew to learn what is wanted again.
+  std::size_t trim() noexcept {
+    {
+      const held lock(mutex_);
+      extra_ = cleaned_ = 0;
+      peak_ = in_use_;
+      read_limit();
+      if (limit_ != 0) give_up_rest();
+      update_bound();
+    }
+    return clean(0);
+  }
+  /// Whether the process may have so many addresses only. Then trim() may help where there is no memory.
+  bool is_limited() noexcept {
+    const held lock(mutex_);
+    return limit_ != 0;
   }
   heap_counts counts() noexcept {
     const held lock(mutex_);
@@ -288,6 +316,7 @@ class span_heap {
   static constexpr std::size_t growth_a_sweep = 16;  // units
   static constexpr std::size_t piece_units = 64, piece_bytes = piece_units * span_unit;
   static constexpr std::size_t least_open = 16;  // units opened at once, if there are
+  static constexpr std::size_t least_unmapped = 16;  // units, so that there are few mappings
   static constexpr std::size_t first_region = 1024, largest_region = std::size_t{1} << 20;  // units
 
   /// The records of units whose addresses are a multiple of 4 MiB and what follows.
@@ -371,7 +400,8 @@ class span_heap {
   /// With what is in use, what is kept above the least is at most the most that was in use, and a quarter.
   void update_bound() noexcept {
     const std::size_t extra = smaller(extra_, peak_ + peak_ / 4 - in_use_);
-    store_relaxed(bound_, refuses_ ? ~std::size_t{0} : larger(larger(least_kept(), in_use_ / 4), extra));
+    const std::size_t bound = larger(larger(least_kept(), in_use_ / 4), extra);
+    store_relaxed(bound_, refuses_ ? ~std::size_t{0} : limit_ != 0 ? smaller(bound, limit_ / 16) : bound);
   }
   /// The run with the free ones beside it. One with memory isn't joined to a large one without: that would count as having it.
   span_record* joined(span_record& run) noexcept {
@@ -441,20 +471,24 @@ class span_heap {
     return nullptr;
   }
 
-  /// Free runs for clean(), now in no list. Returns how many.
-  std::size_t choose(run_memory* runs, std::size_t kept_units) noexcept {
+  /// Free runs for clean(), now in no list: first those that are to be unmapped, and are the heap's no longer, then those that
+  /// come back. Returns how many come back.
+  std::size_t choose(run_memory* runs, std::size_t kept_units, std::size_t& unmapped) noexcept {
     const held lock(mutex_);
     if (leaving_count_ != 0 || refuses_) return 0;
-    for (unsigned bin = run_bins::count; bin-- != 0 && leaving_count_ != runs_a_time;) {
-      for (span_record *run = bins_[bin], *next = nullptr; run != nullptr && leaving_count_ != runs_a_time; run = next) {
+    const auto is_full = [&] { return leaving_count_ + unmapped == runs_a_time; };
+    for (unsigned bin = run_bins::count; bin-- != 0 && !is_full();) {
+      for (span_record *run = bins_[bin], *next = nullptr; run != nullptr && !is_full(); run = next) {
         next = run->next;
-        if (dirty_ <= kept_units) return leaving_count_;
-        if (!run->is_dirty) continue;
+        const bool is_unmapped = limit_ != 0 && (run->units >= least_unmapped || kept_units == 0);
+        if (run->is_dirty ? dirty_ <= kept_units : !is_unmapped) continue;
         unlink(*run);
         run->is = span_record::leaving;
-        runs[leaving_count_] = {run->start, run->units * span_unit};
-        leaving_[leaving_count_++] = run;
+        runs[leaving_count_ + unmapped] = {run->start, run->units * span_unit};
+        if (is_unmapped) run->is = span_record::inner, open_ -= run->units, ++unmapped;
+        else leaving_[leaving_count_++] = run;
       }
+      if (limit_ == 0 && dirty_ <= kept_units) break;
     }
     return leaving_count_;
   }
@@ -485,9 +519,21 @@ class span_heap {
     link(*joined(run));
     return true;
   }
-  /// A new region, as large as all before, or as large as the system allows. What is left of the last one is given up.
+  void read_limit() noexcept {
+    const std::size_t limit = System::address_limit();
+    limit_ = limit != ~std::size_t{0} ? larger(limit / span_unit, 1) : 0;
+  }
+  void give_up_rest() noexcept {
+    if (opened_ != reserved_) System::unmap_pages(opened_, static_cast<std::size_t>(reserved_ - opened_));
+    reserved_ = opened_;
+  }
+  /// A new region, as large as all before, or as large as the system allows. What is left of the last one is given up. Where
+  /// addresses are limited, what isn't needed is left to the others.
   bool reserve(std::size_t units) noexcept {
-    std::size_t wanted = larger(units, smaller(larger(reserved_units_, first_region), largest_region));
+    read_limit();
+    if (limit_ != 0) give_up_rest();
+    const std::size_t usual = limit_ != 0 ? units + least_open : larger(reserved_units_, first_region);
+    std::size_t wanted = larger(units, smaller(usual, largest_region));
     for (;; wanted = larger(units, wanted / 2)) {
       auto* const start = static_cast<std::byte*>(System::map_pages(wanted * span_unit, alignment(), 0, false));
       if (start != nullptr && is_usable(start, wanted)) {
@@ -538,6 +584,7 @@ class span_heap {
   std::byte* opened_ = nullptr;  // of the last region: what follows can't be accessed yet
   std::byte* reserved_ = nullptr;  // its end
   std::size_t reserved_units_ = 0, open_ = 0, in_use_ = 0;
+  std::size_t limit_ = 0;  // units of addresses that the process may have; 0: there is no limit
   std::size_t dirty_ = 0;  // units of free runs that have memory
   std::size_t bound_ = 0;  // of dirty_
   std::size_t grown_ = 0;  // units of new memory that were taken since the last sweep

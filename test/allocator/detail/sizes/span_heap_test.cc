@@ -25,37 +25,42 @@ using detail::span_unit;
 
 /// The system's pages, of which any request may be refused. Each Number is a system of its own, for a heap of its own.
 template <int Number>
-struct choosy_pages : detail::page_calls {
+struct choosy_pages : detail::heap_calls {
   static inline unsigned asked = 0, refuses_at = 0;  // 0: none; counts what is mapped and opened
   static inline bool refuses_all = false, refuses_advice = false;
   static inline unsigned advised = 0;
   static inline void (*in_advice)() = nullptr;
+  static inline std::size_t limit = ~std::size_t{0}, reserved = 0;
 
+  static std::size_t address_limit() noexcept { return limit; }
+  static void unmap_pages(void* start, std::size_t bytes) noexcept { heap_calls::unmap_pages(start, bytes), reserved -= bytes; }
   static bool refuse() noexcept {
     ++asked;
     return refuses_at != 0 && (refuses_all ? asked >= refuses_at : asked == refuses_at);
   }
   static void* map_pages(std::size_t bytes, std::size_t alignment, std::size_t offset, bool open) noexcept {
-    return refuse() ? nullptr : page_calls::map_pages(bytes, alignment, offset, open);
+    if (refuse()) return nullptr;
+    if (!open) reserved += bytes;
+    return heap_calls::map_pages(bytes, alignment, offset, open);
   }
-  static bool open_pages(void* start, std::size_t bytes) noexcept { return !refuse() && page_calls::open_pages(start, bytes); }
+  static bool open_pages(void* start, std::size_t bytes) noexcept { return !refuse() && heap_calls::open_pages(start, bytes); }
   static int advise(void* start, std::size_t bytes, int advice) noexcept {
     ++advised;
     if (in_advice != nullptr) in_advice();
     if (refuses_advice) return errno = EINVAL, -1;
-    return page_calls::advise(start, bytes, advice);
+    return heap_calls::advise(start, bytes, advice);
   }
   static long advise_all(const void*, std::size_t, int) noexcept { return errno = ENOSYS, -1; }
 };
 
 /// Addresses that nobody touches, from a list; then none. What the heap keeps for itself is real.
 template <int Number>
-struct paper_pages : detail::page_calls {
+struct paper_pages : detail::heap_calls {
   static inline std::vector<std::pair<std::uintptr_t, std::size_t>> regions;  // and units
   static inline std::vector<std::uintptr_t> unmapped;
 
   static void* map_pages(std::size_t bytes, std::size_t alignment, std::size_t offset, bool open) noexcept {
-    if (open) return page_calls::map_pages(bytes, alignment, offset, open);
+    if (open) return heap_calls::map_pages(bytes, alignment, offset, open);
     if (regions.empty() || regions.front().second * span_unit < bytes) return nullptr;
     const std::uintptr_t start = regions.front().first;
     regions.erase(regions.begin());
@@ -421,6 +426,45 @@ BOOST_AUTO_TEST_CASE(too_much_is_refused) {
   span_record* const run = heap.take(1, span_record::large);
   CHECK(!heap.resize(*run, ~std::size_t{0}));
   heap.give(*run);
+}
+
+BOOST_AUTO_TEST_CASE(where_addresses_are_limited_others_have_what_is_free) {
+  using pages = choosy_pages<9>;
+  static constinit detail::span_heap<pages> heap;
+  pages::limit = 320 * mib;
+  heap.use({});
+  span_record* const first = heap.take(1, span_record::large);
+  CHECK(pages::reserved <= 2 * mib);
+  heap.give(*first);
+  for (int i = 0; i != 3; ++i) {
+    breathe(heap, 200, 16);
+    CHECK(pages::reserved <= 24 * mib);
+    breathe(heap, 1500, 2);
+    CHECK(pages::reserved <= 24 * mib);
+  }
+  {
+    model m(heap, 3, true);
+    for (int i = 0; i != 3000; ++i) m.step();
+    CHECK(m.refused == 0 && heap.counts().in_use == m.units() * span_unit);
+  }
+  heap.trim();
+  CHECK(pages::reserved == 0 && heap.counts().open == 0);
+  span_record* const again = heap.take(100, span_record::large);
+  REQUIRE(again != nullptr);
+  std::byte* const start = again->start;
+  heap.give(*again);
+  heap.trim();
+  CHECK(heap.give_at(start) != detail::run_verdict::done);
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_that_comes_later_counts) {
+  using pages = choosy_pages<10>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({});
+  breathe(heap, 100, 16);
+  pages::limit = 320 * mib;
+  heap.trim();
+  CHECK(pages::reserved < mib);  // what was left of the first region
 }
 
 using forked_pages = choosy_pages<6>;
