@@ -300,7 +300,7 @@ class span_heap {
   void act_at_fork(fork_step step) noexcept {
     mutex_.act(step);
     own_.act_at_fork(step);
-    if (step != fork_step::renew) return;
+    if (step != fork_step::renew || cleaner_ == this_thread_number()) return;  // that forks in a signal handler
     for (std::size_t i = 0; i != leaving_count_; ++i) link(*joined(*leaving_[i]));  // the thread that cleaned is gone
     leaving_count_ = 0;
   }
@@ -490,6 +490,7 @@ class span_heap {
       }
       if (limit_ == 0 && dirty_ <= kept_units) break;
     }
+    if (leaving_count_ != 0) cleaner_ = this_thread_number();
     return leaving_count_;
   }
 
@@ -595,6 +596,7 @@ class span_heap {
   span_record* bins_[run_bins::count] = {};
   span_record* leaving_[runs_a_time] = {};
   std::size_t leaving_count_ = 0;
+  thread_number cleaner_ = 0;  // the thread that has those
   own_pages<System> own_;
   atomic_word<piece*> pieces_[window / piece_units] = {};
   unsigned char map_[window] = {};

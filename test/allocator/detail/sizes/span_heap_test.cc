@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "tarn/allocator/detail/sizes/class_spans.h"
@@ -471,6 +472,21 @@ using forked_pages = choosy_pages<6>;
 constinit detail::span_heap<forked_pages> forked_heap;
 int status_of_child = -1;
 
+void fork_and_use() {
+  forked_heap.act_at_fork(detail::fork_step::lock);
+  const pid_t child = ::fork();
+  if (child != 0) {
+    forked_heap.act_at_fork(detail::fork_step::unlock);
+    ::waitpid(child, &status_of_child, 0);
+    return;
+  }
+  forked_heap.act_at_fork(detail::fork_step::renew);
+  span_record* const again = forked_heap.take(16, span_record::large);
+  const bool is_same = again != nullptr && again->is_dirty && again->start[5] == std::byte{1};
+  if (is_same) forked_heap.give(*again);
+  ::_exit(is_same && forked_heap.clean(0) == mib ? 0 : 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_child_has_the_runs_that_were_being_cleaned) {
   forked_heap.use({.kept_bytes = 0});
   span_record* const run = forked_heap.take(16, span_record::large);
@@ -478,22 +494,35 @@ BOOST_AUTO_TEST_CASE(a_child_has_the_runs_that_were_being_cleaned) {
   forked_heap.give(*run);
   forked_pages::in_advice = [] {
     forked_pages::in_advice = nullptr;
-    forked_heap.act_at_fork(detail::fork_step::lock);
-    const pid_t child = ::fork();
-    if (child != 0) {
-      forked_heap.act_at_fork(detail::fork_step::unlock);
-      ::waitpid(child, &status_of_child, 0);
-      return;
-    }
-    forked_heap.act_at_fork(detail::fork_step::renew);
-    span_record* const again = forked_heap.take(16, span_record::large);
-    const bool is_same = again != nullptr && again->is_dirty && again->start[5] == std::byte{1};
-    if (is_same) forked_heap.give(*again);
-    ::_exit(is_same && forked_heap.clean(0) == mib ? 0 : 1);
+    std::thread(fork_and_use).join();
   };
   CHECK(forked_heap.clean(0) == mib);
   CHECK(WIFEXITED(status_of_child) && WEXITSTATUS(status_of_child) == 0);
   CHECK(forked_heap.counts().kept == 0);
+}
+
+/// As if a signal handler forked: in the child, the call that cleans goes on.
+BOOST_AUTO_TEST_CASE(a_child_goes_on_cleaning) {
+  static pid_t child;
+  span_record* const run = forked_heap.take(16, span_record::large);
+  std::memset(run->start, 1, mib);
+  forked_heap.give(*run);
+  forked_pages::in_advice = [] {
+    forked_pages::in_advice = nullptr;
+    forked_heap.act_at_fork(detail::fork_step::lock);
+    child = ::fork();
+    forked_heap.act_at_fork(child != 0 ? detail::fork_step::unlock : detail::fork_step::renew);
+  };
+  const bool is_clean = forked_heap.clean(0) == mib && forked_heap.counts().kept == 0;
+  if (child == 0) {
+    span_record* const one = forked_heap.take(16, span_record::large);
+    span_record* const other = forked_heap.take(16, span_record::large);
+    ::_exit(is_clean && one != nullptr && other != nullptr && one != other && !one->is_dirty ? 0 : 1);
+  }
+  CHECK(is_clean);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 // ---- blocks of classes ------------------------------------------------------------------------------------------------------
