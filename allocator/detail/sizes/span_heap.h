@@ -55,6 +55,7 @@ struct alignas(64) span_record {
   unsigned char class_ = 0;
   bool is_dirty = false;  // may hold something else than zeros
   bool is_listed = false;
+  bool stays = false;  // of a free run: the system refused to take its memory
   std::uint64_t free[span_unit / 16 / 64] = {};  // a bit a block
 
   std::byte* end() const noexcept { return start + units * span_unit; }
@@ -190,6 +191,7 @@ class span_heap {
       if (run == nullptr) return nullptr;
     }
     unlink(*run);
+    run->stays = false;
     const std::size_t number = address_of(run->start) / span_unit;
     if (const std::size_t before = (alignment - number % alignment) % alignment; before != 0) {
       span_record* const rest = cut(*run, before);
@@ -259,26 +261,32 @@ class span_heap {
         all += all_runs[i].bytes;
       }
       const run_memory* const runs = all_runs + unmapped;
-      const std::size_t gone = pages::discard(runs, n, page_advice::discard);
+      std::uint64_t refused = 0;  // a bit a run
+      for (std::size_t done = 0; done != n;) {
+        done += pages::discard(runs + done, n - done, page_advice::discard);
+        if (done != n) refused |= std::uint64_t{1} << done++;
+      }
       const held lock(mutex_);
       for (std::size_t i = 0; i != n; ++i) {
         span_record& run = *unit_at(runs[i].start);
-        run.is_dirty = i >= gone;
-        if (i < gone) all += runs[i].bytes;
+        run.is_dirty = run.stays = (refused >> i & 1) != 0;
+        if (!run.stays) all += runs[i].bytes;
         link(*joined(run));
       }
       if (n != 0) leaving_count_ = 0;
-      refuses_ = gone != n;
       update_bound();
-      if (gone != n) return all;
     }
   }
-  /// Gives all back that can go, and starts anew to learn what is wanted again.
+  /// Gives all back that can go, and starts anew to learn what is wanted again and what the system refuses.
   std::size_t trim() noexcept {
     {
       const held lock(mutex_);
       extra_ = cleaned_ = 0;
       peak_ = in_use_;
+      for (span_record* const first : bins_)
+        for (span_record* run = first; run != nullptr; run = run->next) run->stays = false;
+      store_relaxed(dirty_, dirty_ + staying_);
+      staying_ = 0;
       read_limit();
       if (limit_ != 0) give_up_rest();
       update_bound();
@@ -292,7 +300,7 @@ class span_heap {
   }
   heap_counts counts() noexcept {
     const held lock(mutex_);
-    return {in_use_ * span_unit, dirty_ * span_unit, open_ * span_unit, own_.mapped()};
+    return {in_use_ * span_unit, (dirty_ + staying_) * span_unit, open_ * span_unit, own_.mapped()};
   }
   /// Aligned to 64, for as long as the process runs; null: refused.
   void* own_memory(std::size_t bytes) noexcept { return own_.get(bytes); }
@@ -368,6 +376,7 @@ class span_heap {
     for (std::size_t left = units; left != 0;) {
       span_record& next = *free_run_at(run.end());
       unlink(next);
+      next.stays = false;
       if (next.units > left) link(*cut(next, left));
       if (!next.is_dirty) clean_units += next.units;
       next.is = span_record::inner;
@@ -401,7 +410,7 @@ class span_heap {
   void update_bound() noexcept {
     const std::size_t extra = smaller(extra_, peak_ + peak_ / 4 - in_use_);
     const std::size_t bound = larger(larger(least_kept(), in_use_ / 4), extra);
-    store_relaxed(bound_, refuses_ ? ~std::size_t{0} : limit_ != 0 ? smaller(bound, limit_ / 16) : bound);
+    store_relaxed(bound_, limit_ != 0 ? smaller(bound, limit_ / 16) : bound);
   }
   /// The run with the free ones beside it. One with memory isn't joined to a large one without: that would count as having it.
   span_record* joined(span_record& run) noexcept {
@@ -422,7 +431,7 @@ class span_heap {
     return first;
   }
   static bool may_join(const span_record& a, const span_record& b) noexcept {
-    return a.is_dirty == b.is_dirty || (a.units < 16 && b.units < 16);
+    return a.stays == b.stays && (a.is_dirty == b.is_dirty || (a.units < 16 && b.units < 16));
   }
   void link(span_record& run) noexcept {
     run.is = span_record::unused;
@@ -434,7 +443,8 @@ class span_heap {
     if (run.next != nullptr) run.next->previous = &run;
     bins_[bin] = &run;
     occupied_[bin / 64] |= std::uint64_t{1} << bin % 64;
-    if (run.is_dirty) store_relaxed(dirty_, dirty_ + run.units);
+    if (run.stays) staying_ += run.units;
+    else if (run.is_dirty) store_relaxed(dirty_, dirty_ + run.units);
   }
   void unlink(span_record& run) noexcept {
     const unsigned bin = run_bins::of(run.units);
@@ -442,7 +452,8 @@ class span_heap {
     if (run.next != nullptr) run.next->previous = run.previous;
     if (bins_[bin] == nullptr) occupied_[bin / 64] &= ~(std::uint64_t{1} << bin % 64);
     if (run.units > 1) unit_at(run.end() - span_unit)->back = 0;
-    if (run.is_dirty) store_relaxed(dirty_, dirty_ - run.units);
+    if (run.stays) staying_ -= run.units;
+    else if (run.is_dirty) store_relaxed(dirty_, dirty_ - run.units);
   }
   /// Leaves the first units in the run. Returns the rest, which is in no list.
   span_record* cut(span_record& run, std::size_t units) noexcept {
@@ -450,6 +461,7 @@ class span_heap {
     rest.start = run.start + units * span_unit;
     rest.units = run.units - static_cast<std::uint32_t>(units);
     rest.is_dirty = run.is_dirty;
+    rest.stays = run.stays;
     rest.back = 0;
     run.units = static_cast<std::uint32_t>(units);
     return &rest;
@@ -475,11 +487,12 @@ class span_heap {
   /// come back. Returns how many come back.
   std::size_t choose(run_memory* runs, std::size_t kept_units, std::size_t& unmapped) noexcept {
     const held lock(mutex_);
-    if (leaving_count_ != 0 || refuses_) return 0;
+    if (leaving_count_ != 0) return 0;
     const auto is_full = [&] { return leaving_count_ + unmapped == runs_a_time; };
     for (unsigned bin = run_bins::count; bin-- != 0 && !is_full();) {
       for (span_record *run = bins_[bin], *next = nullptr; run != nullptr && !is_full(); run = next) {
         next = run->next;
+        if (run->stays) continue;
         const bool is_unmapped = limit_ != 0 && (run->units >= least_unmapped || kept_units == 0);
         if (run->is_dirty ? dirty_ <= kept_units : !is_unmapped) continue;
         unlink(*run);
@@ -514,7 +527,7 @@ class span_heap {
     span_record& run = *unit_at(opened_);
     run.start = opened_;
     run.units = static_cast<std::uint32_t>(more);
-    run.is_dirty = false;
+    run.is_dirty = run.stays = false;
     opened_ += more * span_unit;
     open_ += more;
     link(*joined(run));
@@ -580,13 +593,13 @@ class span_heap {
   static constexpr unsigned words_of_bins = (run_bins::count + 63) / 64;
 
   joint_mutex mutex_;
-  bool refuses_ = false;  // the system keeps the memory, as where pages are locked: it isn't asked again
   heap_options options_{0, false, false};  // all is zero, so that the program's file has none of it
   std::byte* opened_ = nullptr;  // of the last region: what follows can't be accessed yet
   std::byte* reserved_ = nullptr;  // its end
   std::size_t reserved_units_ = 0, open_ = 0, in_use_ = 0;
   std::size_t limit_ = 0;  // units of addresses that the process may have; 0: there is no limit
-  std::size_t dirty_ = 0;  // units of free runs that have memory
+  std::size_t dirty_ = 0;  // units of free runs that have memory, but for those that stay
+  std::size_t staying_ = 0;
   std::size_t bound_ = 0;  // of dirty_
   std::size_t grown_ = 0;  // units of new memory that were taken since the last sweep
   std::size_t peak_ = 0;  // of in_use_, since extra_ was 0

@@ -31,6 +31,7 @@ struct choosy_pages : detail::heap_calls {
   static inline bool refuses_all = false, refuses_advice = false;
   static inline unsigned advised = 0;
   static inline void (*in_advice)() = nullptr;
+  static inline const void* locked = nullptr;
   static inline std::size_t limit = ~std::size_t{0}, reserved = 0;
 
   static std::size_t address_limit() noexcept { return limit; }
@@ -48,7 +49,7 @@ struct choosy_pages : detail::heap_calls {
   static int advise(void* start, std::size_t bytes, int advice) noexcept {
     ++advised;
     if (in_advice != nullptr) in_advice();
-    if (refuses_advice) return errno = EINVAL, -1;
+    if (refuses_advice || start == locked) return errno = EINVAL, -1;
     return heap_calls::advise(start, bytes, advice);
   }
   static long advise_all(const void*, std::size_t, int) noexcept { return errno = ENOSYS, -1; }
@@ -390,6 +391,27 @@ BOOST_AUTO_TEST_CASE(memory_that_the_system_keeps_is_never_taken_for_zero) {
   CHECK(pages::advised == before);
   run = heap.take(16, span_record::large);
   CHECK(run->is_dirty && run->start[0] == std::byte{1});
+}
+
+BOOST_AUTO_TEST_CASE(one_run_that_the_system_keeps_holds_no_other_back) {
+  using pages = choosy_pages<11>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = 0});
+  std::vector<span_record*> runs;
+  for (int i = 0; i != 21; ++i) runs.push_back(heap.take(16, span_record::large));
+  pages::locked = runs[10]->start;
+  for (std::size_t i = 0; i < 21; i += 2) heap.give(*runs[i]);  // apart from each other
+  CHECK(heap.clean(0) == 10 * mib);
+  CHECK(heap.counts().kept == mib && !heap.is_dirty());
+  const unsigned before = pages::advised;
+  CHECK(heap.clean(0) == 0);
+  CHECK(pages::advised == before);
+  pages::locked = nullptr;
+  CHECK(heap.trim() == mib);
+  CHECK(heap.counts().kept == 0);
+  span_record* const run = heap.take(16, span_record::large);
+  heap.give(*run);
+  CHECK(heap.clean(0) == mib);
 }
 
 BOOST_AUTO_TEST_CASE(whatever_the_system_refuses_leaves_the_heap_whole) {
