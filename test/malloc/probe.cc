@@ -11,6 +11,11 @@
 #include <utility>
 #include <vector>
 
+extern "C" {
+[[gnu::weak]] void free_sized(void*, std::size_t) noexcept;
+[[gnu::weak]] void free_aligned_sized(void*, std::size_t, std::size_t) noexcept;
+}
+
 namespace {
 
 template <class T>
@@ -90,6 +95,7 @@ int misuse(const std::string& kind) {
   auto* const block = static_cast<char*>(unknown(std::malloc(100)));
   auto* const large = static_cast<char*>(unknown(std::malloc(200'000)));
   static char local[200];
+  constexpr std::align_val_t wide{64};
   if (kind == "double") std::free(block), std::free(unknown(block));
   else if (kind == "double_later") {
     std::free(block);
@@ -107,6 +113,12 @@ int misuse(const std::string& kind) {
   else if (kind == "foreign") std::free(unknown(local + 16));
   else if (kind == "foreign_realloc") std::free(std::realloc(unknown(local + 16), 10));
   else if (kind == "size") ::operator delete(unknown(static_cast<void*>(::operator new(40))), std::size_t{400});
+  else if (kind == "size_free") free_sized(unknown(block), 40);
+  else if (kind == "size_aligned_free") free_aligned_sized(unknown(aligned_alloc(64, 256)), 64, 1000);
+  else if (kind == "size_aligned") ::operator delete(unknown(::operator new(100, wide)), 5000, wide);
+  else if (kind == "size_said_large") ::operator delete(unknown(static_cast<void*>(::operator new(40))), std::size_t{40'000});
+  else if (kind == "size_large") ::operator delete(unknown(::operator new(200'000)), std::size_t{300'000});
+  else if (kind == "size_said_small") ::operator delete(unknown(::operator new(200'000)), std::size_t{40});
   else if (kind == "large_double") std::free(large), std::free(unknown(large));
   else if (kind == "large_interior") std::free(unknown(large + 4096));
   else if (kind == "never_used") std::free(unknown(block + 112 * 50));
@@ -131,6 +143,15 @@ int right() {
       if (i % 20 == 0) free_elsewhere(all.back());
       else std::free(all.back());
       all.pop_back();
+    }
+    for (std::size_t bytes = 1; bytes < 300'000; bytes = bytes * 5 / 4 + 1) {
+      ::operator delete(unknown(::operator new(bytes)), bytes);
+      for (std::size_t alignment = 1; alignment != 1 << 18; alignment *= 2) {
+        const std::align_val_t a{alignment};
+        ::operator delete(unknown(::operator new(bytes, a)), bytes, a);
+        free_aligned_sized(unknown(aligned_alloc(alignment, bytes)), alignment, bytes);
+      }
+      free_sized(unknown(std::realloc(std::malloc(bytes), bytes * 2 / 3 + 1)), bytes * 2 / 3 + 1);
     }
     delete[] unknown(new std::string[round + 1]);
     delete unknown(new std::string(100, 'x'));

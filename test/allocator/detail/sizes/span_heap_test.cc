@@ -406,6 +406,8 @@ BOOST_AUTO_TEST_CASE(one_run_that_the_system_keeps_holds_no_other_back) {
   const unsigned before = pages::advised;
   CHECK(heap.clean(0) == 0);
   CHECK(pages::advised == before);
+  heap.give(*runs[1]);
+  CHECK(heap.clean(0) == mib && pages::advised == before + 1);
   pages::locked = nullptr;
   CHECK(heap.trim() == mib);
   CHECK(heap.counts().kept == 0);
