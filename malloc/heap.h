@@ -126,7 +126,7 @@ inline void leave(void*) noexcept {
   if (mine == nullptr) return;
   if (caches.leave(*mine)) {
     caches.reclaim(nullptr);
-    runs.clean(runs.fewer_bytes());
+    runs.clean_half();
   }
   settle();
 }
@@ -169,6 +169,7 @@ inline found_block find_block(void* address) noexcept {
   found.span = runs.span_of(address);
   if (found.span == nullptr) return found;
   found.wrong = misuse_kind::double_free;
+  if (found.span->is == detail::span_record::large && found.span->start == address) found.wrong = misuse_kind::wrong_size;
   if (found.span->is != detail::span_record::blocks) return found;
   const unsigned c = found.span->class_;
   if (c == 0) return found;  // on its way back to the heap
@@ -193,7 +194,7 @@ inline void settle() noexcept {
     caches.sweep(me.part);
   }
   if (runs.is_dirty()) [[unlikely]]
-    runs.clean(runs.fewer_bytes());
+    runs.clean_half();
   if (void* const address = spans.suspect()) [[unlikely]]
     report_suspect(address);
 }
@@ -254,6 +255,7 @@ inline void* allocate_run(std::size_t bytes, std::size_t alignment, bool& is_zer
   detail::span_record* run = runs.take(units, detail::span_record::large, aligned);
   if (run == nullptr) {
     caches.reclaim(me.part);
+    if (runs.is_limited()) runs.trim();
     run = runs.take(units, detail::span_record::large, aligned);
   }
   if (run == nullptr) return nullptr;
@@ -292,6 +294,26 @@ inline bool is_right(unsigned c, void* block) noexcept {
     return report(misuse_kind::double_free, block, found.start, found.bytes), false;
   return true;
 }
+/// The class of such a block; 0: it is a run. \param alignment  a power of two
+constexpr unsigned class_for(std::size_t alignment, std::size_t bytes) noexcept {
+  if (alignment > table::largest || bytes > table::largest) return 0;
+  unsigned c = table::of(bytes < alignment && alignment > 16 ? alignment : bytes);
+  while (c != table::count && table::bytes(c) % alignment != 0) ++c;
+  return c != table::count ? c : 0;
+}
+/// Whether a block has the size that a free says, in hardened mode; also if it is none: what follows finds that out.
+/// \param c  of its address \param may_be_less  realloc left it where it was
+inline bool has_size(unsigned c, void* block, std::size_t alignment, std::size_t bytes, bool may_be_less) noexcept {
+  const detail::span_record* const run = runs.span_of(block);
+  if (run == nullptr || run->start > block || (c == 0 && (run->is != detail::span_record::large || run->start != block)))
+    return true;
+  const unsigned said = class_for(alignment, bytes);
+  const std::size_t has = c != 0 ? table::bytes(c) : run->units * detail::span_unit;
+  if (c == 0 ? said == 0 && run->units == units_for(bytes != 0 ? bytes : 1)
+             : said == c || (may_be_less && bytes <= has && bytes >= has / 2))
+    return true;
+  return report(misuse_kind::wrong_size, block, run->start, has, bytes), false;
+}
 /// Whether a block may be given to realloc, in hardened mode.
 inline bool is_block(void* block) noexcept {
   if (runs.class_at(block) == 0)
@@ -312,6 +334,17 @@ TARN_NOINLINE inline void deallocate_slow(unsigned c, void* block) noexcept {
   give_block(c, block);
   settle();
 }
+TARN_NOINLINE inline void deallocate_sized_slow(unsigned c, void* block, std::size_t alignment, std::size_t bytes,
+                                               bool may_be_less) noexcept {
+  if (is_hardened && block != nullptr && !has_size(c, block, alignment, bytes, may_be_less)) return;
+  deallocate_slow(c, block);
+}
+/// By its address. In hardened mode the size must be right. \param may_be_less  realloc may have left it where it was
+TARN_STEP void deallocate_sized(void* block, std::size_t alignment, std::size_t bytes, bool may_be_less) noexcept {
+  const unsigned c = runs.class_at(block);
+  if (!detail::give_to(tops.of[c], block)) [[unlikely]]
+    deallocate_sized_slow(c, block, alignment, bytes, may_be_less);
+}
 TARN_STEP void deallocate(void* block) noexcept {
   const unsigned c = runs.class_at(block);
   if (!detail::give_to(tops.of[c], block)) [[unlikely]]
@@ -320,7 +353,7 @@ TARN_STEP void deallocate(void* block) noexcept {
 /// \param bytes  as allocate() was asked for
 TARN_STEP void deallocate(void* block, std::size_t bytes) noexcept {
   if (bytes > table::largest || block == nullptr) [[unlikely]]
-    return deallocate(block);
+    return deallocate_sized(block, 1, bytes, false);
   const unsigned c = table::of(bytes);
   if (!detail::give_to(tops.of[c], block)) [[unlikely]]
     deallocate_slow(c, block);
@@ -380,7 +413,7 @@ inline bool trim() noexcept {
   const platform::same_errno same;
   start_once();
   caches.reclaim(me.part);
-  return runs.clean(0) != 0;
+  return runs.trim() != 0;
 }
 
 struct usage {

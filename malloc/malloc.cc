@@ -76,8 +76,10 @@ TARN_EXPORTED int c_malloc_trim(std::size_t) noexcept asm("malloc_trim");
 
 void* c_malloc(std::size_t bytes) noexcept { return heap::allocate(bytes); }
 void c_free(void* block) noexcept { heap::deallocate(block); }
-void c_free_sized(void* block, std::size_t) noexcept { heap::deallocate(block); }
-void c_free_aligned_sized(void* block, std::size_t, std::size_t) noexcept { heap::deallocate(block); }
+void c_free_sized(void* block, std::size_t bytes) noexcept { heap::deallocate_sized(block, 1, bytes, true); }
+void c_free_aligned_sized(void* block, std::size_t alignment, std::size_t bytes) noexcept {
+  heap::deallocate_sized(block, alignment, bytes, false);
+}
 void* c_calloc(std::size_t count, std::size_t bytes) noexcept {
   std::size_t all;
   if (__builtin_mul_overflow(count, bytes, &all)) return refused(ENOMEM);
@@ -151,7 +153,11 @@ TARN_EXPORTED void operator delete(void* block, const std::nothrow_t&) noexcept 
 TARN_EXPORTED void operator delete[](void* block, const std::nothrow_t&) noexcept { heap::deallocate(block); }
 TARN_EXPORTED void operator delete(void* block, std::align_val_t) noexcept { heap::deallocate(block); }
 TARN_EXPORTED void operator delete[](void* block, std::align_val_t) noexcept { heap::deallocate(block); }
-TARN_EXPORTED void operator delete(void* block, std::size_t, std::align_val_t) noexcept { heap::deallocate(block); }
-TARN_EXPORTED void operator delete[](void* block, std::size_t, std::align_val_t) noexcept { heap::deallocate(block); }
+TARN_EXPORTED void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) noexcept {
+  heap::deallocate_sized(block, static_cast<std::size_t>(alignment), bytes, false);
+}
+TARN_EXPORTED void operator delete[](void* block, std::size_t bytes, std::align_val_t alignment) noexcept {
+  heap::deallocate_sized(block, static_cast<std::size_t>(alignment), bytes, false);
+}
 TARN_EXPORTED void operator delete(void* block, std::align_val_t, const std::nothrow_t&) noexcept { heap::deallocate(block); }
 TARN_EXPORTED void operator delete[](void* block, std::align_val_t, const std::nothrow_t&) noexcept { heap::deallocate(block); }

@@ -35,7 +35,9 @@ MISUSES = {
     "double_here_then_there": "double free", "double_after_trim": "double free", "double_realloc": "double free",
     "interior_realloc": "interior pointer", "interior": "interior pointer",
     "interior_odd": "interior pointer", "foreign": "foreign pointer",
-    "foreign_realloc": "foreign pointer", "size": "wrong size", "large_double": "double free",
+    "foreign_realloc": "foreign pointer", "size": "wrong size", "size_free": "wrong size", "size_aligned_free": "wrong size",
+    "size_aligned": "wrong size", "size_said_large": "wrong size", "size_large": "wrong size", "size_said_small": "wrong size",
+    "large_double": "double free",
     "large_interior": "interior pointer", "never_used": "double free",
 }
 # Of those, what is found without hardened, too, sooner or later.

@@ -11,6 +11,11 @@
 #include <utility>
 #include <vector>
 
+extern "C" {
+[[gnu::weak]] void free_sized(void*, std::size_t) noexcept;
+[[gnu::weak]] void free_aligned_sized(void*, std::size_t, std::size_t) noexcept;
+}
+
 namespace {
 
 template <class T>
@@ -69,9 +74,10 @@ int hungry(std::size_t most) {
   drop(all);
   std::printf("%s, and again %s\n", is_endless ? "all" : "a part", second >= first / 10 * 8 ? "as much" : "less");
   if (second < first / 10 * 8) std::printf("%zu, then %zu\n", first, second);
-  pthread_t thread;
+  pthread_t thread;  // all is free, so others have addresses
   if (pthread_create(&thread, nullptr, [](void*) -> void* { return std::free(std::malloc(100)), nullptr; }, nullptr) == 0)
     pthread_join(thread, nullptr);
+  else if (first != 0) fail("no thread can be made");
   return 0;
 }
 
@@ -89,6 +95,7 @@ int misuse(const std::string& kind) {
   auto* const block = static_cast<char*>(unknown(std::malloc(100)));
   auto* const large = static_cast<char*>(unknown(std::malloc(200'000)));
   static char local[200];
+  constexpr std::align_val_t wide{64};
   if (kind == "double") std::free(block), std::free(unknown(block));
   else if (kind == "double_later") {
     std::free(block);
@@ -106,6 +113,12 @@ int misuse(const std::string& kind) {
   else if (kind == "foreign") std::free(unknown(local + 16));
   else if (kind == "foreign_realloc") std::free(std::realloc(unknown(local + 16), 10));
   else if (kind == "size") ::operator delete(unknown(static_cast<void*>(::operator new(40))), std::size_t{400});
+  else if (kind == "size_free") free_sized(unknown(block), 40);
+  else if (kind == "size_aligned_free") free_aligned_sized(unknown(aligned_alloc(64, 256)), 64, 1000);
+  else if (kind == "size_aligned") ::operator delete(unknown(::operator new(100, wide)), 5000, wide);
+  else if (kind == "size_said_large") ::operator delete(unknown(static_cast<void*>(::operator new(40))), std::size_t{40'000});
+  else if (kind == "size_large") ::operator delete(unknown(::operator new(200'000)), std::size_t{300'000});
+  else if (kind == "size_said_small") ::operator delete(unknown(::operator new(200'000)), std::size_t{40});
   else if (kind == "large_double") std::free(large), std::free(unknown(large));
   else if (kind == "large_interior") std::free(unknown(large + 4096));
   else if (kind == "never_used") std::free(unknown(block + 112 * 50));
@@ -130,6 +143,15 @@ int right() {
       if (i % 20 == 0) free_elsewhere(all.back());
       else std::free(all.back());
       all.pop_back();
+    }
+    for (std::size_t bytes = 1; bytes < 300'000; bytes = bytes * 5 / 4 + 1) {
+      ::operator delete(unknown(::operator new(bytes)), bytes);
+      for (std::size_t alignment = 1; alignment != 1 << 18; alignment *= 2) {
+        const std::align_val_t a{alignment};
+        ::operator delete(unknown(::operator new(bytes, a)), bytes, a);
+        free_aligned_sized(unknown(aligned_alloc(alignment, bytes)), alignment, bytes);
+      }
+      free_sized(unknown(std::realloc(std::malloc(bytes), bytes * 2 / 3 + 1)), bytes * 2 / 3 + 1);
     }
     delete[] unknown(new std::string[round + 1]);
     delete unknown(new std::string(100, 'x'));

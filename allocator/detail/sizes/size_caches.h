@@ -64,10 +64,17 @@ class joint_mutex {
   void unlock() noexcept {
     if (!process_forks().holds_all()) mutex_.unlock();
   }
-  void act(fork_step step) noexcept { act_on_leaf(mutex_, step); }
+  /// While the process has one thread, it may fork in a signal handler, and what it interrupted may hold the mutex: then that
+  /// goes on holding it, in both processes.
+  void act(fork_step step) noexcept {
+    if (step != fork_step::lock && is_left_) is_left_ = false;
+    else if (step != fork_step::lock || !is_single_threaded()) act_on_leaf(mutex_, step);
+    else is_left_ = !mutex_.try_lock();
+  }
 
  private:
   tarn::mutex mutex_;
+  bool is_left_ = false;
 };
 
 struct magazine {

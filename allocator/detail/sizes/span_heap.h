@@ -3,7 +3,8 @@
 //
 //   take     the free run that fits best, cut; else a new one: addresses are reserved by the region, and opened when needed
 //   give     joined, and kept. If too much memory is kept, is_dirty() says so:
-//   clean    gives the memory of the largest free runs back to the system, with nothing locked
+//   clean    gives the memory of the largest free runs back to the system, with nothing locked; their addresses, too, if the
+//            process has a limit of them
 //   resize   a run grows into the free one behind it, or into what isn't open yet
 //   span_of  the record of an address, or null: not this heap's
 //   map      a byte a unit, at the address' number of the unit modulo the window: the class of the blocks there, 0 for none
@@ -22,6 +23,7 @@
 #include "tarn/allocator/detail/sizes/size_caches.h"
 #include "tarn/policies/detail/fork.h"
 #include "tarn/policies/detail/protocol.h"
+#include "tarn/policies/platform/address_limit.h"
 #include "tarn/policies/platform/atomic_word.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/pages.h"
@@ -53,6 +55,7 @@ struct alignas(64) span_record {
   unsigned char class_ = 0;
   bool is_dirty = false;  // may hold something else than zeros
   bool is_listed = false;
+  bool stays = false;  // of a free run: the system refused to take its memory
   std::uint64_t free[span_unit / 16 / 64] = {};  // a bit a block
 
   std::byte* end() const noexcept { return start + units * span_unit; }
@@ -124,9 +127,14 @@ struct heap_options {
   bool notes_use = false;  // a bit for each block says whether it is in use
 };
 
+/// What a heap asks of the system.
+struct heap_calls : page_calls {
+  static std::size_t address_limit() noexcept { return detail::address_limit(); }
+};
+
 /// Constant-initialised, without a destructor: a process has one. Neither copied nor on the stack: 20 MiB.
 /// \tparam System  the system's pages; a test names one that refuses
-template <class System = page_calls>
+template <class System = heap_calls>
 class span_heap {
  public:
   static constexpr std::size_t window = std::size_t{1} << (sizeof(void*) == 8 ? 24 : 16);  // in units
@@ -183,6 +191,7 @@ class span_heap {
       if (run == nullptr) return nullptr;
     }
     unlink(*run);
+    run->stays = false;
     const std::size_t number = address_of(run->start) / span_unit;
     if (const std::size_t before = (alignment - number % alignment) % alignment; before != 0) {
       span_record* const rest = cut(*run, before);
@@ -190,9 +199,8 @@ class span_heap {
       run = rest;
     }
     if (run->units > units) link(*cut(*run, units));
-    in_use_ += units;
-    if (!run->is_dirty) store_relaxed(grown_, grown_ + units);
     run->is = kind;
+    note_taken(units, run->is_dirty ? 0 : units);
     return run;
   }
   void give(span_record& run) noexcept {
@@ -233,35 +241,66 @@ class span_heap {
     const held lock(mutex_);
     store_relaxed(grown_, std::size_t{0});
   }
+  /// When clean() is due: down to half of what may be kept, so that the next one isn't soon.
+  std::size_t clean_half() noexcept {
+    const std::size_t gone = clean(load_relaxed(bound_) / 2 * span_unit);
+    const held lock(mutex_);
+    cleaned_ += gone / span_unit;
+    return gone;
+  }
   /// Gives memory of free runs back, the largest first, until no more than that many bytes are kept. Returns how many went.
   std::size_t clean(std::size_t kept_bytes) noexcept {
     std::size_t all = 0;
     for (;;) {
-      run_memory runs[runs_a_time];
-      std::size_t bytes = 0;
-      const std::size_t n = choose(runs, kept_bytes / span_unit);
-      if (n == 0) return all;
-      const std::size_t gone = pages::discard(runs, n, page_advice::discard);
+      run_memory all_runs[runs_a_time];
+      std::size_t unmapped = 0;
+      const std::size_t n = choose(all_runs, kept_bytes / span_unit, unmapped);
+      if (n + unmapped == 0) return all;
+      for (std::size_t i = 0; i != unmapped; ++i) {
+        System::unmap_pages(all_runs[i].start, all_runs[i].bytes);
+        all += all_runs[i].bytes;
+      }
+      const run_memory* const runs = all_runs + unmapped;
+      std::uint64_t refused = 0;  // a bit a run
+      for (std::size_t done = 0; done != n;) {
+        done += pages::discard(runs + done, n - done, page_advice::discard);
+        if (done != n) refused |= std::uint64_t{1} << done++;
+      }
       const held lock(mutex_);
       for (std::size_t i = 0; i != n; ++i) {
         span_record& run = *unit_at(runs[i].start);
-        run.is_dirty = i >= gone;
-        if (i < gone) bytes += runs[i].bytes;
+        run.is_dirty = run.stays = (refused >> i & 1) != 0;
+        if (!run.stays) all += runs[i].bytes;
         link(*joined(run));
       }
-      leaving_count_ = 0;
-      refuses_ = gone != n;
+      if (n != 0) leaving_count_ = 0;
       update_bound();
-      all += bytes;
-      if (gone != n) return all;
     }
   }
-  /// Half of what may be kept.
-  std::size_t fewer_bytes() const noexcept { return load_relaxed(bound_) / 2 * span_unit; }
-
+  /// Gives all back that can go, and starts anew to learn what is wanted again and what the system refuses.
+  std::size_t trim() noexcept {
+    {
+      const held lock(mutex_);
+      extra_ = cleaned_ = 0;
+      peak_ = in_use_;
+      for (span_record* const first : bins_)
+        for (span_record* run = first; run != nullptr; run = run->next) run->stays = false;
+      store_relaxed(dirty_, dirty_ + staying_);
+      staying_ = 0;
+      read_limit();
+      if (limit_ != 0) give_up_rest();
+      update_bound();
+    }
+    return clean(0);
+  }
+  /// Whether the process may have so many addresses only. Then trim() may help where there is no memory.
+  bool is_limited() noexcept {
+    const held lock(mutex_);
+    return limit_ != 0;
+  }
   heap_counts counts() noexcept {
     const held lock(mutex_);
-    return {in_use_ * span_unit, dirty_ * span_unit, open_ * span_unit, own_.mapped()};
+    return {in_use_ * span_unit, (dirty_ + staying_) * span_unit, open_ * span_unit, own_.mapped()};
   }
   /// Aligned to 64, for as long as the process runs; null: refused.
   void* own_memory(std::size_t bytes) noexcept { return own_.get(bytes); }
@@ -269,7 +308,7 @@ class span_heap {
   void act_at_fork(fork_step step) noexcept {
     mutex_.act(step);
     own_.act_at_fork(step);
-    if (step != fork_step::renew) return;
+    if (step != fork_step::renew || cleaner_ == this_thread_number()) return;  // that forks in a signal handler
     for (std::size_t i = 0; i != leaving_count_; ++i) link(*joined(*leaving_[i]));  // the thread that cleaned is gone
     leaving_count_ = 0;
   }
@@ -285,6 +324,7 @@ class span_heap {
   static constexpr std::size_t growth_a_sweep = 16;  // units
   static constexpr std::size_t piece_units = 64, piece_bytes = piece_units * span_unit;
   static constexpr std::size_t least_open = 16;  // units opened at once, if there are
+  static constexpr std::size_t least_unmapped = 16;  // units, so that there are few mappings
   static constexpr std::size_t first_region = 1024, largest_region = std::size_t{1} << 20;  // units
 
   /// The records of units whose addresses are a multiple of 4 MiB and what follows.
@@ -332,21 +372,45 @@ class span_heap {
     for (const span_record* next = free_run_at(run.end()); next != nullptr && here < units; next = free_run_at(next->end()))
       here += next->units;
     if (here < units && (run.end() + here * span_unit != opened_ || !open(units - here))) return false;
-    in_use_ += units;
+    std::size_t clean_units = 0;
     for (std::size_t left = units; left != 0;) {
       span_record& next = *free_run_at(run.end());
       unlink(next);
+      next.stays = false;
       if (next.units > left) link(*cut(next, left));
-      if (!next.is_dirty) store_relaxed(grown_, grown_ + next.units);
+      if (!next.is_dirty) clean_units += next.units;
       next.is = span_record::inner;
       run.units += next.units;
       left -= next.units;
     }
+    note_taken(units, clean_units);
     return true;
   }
+  /// Clean memory that is taken after some was given back was given back too soon: so much more is kept from then on. Whenever
+  /// 16 times the most that was in use has been taken, that falls by half of what was kept all that time.
+  void note_taken(std::size_t units, std::size_t clean_units) noexcept {
+    in_use_ += units;
+    peak_ = larger(peak_, in_use_);
+    store_relaxed(grown_, grown_ + clean_units);
+    const std::size_t again = smaller(clean_units, cleaned_);
+    cleaned_ -= again;
+    extra_ += again;
+    fewest_ = smaller(fewest_, dirty_);
+    taken_ += units;
+    if (taken_ > 16 * larger(peak_, least_kept())) [[unlikely]] {
+      taken_ = cleaned_ = 0;
+      extra_ -= smaller(extra_, (fewest_ + 1) / 2);
+      if (extra_ == 0) peak_ = in_use_;
+      fewest_ = dirty_;
+    }
+    update_bound();
+  }
+  std::size_t least_kept() const noexcept { return options_.kept_bytes / span_unit; }
+  /// With what is in use, what is kept above the least is at most the most that was in use, and a quarter.
   void update_bound() noexcept {
-    const std::size_t least = options_.kept_bytes / span_unit, quarter = in_use_ / 4;
-    store_relaxed(bound_, refuses_ ? ~std::size_t{0} : larger(least, quarter));
+    const std::size_t extra = smaller(extra_, peak_ + peak_ / 4 - in_use_);
+    const std::size_t bound = larger(larger(least_kept(), in_use_ / 4), extra);
+    store_relaxed(bound_, limit_ != 0 ? smaller(bound, limit_ / 16) : bound);
   }
   /// The run with the free ones beside it. One with memory isn't joined to a large one without: that would count as having it.
   span_record* joined(span_record& run) noexcept {
@@ -367,7 +431,7 @@ class span_heap {
     return first;
   }
   static bool may_join(const span_record& a, const span_record& b) noexcept {
-    return a.is_dirty == b.is_dirty || (a.units < 16 && b.units < 16);
+    return a.stays == b.stays && (a.is_dirty == b.is_dirty || (a.units < 16 && b.units < 16));
   }
   void link(span_record& run) noexcept {
     run.is = span_record::unused;
@@ -379,7 +443,8 @@ class span_heap {
     if (run.next != nullptr) run.next->previous = &run;
     bins_[bin] = &run;
     occupied_[bin / 64] |= std::uint64_t{1} << bin % 64;
-    if (run.is_dirty) store_relaxed(dirty_, dirty_ + run.units);
+    if (run.stays) staying_ += run.units;
+    else if (run.is_dirty) store_relaxed(dirty_, dirty_ + run.units);
   }
   void unlink(span_record& run) noexcept {
     const unsigned bin = run_bins::of(run.units);
@@ -387,7 +452,8 @@ class span_heap {
     if (run.next != nullptr) run.next->previous = run.previous;
     if (bins_[bin] == nullptr) occupied_[bin / 64] &= ~(std::uint64_t{1} << bin % 64);
     if (run.units > 1) unit_at(run.end() - span_unit)->back = 0;
-    if (run.is_dirty) store_relaxed(dirty_, dirty_ - run.units);
+    if (run.stays) staying_ -= run.units;
+    else if (run.is_dirty) store_relaxed(dirty_, dirty_ - run.units);
   }
   /// Leaves the first units in the run. Returns the rest, which is in no list.
   span_record* cut(span_record& run, std::size_t units) noexcept {
@@ -395,6 +461,7 @@ class span_heap {
     rest.start = run.start + units * span_unit;
     rest.units = run.units - static_cast<std::uint32_t>(units);
     rest.is_dirty = run.is_dirty;
+    rest.stays = run.stays;
     rest.back = 0;
     run.units = static_cast<std::uint32_t>(units);
     return &rest;
@@ -416,21 +483,27 @@ class span_heap {
     return nullptr;
   }
 
-  /// Free runs for clean(), now in no list. Returns how many.
-  std::size_t choose(run_memory* runs, std::size_t kept_units) noexcept {
+  /// Free runs for clean(), now in no list: first those that are to be unmapped, and are the heap's no longer, then those that
+  /// come back. Returns how many come back.
+  std::size_t choose(run_memory* runs, std::size_t kept_units, std::size_t& unmapped) noexcept {
     const held lock(mutex_);
-    if (leaving_count_ != 0 || refuses_) return 0;
-    for (unsigned bin = run_bins::count; bin-- != 0 && leaving_count_ != runs_a_time;) {
-      for (span_record *run = bins_[bin], *next = nullptr; run != nullptr && leaving_count_ != runs_a_time; run = next) {
+    if (leaving_count_ != 0) return 0;
+    const auto is_full = [&] { return leaving_count_ + unmapped == runs_a_time; };
+    for (unsigned bin = run_bins::count; bin-- != 0 && !is_full();) {
+      for (span_record *run = bins_[bin], *next = nullptr; run != nullptr && !is_full(); run = next) {
         next = run->next;
-        if (dirty_ <= kept_units) return leaving_count_;
-        if (!run->is_dirty) continue;
+        if (run->stays) continue;
+        const bool is_unmapped = limit_ != 0 && (run->units >= least_unmapped || kept_units == 0);
+        if (run->is_dirty ? dirty_ <= kept_units : !is_unmapped) continue;
         unlink(*run);
         run->is = span_record::leaving;
-        runs[leaving_count_] = {run->start, run->units * span_unit};
-        leaving_[leaving_count_++] = run;
+        runs[leaving_count_ + unmapped] = {run->start, run->units * span_unit};
+        if (is_unmapped) run->is = span_record::inner, open_ -= run->units, ++unmapped;
+        else leaving_[leaving_count_++] = run;
       }
+      if (limit_ == 0 && dirty_ <= kept_units) break;
     }
+    if (leaving_count_ != 0) cleaner_ = this_thread_number();
     return leaving_count_;
   }
 
@@ -454,15 +527,27 @@ class span_heap {
     span_record& run = *unit_at(opened_);
     run.start = opened_;
     run.units = static_cast<std::uint32_t>(more);
-    run.is_dirty = false;
+    run.is_dirty = run.stays = false;
     opened_ += more * span_unit;
     open_ += more;
     link(*joined(run));
     return true;
   }
-  /// A new region, as large as all before, or as large as the system allows. What is left of the last one is given up.
+  void read_limit() noexcept {
+    const std::size_t limit = System::address_limit();
+    limit_ = limit != ~std::size_t{0} ? larger(limit / span_unit, 1) : 0;
+  }
+  void give_up_rest() noexcept {
+    if (opened_ != reserved_) System::unmap_pages(opened_, static_cast<std::size_t>(reserved_ - opened_));
+    reserved_ = opened_;
+  }
+  /// A new region, as large as all before, or as large as the system allows. What is left of the last one is given up. Where
+  /// addresses are limited, what isn't needed is left to the others.
   bool reserve(std::size_t units) noexcept {
-    std::size_t wanted = larger(units, smaller(larger(reserved_units_, first_region), largest_region));
+    read_limit();
+    if (limit_ != 0) give_up_rest();
+    const std::size_t usual = limit_ != 0 ? units + least_open : larger(reserved_units_, first_region);
+    std::size_t wanted = larger(units, smaller(usual, largest_region));
     for (;; wanted = larger(units, wanted / 2)) {
       auto* const start = static_cast<std::byte*>(System::map_pages(wanted * span_unit, alignment(), 0, false));
       if (start != nullptr && is_usable(start, wanted)) {
@@ -508,18 +593,23 @@ class span_heap {
   static constexpr unsigned words_of_bins = (run_bins::count + 63) / 64;
 
   joint_mutex mutex_;
-  bool refuses_ = false;  // the system keeps the memory, as where pages are locked: it isn't asked again
   heap_options options_{0, false, false};  // all is zero, so that the program's file has none of it
   std::byte* opened_ = nullptr;  // of the last region: what follows can't be accessed yet
   std::byte* reserved_ = nullptr;  // its end
   std::size_t reserved_units_ = 0, open_ = 0, in_use_ = 0;
-  std::size_t dirty_ = 0;  // units of free runs that have memory
+  std::size_t limit_ = 0;  // units of addresses that the process may have; 0: there is no limit
+  std::size_t dirty_ = 0;  // units of free runs that have memory, but for those that stay
+  std::size_t staying_ = 0;
   std::size_t bound_ = 0;  // of dirty_
   std::size_t grown_ = 0;  // units of new memory that were taken since the last sweep
+  std::size_t peak_ = 0;  // of in_use_, since extra_ was 0
+  std::size_t extra_ = 0;  // units that may be kept, since they were wanted again
+  std::size_t cleaned_ = 0, taken_ = 0, fewest_ = 0;  // units given back, taken, and the least of dirty_, of late
   std::uint64_t occupied_[words_of_bins] = {};
   span_record* bins_[run_bins::count] = {};
   span_record* leaving_[runs_a_time] = {};
   std::size_t leaving_count_ = 0;
+  thread_number cleaner_ = 0;  // the thread that has those
   own_pages<System> own_;
   atomic_word<piece*> pieces_[window / piece_units] = {};
   unsigned char map_[window] = {};

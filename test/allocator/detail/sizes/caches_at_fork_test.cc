@@ -70,6 +70,30 @@ struct rig {
   caches_type its_caches{its_core, usual};
 };
 
+#if __has_include(<sys/single_threaded.h>) && !defined(TARN_TSAN)
+/// As if a signal handler forked. The first case, since then the process has one thread.
+BOOST_AUTO_TEST_CASE(one_thread_forks_while_it_holds_a_class) {
+  rig r;
+  REQUIRE(detail::is_single_threaded());
+  static pid_t child;
+  ::alarm(60);
+  core->in_fill = [] { child = ::fork(); };
+  void* const block = caches->take_alone(3);
+  core->in_fill = nullptr;
+  for (const bool in_thread : {false, true}) {
+    caches->give_alone(3, block);
+    if (in_thread) std::thread([] { use(nullptr); }).join();
+    else use(nullptr);
+    caches->take_alone(3);
+  }
+  if (child == 0) ::_exit(0);
+  ::alarm(0);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
+
 BOOST_AUTO_TEST_CASE(a_fork_waits_for_a_thread_that_holds_a_class) {
   rig r;
   core->in_fill = stay;

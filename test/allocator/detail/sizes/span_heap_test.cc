@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "tarn/allocator/detail/sizes/class_spans.h"
@@ -25,37 +26,43 @@ using detail::span_unit;
 
 /// The system's pages, of which any request may be refused. Each Number is a system of its own, for a heap of its own.
 template <int Number>
-struct choosy_pages : detail::page_calls {
+struct choosy_pages : detail::heap_calls {
   static inline unsigned asked = 0, refuses_at = 0;  // 0: none; counts what is mapped and opened
   static inline bool refuses_all = false, refuses_advice = false;
   static inline unsigned advised = 0;
   static inline void (*in_advice)() = nullptr;
+  static inline const void* locked = nullptr;
+  static inline std::size_t limit = ~std::size_t{0}, reserved = 0;
 
+  static std::size_t address_limit() noexcept { return limit; }
+  static void unmap_pages(void* start, std::size_t bytes) noexcept { heap_calls::unmap_pages(start, bytes), reserved -= bytes; }
   static bool refuse() noexcept {
     ++asked;
     return refuses_at != 0 && (refuses_all ? asked >= refuses_at : asked == refuses_at);
   }
   static void* map_pages(std::size_t bytes, std::size_t alignment, std::size_t offset, bool open) noexcept {
-    return refuse() ? nullptr : page_calls::map_pages(bytes, alignment, offset, open);
+    if (refuse()) return nullptr;
+    if (!open) reserved += bytes;
+    return heap_calls::map_pages(bytes, alignment, offset, open);
   }
-  static bool open_pages(void* start, std::size_t bytes) noexcept { return !refuse() && page_calls::open_pages(start, bytes); }
+  static bool open_pages(void* start, std::size_t bytes) noexcept { return !refuse() && heap_calls::open_pages(start, bytes); }
   static int advise(void* start, std::size_t bytes, int advice) noexcept {
     ++advised;
     if (in_advice != nullptr) in_advice();
-    if (refuses_advice) return errno = EINVAL, -1;
-    return page_calls::advise(start, bytes, advice);
+    if (refuses_advice || start == locked) return errno = EINVAL, -1;
+    return heap_calls::advise(start, bytes, advice);
   }
   static long advise_all(const void*, std::size_t, int) noexcept { return errno = ENOSYS, -1; }
 };
 
 /// Addresses that nobody touches, from a list; then none. What the heap keeps for itself is real.
 template <int Number>
-struct paper_pages : detail::page_calls {
+struct paper_pages : detail::heap_calls {
   static inline std::vector<std::pair<std::uintptr_t, std::size_t>> regions;  // and units
   static inline std::vector<std::uintptr_t> unmapped;
 
   static void* map_pages(std::size_t bytes, std::size_t alignment, std::size_t offset, bool open) noexcept {
-    if (open) return page_calls::map_pages(bytes, alignment, offset, open);
+    if (open) return heap_calls::map_pages(bytes, alignment, offset, open);
     if (regions.empty() || regions.front().second * span_unit < bytes) return nullptr;
     const std::uintptr_t start = regions.front().first;
     regions.erase(regions.begin());
@@ -321,11 +328,51 @@ BOOST_AUTO_TEST_CASE(memory_beyond_the_bound_goes_back) {
   for (std::size_t i = 3; i != 20; ++i) heap.give(*runs[i]);
   CHECK(heap.is_dirty());
   CHECK(heap.counts().kept == 20 * mib);
-  CHECK(heap.clean(heap.fewer_bytes()) >= 16 * mib);
+  CHECK(heap.clean_half() >= 16 * mib);
   CHECK(heap.counts().kept <= 4 * mib && !heap.is_dirty());
   CHECK(heap.clean(0) == 20 * mib - 20 * mib || heap.counts().kept == 0);
   span_record* const again = heap.take(16, span_record::large);
   CHECK(!again->is_dirty && again->start[12345] == std::byte{0});
+}
+
+/// What settle() of libtarn_malloc does.
+template <class Heap>
+void settle(Heap& heap) {
+  if (heap.is_dirty()) heap.clean_half();
+}
+template <class Heap>
+void breathe(Heap& heap, std::size_t blocks, std::size_t units) {
+  std::vector<span_record*> runs(blocks);
+  for (span_record*& run : runs) run = heap.take(units, span_record::large);
+  for (span_record* const run : runs) heap.give(*run), settle(heap);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_wanted_again_is_kept_until_it_no_longer_is) {
+  using pages = choosy_pages<7>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = 4 * mib});
+  for (const auto& [blocks, units] : {std::pair<std::size_t, std::size_t>{1, 320}, {20, 16}, {300, 2}, {100, 16}}) {
+    for (int i = 0; i != 4; ++i) breathe(heap, blocks, units);
+    const unsigned before = pages::advised;
+    for (int i = 0; i != 100; ++i) breathe(heap, blocks, units);
+    CHECK(pages::advised <= before + 3);  // a little that was kept too long
+    CHECK(heap.counts().kept <= 125 * mib);
+  }
+  CHECK(heap.counts().kept >= 100 * mib);
+  const unsigned before = pages::advised;
+  for (int i = 0; i != 40'000; ++i) breathe(heap, 1, 16);  // all that is used of it is 1 MiB
+  CHECK(heap.counts().kept <= 4 * mib);
+  CHECK(pages::advised < before + 200);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_isnt_wanted_again_goes_back) {
+  using pages = choosy_pages<8>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = 4 * mib});
+  breathe(heap, 100, 16);
+  CHECK(heap.counts().kept <= 4 * mib);
+  breathe(heap, 8, 16);  // a part of it was
+  CHECK(heap.counts().kept <= 12 * mib);
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_the_system_keeps_is_never_taken_for_zero) {
@@ -344,6 +391,29 @@ BOOST_AUTO_TEST_CASE(memory_that_the_system_keeps_is_never_taken_for_zero) {
   CHECK(pages::advised == before);
   run = heap.take(16, span_record::large);
   CHECK(run->is_dirty && run->start[0] == std::byte{1});
+}
+
+BOOST_AUTO_TEST_CASE(one_run_that_the_system_keeps_holds_no_other_back) {
+  using pages = choosy_pages<11>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({.kept_bytes = 0});
+  std::vector<span_record*> runs;
+  for (int i = 0; i != 21; ++i) runs.push_back(heap.take(16, span_record::large));
+  pages::locked = runs[10]->start;
+  for (std::size_t i = 0; i < 21; i += 2) heap.give(*runs[i]);  // apart from each other
+  CHECK(heap.clean(0) == 10 * mib);
+  CHECK(heap.counts().kept == mib && !heap.is_dirty());
+  const unsigned before = pages::advised;
+  CHECK(heap.clean(0) == 0);
+  CHECK(pages::advised == before);
+  heap.give(*runs[1]);
+  CHECK(heap.clean(0) == mib && pages::advised == before + 1);
+  pages::locked = nullptr;
+  CHECK(heap.trim() == mib);
+  CHECK(heap.counts().kept == 0);
+  span_record* const run = heap.take(16, span_record::large);
+  heap.give(*run);
+  CHECK(heap.clean(0) == mib);
 }
 
 BOOST_AUTO_TEST_CASE(whatever_the_system_refuses_leaves_the_heap_whole) {
@@ -383,9 +453,63 @@ BOOST_AUTO_TEST_CASE(too_much_is_refused) {
   heap.give(*run);
 }
 
+BOOST_AUTO_TEST_CASE(where_addresses_are_limited_others_have_what_is_free) {
+  using pages = choosy_pages<9>;
+  static constinit detail::span_heap<pages> heap;
+  pages::limit = 320 * mib;
+  heap.use({});
+  span_record* const first = heap.take(1, span_record::large);
+  CHECK(pages::reserved <= 2 * mib);
+  heap.give(*first);
+  for (int i = 0; i != 3; ++i) {
+    breathe(heap, 200, 16);
+    CHECK(pages::reserved <= 24 * mib);
+    breathe(heap, 1500, 2);
+    CHECK(pages::reserved <= 24 * mib);
+  }
+  {
+    model m(heap, 3, true);
+    for (int i = 0; i != 3000; ++i) m.step();
+    CHECK(m.refused == 0 && heap.counts().in_use == m.units() * span_unit);
+  }
+  heap.trim();
+  CHECK(pages::reserved == 0 && heap.counts().open == 0);
+  span_record* const again = heap.take(100, span_record::large);
+  REQUIRE(again != nullptr);
+  std::byte* const start = again->start;
+  heap.give(*again);
+  heap.trim();
+  CHECK(heap.give_at(start) != detail::run_verdict::done);
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_that_comes_later_counts) {
+  using pages = choosy_pages<10>;
+  static constinit detail::span_heap<pages> heap;
+  heap.use({});
+  breathe(heap, 100, 16);
+  pages::limit = 320 * mib;
+  heap.trim();
+  CHECK(pages::reserved < mib);  // what was left of the first region
+}
+
 using forked_pages = choosy_pages<6>;
 constinit detail::span_heap<forked_pages> forked_heap;
 int status_of_child = -1;
+
+void fork_and_use() {
+  forked_heap.act_at_fork(detail::fork_step::lock);
+  const pid_t child = ::fork();
+  if (child != 0) {
+    forked_heap.act_at_fork(detail::fork_step::unlock);
+    ::waitpid(child, &status_of_child, 0);
+    return;
+  }
+  forked_heap.act_at_fork(detail::fork_step::renew);
+  span_record* const again = forked_heap.take(16, span_record::large);
+  const bool is_same = again != nullptr && again->is_dirty && again->start[5] == std::byte{1};
+  if (is_same) forked_heap.give(*again);
+  ::_exit(is_same && forked_heap.clean(0) == mib ? 0 : 1);
+}
 
 BOOST_AUTO_TEST_CASE(a_child_has_the_runs_that_were_being_cleaned) {
   forked_heap.use({.kept_bytes = 0});
@@ -394,22 +518,35 @@ BOOST_AUTO_TEST_CASE(a_child_has_the_runs_that_were_being_cleaned) {
   forked_heap.give(*run);
   forked_pages::in_advice = [] {
     forked_pages::in_advice = nullptr;
-    forked_heap.act_at_fork(detail::fork_step::lock);
-    const pid_t child = ::fork();
-    if (child != 0) {
-      forked_heap.act_at_fork(detail::fork_step::unlock);
-      ::waitpid(child, &status_of_child, 0);
-      return;
-    }
-    forked_heap.act_at_fork(detail::fork_step::renew);
-    span_record* const again = forked_heap.take(16, span_record::large);
-    const bool is_same = again != nullptr && again->is_dirty && again->start[5] == std::byte{1};
-    if (is_same) forked_heap.give(*again);
-    ::_exit(is_same && forked_heap.clean(0) == mib ? 0 : 1);
+    std::thread(fork_and_use).join();
   };
   CHECK(forked_heap.clean(0) == mib);
   CHECK(WIFEXITED(status_of_child) && WEXITSTATUS(status_of_child) == 0);
   CHECK(forked_heap.counts().kept == 0);
+}
+
+/// As if a signal handler forked: in the child, the call that cleans goes on.
+BOOST_AUTO_TEST_CASE(a_child_goes_on_cleaning) {
+  static pid_t child;
+  span_record* const run = forked_heap.take(16, span_record::large);
+  std::memset(run->start, 1, mib);
+  forked_heap.give(*run);
+  forked_pages::in_advice = [] {
+    forked_pages::in_advice = nullptr;
+    forked_heap.act_at_fork(detail::fork_step::lock);
+    child = ::fork();
+    forked_heap.act_at_fork(child != 0 ? detail::fork_step::unlock : detail::fork_step::renew);
+  };
+  const bool is_clean = forked_heap.clean(0) == mib && forked_heap.counts().kept == 0;
+  if (child == 0) {
+    span_record* const one = forked_heap.take(16, span_record::large);
+    span_record* const other = forked_heap.take(16, span_record::large);
+    ::_exit(is_clean && one != nullptr && other != nullptr && one != other && !one->is_dirty ? 0 : 1);
+  }
+  CHECK(is_clean);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 // ---- blocks of classes ------------------------------------------------------------------------------------------------------
