@@ -75,7 +75,7 @@ struct rig {
 BOOST_AUTO_TEST_CASE(one_thread_forks_while_it_holds_a_class) {
   rig r;
   REQUIRE(detail::is_single_threaded());
-  static pid_t child;
+  static pid_t child = -1;
   ::alarm(60);
   core->in_fill = [] { child = ::fork(); };
   void* const block = caches->take_alone(3);

@@ -527,7 +527,7 @@ BOOST_AUTO_TEST_CASE(a_child_has_the_runs_that_were_being_cleaned) {
 
 /// As if a signal handler forked: in the child, the call that cleans goes on.
 BOOST_AUTO_TEST_CASE(a_child_goes_on_cleaning) {
-  static pid_t child;
+  static pid_t child = -1;
   span_record* const run = forked_heap.take(16, span_record::large);
   std::memset(run->start, 1, mib);
   forked_heap.give(*run);
