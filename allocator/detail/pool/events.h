@@ -1,5 +1,6 @@
 // The events of a pool. Each is reported here to all observers: the statistics policy, its trace, the registry, and tools that
 // know which memory may be used. An observer that the pool doesn't have costs nothing.
+// What is found wrong is no event: checks.h.
 //
 //   a block       on_allocate, on_deallocate; for tools: open_block, poison_block
 //   no block      on_refusal
