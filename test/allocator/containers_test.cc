@@ -133,7 +133,10 @@ void change(C& c, dice d) {
       for (std::size_t i = d.below(10); i != 0; --i) put(c, d);
       break;
     case 3:
-      std::erase_if(c, [](const value& v) { return text_of(v).back() % 5 == 0; });
+      std::erase_if(c, [](const value& v) {
+        const std::string text = text_of(v);
+        return !text.empty() && text.back() % 5 == 0;
+      });
       break;
     case 4: {
       C copy(c);
