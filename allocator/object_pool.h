@@ -255,6 +255,7 @@ class object_pool {
 #endif
 
   // ---- walks ---------------------------------------------------------------------------------------------------------------
+  // begin(), erase() and parts() are templates so that an explicit instantiation of a pool without iterators has no error.
 
   /// Calls f(object) for every object, by ascending address. f may destroy any object, construct others, and walk again. Those
   /// that it constructs may be visited, if they are ahead in a chunk that was there before. It must call neither clear() nor
@@ -280,12 +281,14 @@ class object_pool {
   /// Return forward iterators, by ascending address; the pool is a std::ranges::forward_range. One is valid as long as its
   /// object lives, whatever is constructed or destroyed besides. O(chunks + blocks / 64) from the first to the last, as
   /// for_each().
+  template <int = 0>
   [[nodiscard]] iterator begin() noexcept {
     if constexpr (has_iterators) return iterator::first(state());
     else return iterators::template refuse<iterator>();
   }
   [[nodiscard]] static constexpr iterator end() noexcept { return {}; }
   /// Destroys the object at `which`. Returns the next one, also if the destructor destroyed others. O(log chunks).
+  template <int = 0>
   iterator (erase)(iterator which) noexcept {
     if constexpr (has_iterators) {
       T* const object = std::addressof(*which);
@@ -297,6 +300,7 @@ class object_pool {
   }
   /// Returns `n` ranges, each of equally many objects or of one more: parts(4)[0] ... parts(4)[3]. Threads may walk through
   /// different ones at once as long as nobody constructs or destroys an object. Precondition: n isn't 0. As complex as count().
+  template <int = 0>
   [[nodiscard]] auto parts(std::size_t n) noexcept {
     if constexpr (has_iterators) return detail::object_parts<T, pool_state>(state(), n);
     else return iterators::template refuse<detail::no_parts<T>>();

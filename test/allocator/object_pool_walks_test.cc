@@ -95,10 +95,20 @@ BOOST_AUTO_TEST_CASE(chunks_stay_while_somebody_walks_and_go_afterwards) {
   pool.for_each([&](auto& one) {
     pool.destroy(&one);
     BOOST_TEST(pool.blocks().trim() == 0u);
+    (void)pool.blocks().maintain();
     least = std::min(least, pool.blocks().capacity());
   });
   BOOST_TEST(least == 400u);
   BOOST_TEST(pool.blocks().capacity() < 400u);
+}
+BOOST_AUTO_TEST_CASE(a_walk_leaves_the_empty_chunks_that_the_retention_policy_keeps) {
+  object_pool<owner<40>, return_empty_chunks<1, 4>, fixed_growth<20>> pool;
+  std::vector<owner<40>*> all;
+  for (std::uint32_t i = 0; i != 100; ++i) all.push_back(pool.construct(i));
+  for (std::size_t i = 40; i != 100; ++i) pool.destroy(all[i]);
+  pool.for_each([](auto&) {});
+  BOOST_TEST(pool.count() == 40u);
+  BOOST_TEST(pool.blocks().capacity() == 100u);
 }
 BOOST_AUTO_TEST_CASE(chunks_that_were_free_when_a_pool_was_cleared_go_once) {
   object_pool<owner<40>, page_local_reuse<>, fixed_growth<20>> pool;

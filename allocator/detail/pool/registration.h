@@ -207,7 +207,11 @@ class walked_alone {
   ~walked_alone() {
     if constexpr (State::traits::is_walked)
       if (!s_.chunks.keep_no_longer()) return;
-    if constexpr (State::traits::retention::traits.returns_chunks) detail::give_surplus_back(s_);
+    if constexpr (State::traits::retention::traits.returns_chunks) {
+      if constexpr (State::traits::retention::traits.tells_surplus && !State::traits::returns_pages)
+        if (!s_.chunks.has_surplus()) return;
+      detail::give_surplus_back(s_);
+    }
   }
   walked_alone(const walked_alone&) = delete;
   walked_alone& operator=(const walked_alone&) = delete;
