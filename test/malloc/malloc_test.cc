@@ -15,6 +15,7 @@
 #include <new>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tarn/policies/checking/misuse.h"
@@ -399,7 +400,13 @@ void note(const misuse& what) noexcept { seen = what, ++reports; }
 
 BOOST_AUTO_TEST_CASE(large_blocks_that_are_wrong_are_reported) {
   const misuse_handler before = set_misuse_handler(note);
-  auto* const block = static_cast<char*>(unknown(std::malloc(1 << 20)));
+  constexpr std::size_t bytes = 1 << 20;
+  char* all[64];  // some lie side by side: what is free between two that are in use stays a run of its own
+  for (char*& one : all) one = static_cast<char*>(unknown(std::malloc(bytes)));
+  std::size_t i = 1;
+  while (i != 63 && !(all[i - 1] + bytes == all[i] && all[i] + bytes == all[i + 1])) ++i;
+  REQUIRE(i != 63);
+  char* const block = std::exchange(all[i], nullptr);
   reports = 0;
   std::free(unknown(block + 64));
   CHECK(reports == 1 && seen.kind == misuse_kind::interior_pointer && seen.address == block + 64);
@@ -411,6 +418,7 @@ BOOST_AUTO_TEST_CASE(large_blocks_that_are_wrong_are_reported) {
   std::free(unknown(&local));
   CHECK(reports == 3 && seen.kind == misuse_kind::foreign_pointer && seen.address == &local);
   set_misuse_handler(before);
+  for (char* const one : all) std::free(one);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ SECONDS = 300  # A run takes a moment; this is for one that hangs.
 LEAST_PRODUCTS, LEAST_HEADERS = 21, 110
 BARE = ["-fno-exceptions", "-fno-rtti"]
 # What all.h doesn't include.
-APART = {"allocator/fwd.h", "policies/platform/tracy_calls.h", "policies/platform/usdt_probes.h",
-         "policies/statistics/tracy_trace.h", "policies/statistics/usdt_trace.h"}
+APART = {"allocator/fwd.h", "policies/platform/address_limit.h", "policies/platform/tracy_calls.h",
+         "policies/platform/usdt_probes.h", "policies/statistics/tracy_trace.h", "policies/statistics/usdt_trace.h"}
 # Whose first program is compiled and run: the first two by two compilers.
 PAGES = ["README.md", *(f"docs/products/{name}.md" for name in ("operator-new", "containers", "memory-resource"))]
 NO_POOL = {"fwd", "handle", "object_ptr", "observe", "observing_thread", "registry", "version"}  # what needs less than pool.h

@@ -31,7 +31,7 @@ int main() {
   if (orders.allocate() == nullptr || messages.allocate() == nullptr) return 1;
   delete new game::particle;
   char* const block = static_cast<char*>(messages.allocate());
-  block[64] = 1;  // behind its end
+  ++block[64];  // behind its end
   messages.deallocate(block);
   if (std::getenv("WRONG") != nullptr) orders.deallocate(&none);
 }
