@@ -77,9 +77,9 @@ class joint_mutex {
   bool is_left_ = false;
 };
 
-struct magazine {
+struct cache_magazine {
   cache_word k;
-  magazine* link;  // null while a thread has it
+  cache_magazine* link;  // null while a thread has it
 
   std::uint32_t capacity() const noexcept { return (1u << k) - 3; }
   cache_word* empty_top() noexcept { return reinterpret_cast<cache_word*>(&link); }
@@ -87,9 +87,9 @@ struct magazine {
   cache_word* full_top() noexcept { return empty_top() + capacity(); }
 
   /// \param memory  2^k words, or null
-  static magazine* make(void* memory, unsigned k) noexcept {
+  static cache_magazine* make(void* memory, unsigned k) noexcept {
     if (memory == nullptr) return nullptr;
-    magazine* const made = ::new (memory) magazine{k, nullptr};
+    cache_magazine* const made = ::new (memory) cache_magazine{k, nullptr};
     *(made->full_top() + 1) = limit_mark;
     return made;
   }
@@ -101,8 +101,8 @@ template <unsigned Count>
 struct thread_part {
   /// What only the slow half needs.
   struct cold {
-    magazine* current = nullptr;
-    magazine* spare = nullptr;
+    cache_magazine* current = nullptr;
+    cache_magazine* spare = nullptr;
     bool spare_is_full = false, touched = false;  // touched: since the last sweep
     unsigned char wanted = 0;  // k of its next magazine; 0: none yet
     unsigned char exchanges = 0;
@@ -273,18 +273,18 @@ class size_caches {
     std::uint32_t fulls = 0;
     std::uint32_t fewest = 0;  // of `fulls` since the last sweep
     std::size_t blocks = 0;
-    magazine* full = nullptr;
-    magazine* empty[plan::most + 1] = {};
+    cache_magazine* full = nullptr;
+    cache_magazine* empty[plan::most + 1] = {};
 
-    void put_empty(magazine* one) noexcept { one->link = empty[one->k], empty[one->k] = one; }
-    void put_full(magazine* one) noexcept {
+    void put_empty(cache_magazine* one) noexcept { one->link = empty[one->k], empty[one->k] = one; }
+    void put_full(cache_magazine* one) noexcept {
       one->link = full;
       full = one;
       ++fulls;
       blocks += one->capacity();
     }
-    magazine* take_full() noexcept {
-      magazine* const one = full;
+    cache_magazine* take_full() noexcept {
+      cache_magazine* const one = full;
       full = one->link;
       one->link = nullptr;
       if (--fulls < fewest) fewest = fulls;
@@ -308,13 +308,13 @@ class size_caches {
 
   // ---- magazines --------------------------------------------------------------------------------------------------------
 
-  static void use(part& mine, unsigned c, magazine* one, bool is_full) noexcept {
+  static void use(part& mine, unsigned c, cache_magazine* one, bool is_full) noexcept {
     mine.classes[c].current = one;
     mine.top[c] = is_full ? one->full_top() : one->empty_top();
   }
   static void swap(part& mine, unsigned c) noexcept {
     auto& my = mine.classes[c];
-    magazine* const before = my.current;
+    cache_magazine* const before = my.current;
     use(mine, c, my.spare, my.spare_is_full);
     my.spare = before;
     my.spare_is_full = !my.spare_is_full;
@@ -334,9 +334,9 @@ class size_caches {
     if (mine.room + more <= plan_->part) mine.room += more, ++my.wanted;
   }
   /// Under the depot's lock. Null: no memory.
-  magazine* empty_of(depot& its, unsigned k) noexcept {
-    magazine* const one = its.empty[k];
-    if (one == nullptr) return magazine::make(core_.own_memory(sizeof(cache_word) << k), k);
+  cache_magazine* empty_of(depot& its, unsigned k) noexcept {
+    cache_magazine* const one = its.empty[k];
+    if (one == nullptr) return cache_magazine::make(core_.own_memory(sizeof(cache_word) << k), k);
     its.empty[k] = one->link;
     one->link = nullptr;
     return one;
@@ -347,7 +347,7 @@ class size_caches {
     depot& its = depots_[c];
     its.mutex.lock();
     if (its.full != nullptr) {
-      magazine* const full = its.take_full();
+      cache_magazine* const full = its.take_full();
       put_smaller(its, mine.classes[c]);
       its.mutex.unlock();
       use(mine, c, full, true);
@@ -357,7 +357,7 @@ class size_caches {
       note_exchange(mine, c);
       return true;
     }
-    magazine* const empty = larger_of(its, mine, c);
+    cache_magazine* const empty = larger_of(its, mine, c);
     const std::uint32_t got = empty != nullptr ? core_.fill(c, empty->first(), empty->capacity()) : 0;
     its.mutex.unlock();
     if (got == 0) return false;
@@ -373,17 +373,17 @@ class size_caches {
   /// The smaller of two empty magazines goes to the depot; the other is the spare.
   static void put_smaller(depot& its, typename part::cold& my) noexcept {
     if (my.spare == nullptr || (my.current != nullptr && my.spare->k < my.current->k)) {
-      magazine* const smaller = my.spare;
+      cache_magazine* const smaller = my.spare;
       my.spare = my.current;
       my.current = smaller;
     }
     if (my.current != nullptr) its.put_empty(my.current);
   }
   /// The current magazine, empty, and as large as is wanted by now, if there is memory. Null: there is none.
-  magazine* larger_of(depot& its, part& mine, unsigned c) noexcept {
+  cache_magazine* larger_of(depot& its, part& mine, unsigned c) noexcept {
     const auto& my = mine.classes[c];
     if (my.current != nullptr && my.current->k >= my.wanted) return my.current;
-    if (magazine* const larger = empty_of(its, my.wanted)) {
+    if (cache_magazine* const larger = empty_of(its, my.wanted)) {
       if (my.current != nullptr) its.put_empty(my.current);
       use(mine, c, larger, false);
     }
@@ -400,7 +400,7 @@ class size_caches {
       for (cache_word* at = my.spare->first(); *at != limit_mark; ++at) *reinterpret_cast<unsigned char volatile*>(*at) = 0;
     {
       const held lock(its.mutex);
-      magazine* const empty = empty_of(its, my.wanted);
+      cache_magazine* const empty = empty_of(its, my.wanted);
       if (empty == nullptr) return false;
       if (my.spare != nullptr) put_away(its, c, my.spare);
       my.spare = my.current;
@@ -410,13 +410,13 @@ class size_caches {
     note_exchange(mine, c);
     return true;
   }
-  void put_away(depot& its, unsigned c, magazine* full) noexcept {
+  void put_away(depot& its, unsigned c, cache_magazine* full) noexcept {
     if (its.fulls < plan_->depot[c] && full->k >= plan_->first[c]) return its.put_full(full);
     core_.drain(c, full->first(), full->capacity());
     its.put_empty(full);
   }
   void drain_one(depot& its, unsigned c) noexcept {
-    magazine* const full = its.take_full();
+    cache_magazine* const full = its.take_full();
     core_.drain(c, full->first(), full->capacity());
     its.put_empty(full);
   }

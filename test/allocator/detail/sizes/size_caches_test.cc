@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_thread_and_a_depot_hold_no_more_than_the_plan_says) {
     std::size_t room = 0;
     for (unsigned c = 1; c != table::count; ++c) {
       const auto& my = mine.part()->classes[c];
-      for (const detail::magazine* const one : {my.current, my.spare})
+      for (const detail::cache_magazine* const one : {my.current, my.spare})
         if (one != nullptr) room += one->capacity() * table::bytes(c);
       const std::size_t full = plan::blocks(tight.largest[c]) * tight.depot[c];
       CHECK(r.core.out(c) <= full + 2 * plan::blocks(tight.largest[c]));
