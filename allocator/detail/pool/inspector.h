@@ -20,6 +20,13 @@ template <class Geometry, class State, class Visit>
 bool each_living(State& s, active_walk<State>& walk, Visit visit);
 template <class State>
 std::size_t count_living(State& s) noexcept;
+// Those for arrays, too: what calls them by their qualified names sees only what is declared here.
+template <class Geometry, class State, class Visit>
+  requires(State::traits::in_place)
+bool each_living(State& s, active_walk<State>& walk, Visit visit);
+template <class State>
+  requires(State::traits::in_place)
+std::size_t count_living(State& s) noexcept;
 template <class State, class Ender>
 class clearing;
 template <class State>
