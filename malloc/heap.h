@@ -369,9 +369,7 @@ TARN_STEP void* allocate(std::size_t bytes) noexcept {
 /// \param alignment  a power of two
 inline void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
   if (alignment <= 16) return allocate(bytes);
-  if (alignment <= table::largest && bytes <= table::largest)
-    for (unsigned c = table::of(bytes < alignment ? alignment : bytes); c != table::count; ++c)
-      if (table::bytes(c) % alignment == 0) return allocate_class(c);
+  if (const unsigned c = class_for(alignment, bytes); c != 0) return allocate_class(c);
   return allocate_large(bytes, alignment);
 }
 inline void* allocate_zeroed(std::size_t bytes) noexcept {

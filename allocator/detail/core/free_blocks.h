@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
 #include "tarn/allocator/detail/core/chunk_map.h"
 #include "tarn/allocator/detail/core/free_bits.h"
@@ -166,7 +167,7 @@ class bit_marker {
   void add(void* block) noexcept {
     if (number_ == group) {
       mark();
-      if constexpr (!Chunks::may_lose_chunks && !Chunks::traits::one_chunk && !Chunks::traits::has_chunk_table)
+      if constexpr (has_array)
         if (!find_.is_filled()) find_.fill(chunks_);
     }
     some_[number_++] = block;
@@ -174,6 +175,7 @@ class bit_marker {
 
  private:
   static constexpr std::size_t group = 64;
+  static constexpr bool has_array = !Chunks::may_lose_chunks && !Chunks::traits::one_chunk && !Chunks::traits::has_chunk_table;
 
   void mark() noexcept {
     const auto each = [this](typename Chunks::chunk& c, std::size_t w, std::uint64_t mask, std::size_t marked) {
@@ -185,7 +187,7 @@ class bit_marker {
   Chunks& chunks_;
   std::size_t number_ = 0;
   void* some_[group];
-  chunk_array<Chunks> find_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<has_array, chunk_array<Chunks>, map_lookup> find_;  // the array is 8 KiB of stack
 };
 template <class Chunks>
 struct bit_marking {

@@ -432,13 +432,18 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
   } while (how == pages_go::all && n != 0 && gone == n);
   return bytes;
 }
+/// Whether somebody walks through the blocks in use: meanwhile chunks and pages stay.
+template <class State>
+bool chunks_stay([[maybe_unused]] const State& s) noexcept {
+  if constexpr (State::traits::is_walked) return s.chunks.are_kept();
+  else return false;
+}
 /// Called by trim(). Gives back the empty chunks, idle pages and, if no chunk is left and no other thread has a part of it,
 /// what the pool keeps for itself. Returns the bytes of chunks and pages.
 template <class State>
 std::size_t return_idle(State& s) noexcept {
+  if (detail::chunks_stay(s)) return 0;
   std::size_t bytes = 0;
-  if constexpr (State::traits::is_walked)
-    if (s.chunks.are_kept()) return bytes;
   if constexpr (State::traits::in_place) {
     const core_lock guard(s);
     bytes = detail::forget_if_idle(s);
@@ -481,8 +486,7 @@ void return_all(State& s) noexcept {
 /// how many bytes.
 template <class State>
 std::size_t return_surplus(State& s) noexcept {
-  if constexpr (State::traits::is_walked)
-    if (s.chunks.are_kept()) return 0;
+  if (detail::chunks_stay(s)) return 0;
   if constexpr (State::traits::returns_pages) {
     constexpr std::size_t most = 4 * 1024 * 1024;  // so that the caller doesn't wait for long
     const std::size_t bytes = detail::return_chunks(s, [](State& its) { return detail::unlink_idle(its, most); });

@@ -121,8 +121,7 @@ struct maintenance {
   }
   /// Gives back one of the chunks, or some of the pages, that the retention policy doesn't keep.
   static next thin([[maybe_unused]] State& s, [[maybe_unused]] so_far& seen) noexcept {
-    if constexpr (traits::is_walked)
-      if (s.chunks.are_kept()) return next::nothing;
+    if (detail::chunks_stay(s)) return next::nothing;
     if constexpr (traits::returns_pages) {
       if (detail::return_surplus(s) != 0) return next::step;
     } else if constexpr (traits::retention::traits.tells_surplus) {
