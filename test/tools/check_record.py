@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
 """
 
 # A malloc behind the recorder. Of one block it has one only: malloc() waits for it, and free() until the other thread has it.
+# 424244 is handed out when somebody waits, 424243 says that nobody does any longer.
 BEHIND = r"""
 #include <atomic>
 #include <sched.h>
@@ -54,11 +55,12 @@ BEHIND = r"""
 extern "C" void* __libc_malloc(size_t);
 extern "C" void __libc_free(void*);
 alignas(16) char only[424256];
-std::atomic<bool> in_use, handed_over;
+std::atomic<bool> in_use, waits, handed_over;
 extern "C" void* malloc(size_t bytes) noexcept {
   if (bytes == 424243) handed_over = true;
+  while (bytes == 424244 && !waits) sched_yield();
   if (bytes != 424242) return __libc_malloc(bytes);
-  while (in_use.exchange(true)) sched_yield();
+  for (; in_use.exchange(true); sched_yield()) waits = true;
   return only;
 }
 extern "C" void free(void* block) noexcept {

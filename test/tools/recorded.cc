@@ -183,6 +183,7 @@ int hands_over() {
     mark(424243);
     std::free(same);
   }};
+  mark(424244);  // the other thread is within malloc()
   std::free(block);
   other.join();
   return done();
