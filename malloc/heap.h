@@ -269,18 +269,17 @@ TARN_NOINLINE inline void* allocate_large(std::size_t bytes, std::size_t alignme
   bool is_zero;
   return or_no_memory(allocate_run(bytes, alignment, is_zero));
 }
+/// Of an address at which no large block starts.
+TARN_COLD inline void report_large(detail::run_verdict found, void* address) noexcept {
+  report(found == detail::run_verdict::is_free    ? misuse_kind::double_free
+         : found == detail::run_verdict::not_ours ? misuse_kind::foreign_pointer
+                                                  : misuse_kind::interior_pointer,
+         address);
+}
 inline void deallocate_large(void* start) noexcept {
   caches.admit();
-  switch (runs.give_at(start)) {
-    case detail::run_verdict::done:
-      return settle();
-    case detail::run_verdict::is_free:
-      return report(misuse_kind::double_free, start);
-    case detail::run_verdict::not_ours:
-      return report(misuse_kind::foreign_pointer, start);
-    case detail::run_verdict::not_a_start:
-      return report(misuse_kind::interior_pointer, start);
-  }
+  const detail::run_verdict found = runs.give_at(start);
+  found == detail::run_verdict::done ? settle() : report_large(found, start);
 }
 
 // ---- frees ------------------------------------------------------------------------------------------------------------------
@@ -314,10 +313,8 @@ inline bool has_size(unsigned c, void* block, std::size_t alignment, std::size_t
     return true;
   return report(misuse_kind::wrong_size, block, run->start, has, bytes), false;
 }
-/// Whether a block may be given to realloc, in hardened mode.
+/// Whether a block of a class may be given to realloc, in hardened mode.
 inline bool is_block(void* block) noexcept {
-  if (runs.class_at(block) == 0)
-    return runs.span_of(block)->start == block || (report(misuse_kind::interior_pointer, block), false);
   const found_block found = find_block(block);
   if (found.is_block && runs.note_use(*found.span, found.number, false)) {
     runs.note_use(*found.span, found.number, true);
@@ -384,14 +381,15 @@ inline std::size_t usable_bytes(void* block) noexcept {
   if (block == nullptr) return 0;
   if (const unsigned c = runs.class_at(block); c != 0) return table::bytes(c);
   const detail::span_record* const run = runs.span_of(block);
-  return run != nullptr && run->is == detail::span_record::large ? run->units * detail::span_unit : 0;
+  const bool starts_here = run != nullptr && run->is == detail::span_record::large && run->start == block;
+  return starts_here ? run->units * detail::span_unit : 0;
 }
 
 /// Large blocks grow and shrink where they lie if they can. Others stay where they are while at least half is used.
 inline void* reallocate(void* block, std::size_t bytes) noexcept {
   const std::size_t has = usable_bytes(block);
-  if (has == 0) return report(misuse_kind::foreign_pointer, block), nullptr;
-  if (is_hardened && !is_block(block)) return nullptr;
+  if (has == 0) return report_large(runs.verdict_at(block), block), nullptr;
+  if (is_hardened && runs.class_at(block) != 0 && !is_block(block)) return nullptr;
   if (has > table::largest && bytes > table::largest && bytes <= detail::size_limit) {
     const platform::same_errno same;
     caches.admit();

@@ -1,6 +1,7 @@
 // The functions of the C library and of C++ that allocate, over the process' heap: what libtarn_malloc brings into a program.
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <new>
@@ -99,7 +100,11 @@ void* c_reallocarray(void* block, std::size_t count, std::size_t bytes) noexcept
 void* c_aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   return is_power_of_two(alignment) ? heap::allocate_aligned(alignment, bytes) : refused(EINVAL);
 }
-void* c_memalign(std::size_t alignment, std::size_t bytes) noexcept { return c_aligned_alloc(alignment, bytes); }
+/// As glibc's: an alignment that is no power of two becomes the next.
+void* c_memalign(std::size_t alignment, std::size_t bytes) noexcept {
+  if (alignment > ~std::size_t{0} / 2 + 1) return refused(EINVAL);
+  return heap::allocate_aligned(std::bit_ceil(alignment), bytes);
+}
 int c_posix_memalign(void** block, std::size_t alignment, std::size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const tarn::platform::same_errno same;

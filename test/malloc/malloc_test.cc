@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -71,6 +72,14 @@ BOOST_AUTO_TEST_CASE(blocks_have_room_and_are_aligned) {
   CHECK(malloc_usable_size(nullptr) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(memalign_takes_the_next_power_of_two) {
+  for (const std::size_t alignment : {0, 1, 24, 100, 5000, 65537}) {
+    void* const block = memalign(unknown(alignment), 100);
+    CHECK(block != nullptr && is_aligned(block, std::bit_ceil(alignment)));
+    std::free(block);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_no_memory_has_is_refused_with_errno) {
   const auto refuses = [](auto call, int error = ENOMEM) {
     errno = 0;
@@ -85,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_no_memory_has_is_refused_with_errno) {
   CHECK(refuses([] { return std::aligned_alloc(16, unknown(endless - 20)); }));
   CHECK(refuses([] { return memalign(unknown(std::size_t{1} << 62), 1); }));
   CHECK(refuses([] { return std::aligned_alloc(unknown(24), 100); }, EINVAL));
-  CHECK(refuses([] { return memalign(unknown(std::size_t{0}), 100); }, EINVAL));
+  CHECK(refuses([] { return memalign(unknown(endless - 5), 100); }, EINVAL));
   CHECK(refuses([] { return pvalloc(unknown(endless - 5)); }));
   void* block = std::malloc(100);
   std::memset(block, 7, 100);
@@ -417,6 +426,10 @@ BOOST_AUTO_TEST_CASE(large_blocks_that_are_wrong_are_reported) {
   int local = 0;
   std::free(unknown(&local));
   CHECK(reports == 3 && seen.kind == misuse_kind::foreign_pointer && seen.address == &local);
+  CHECK(std::realloc(unknown(block), bytes) == nullptr && reports == 4 && seen.kind == misuse_kind::double_free);
+  CHECK(std::realloc(unknown(&local), bytes) == nullptr && reports == 5 && seen.kind == misuse_kind::foreign_pointer);
+  char* const next = all[i + 1];
+  CHECK(std::realloc(unknown(next + 64), bytes) == nullptr && reports == 6 && seen.kind == misuse_kind::interior_pointer);
   set_misuse_handler(before);
   for (char* const one : all) std::free(one);
 }

@@ -18,6 +18,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <new>
 
 #include "tarn/allocator/detail/sizes/size_caches.h"
@@ -210,11 +211,16 @@ class span_heap {
   /// Gives back the large run that starts there.
   run_verdict give_at(void* start) noexcept {
     const held lock(mutex_);
-    span_record* const run = span_of(start);
+    const run_verdict found = verdict_at(start);
+    if (found == run_verdict::done) give_held(*span_of(start));
+    return found;
+  }
+  /// What give_at() would say.
+  run_verdict verdict_at(const void* start) noexcept {
+    const span_record* const run = span_of(start);
     if (run == nullptr) return run_verdict::not_ours;
     if (run->is == span_record::unused || run->is == span_record::leaving) return run_verdict::is_free;
     if (run->is != span_record::large || run->start != start) return run_verdict::not_a_start;
-    give_held(*run);
     return run_verdict::done;
   }
   /// Changes the units of a large run where it lies. Returns whether it could. Precondition: not 0.
@@ -549,16 +555,30 @@ class span_heap {
     const std::size_t usual = limit_ != 0 ? units + least_open : larger(reserved_units_, first_region);
     std::size_t wanted = larger(units, smaller(usual, largest_region));
     for (;; wanted = larger(units, wanted / 2)) {
-      auto* const start = static_cast<std::byte*>(System::map_pages(wanted * span_unit, alignment(), 0, false));
-      if (start != nullptr && is_usable(start, wanted)) {
+      if (std::byte* const start = map_usable(wanted)) {
         opened_ = start;
         reserved_ = start + wanted * span_unit;
         reserved_units_ += wanted;
         return true;
       }
-      if (start != nullptr) System::unmap_pages(start, wanted * span_unit);
       if (wanted == units) return false;
     }
+  }
+  /// Addresses of which no unit shares its byte of the map. The system may go on offering the same ones: those that can't be
+  /// used are held until there are better ones.
+  std::byte* map_usable(std::size_t units) noexcept {
+    std::byte* refused[8];
+    std::size_t n = 0;
+    std::byte* start = map(units);
+    while (start != nullptr && !is_usable(start, units)) {
+      refused[n++] = start;
+      start = n != std::size(refused) ? map(units) : nullptr;
+    }
+    while (n != 0) System::unmap_pages(refused[--n], units * span_unit);
+    return start;
+  }
+  std::byte* map(std::size_t units) noexcept {
+    return static_cast<std::byte*>(System::map_pages(units * span_unit, alignment(), 0, false));
   }
   std::size_t alignment() const noexcept { return options_.huge_pages ? System::huge_page_bytes : span_unit; }
   /// Whether no unit shares its byte of the map with another one's, or with null.

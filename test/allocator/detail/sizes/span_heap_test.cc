@@ -281,9 +281,12 @@ BOOST_AUTO_TEST_CASE(units_that_would_share_a_byte_of_the_map_are_refused) {
   for (int i = 0; i != 10; ++i) heap.take(1024, span_record::large);
   CHECK(pages::unmapped.size() == 6);
   CHECK(heap.counts().open == 1024 * span_unit);
-  pages::regions = {{first + 1024 * span_unit, 1024}};
+  // As long as the system offers these, they are held.
+  pages::regions = {{first + window, 1024}, {first + 2 * window, 1024}, {first + 1024 * span_unit, 1024}};
+  pages::unmapped.clear();
   span_record* const b = heap.take(1024, span_record::large);
   REQUIRE(b != nullptr);
+  CHECK(b->start == at(first + 1024 * span_unit) && pages::unmapped.size() == 2);
   heap.give(*a);
   heap.give(*b);
   span_record* const both = heap.take(2048, span_record::large);  // of two regions
