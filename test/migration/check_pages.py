@@ -10,6 +10,7 @@ import collections
 import functools
 import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,8 +31,9 @@ LIBRARIES = {
     "unavailable": None,
 }
 
-# The sections that each page has, in this order.
+# The sections that each page has, in this order. One about several libraries has a section for each, with programs.
 SECTIONS = ["Old and new", "What differs", "What tarn doesn't have", "Before and after"]
+SEVERAL = ["articles.md", "eastl-etl.md"]
 NO_PROGRAMS = ["README.md", "tarn-migrate.md"]
 
 Pair = collections.namedtuple("Pair", "page line library before after output")
@@ -62,7 +64,11 @@ def pairs_of(page, text):
 def check_form(page, text):
     """What is wrong with a page's parts, or None."""
     headings = [line[3:].strip() for line in check_docs.prose(text).splitlines() if line.startswith("## ")]
-    if headings != SECTIONS:
+    if os.path.basename(page) in SEVERAL:
+        for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+            if "```cpp after" not in section:
+                return f"it has no program in {section.splitlines()[0]!r}"
+    elif headings != SECTIONS:
         return f"its sections are {headings}, not {SECTIONS}"
     try:
         return None if pairs_of(page, text) else "it has no program before and after"
@@ -117,7 +123,7 @@ def page_cases(page, text, root, wanted):
 
 
 def index_case(pages, index):
-    missing = [name for name in pages if f"({name})" not in index]
+    missing = [name for name in pages if not re.search(rf"\({re.escape(name)}[#)]", index)]
     return "the index names every page", lambda: f"not {', '.join(missing)}" if missing else None
 
 
@@ -171,6 +177,10 @@ def self_tests(root, compiler):
     def right():
         return "\n".join(faults(RIGHT)) or None
 
+    def without_a_program():
+        said = check_form("articles.md", "# Some\n\n## one\n\n```cpp after\n```\n\n## other\n")
+        return None if "no program in 'other'" in str(said) else f"it says {said}"
+
     def broken(old, new, words):
         if RIGHT.count(old) != 1:
             return f"'{old}' doesn't stand in the right page exactly once"
@@ -182,7 +192,8 @@ def self_tests(root, compiler):
 
     unnamed = ("mistake: a page that the index doesn't name",
                lambda: None if index_case(["a.md"], "see b.md")[1]() else "nobody says so")
-    return [("self-test: a right page", right), unnamed] + [one(*row) for row in BROKEN]
+    return [("self-test: a right page", right), unnamed,
+            ("mistake: a library without a program", without_a_program)] + [one(*row) for row in BROKEN]
 
 
 def all_cases(only=()):
