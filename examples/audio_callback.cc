@@ -1,4 +1,15 @@
 // A synthesizer's voices: the audio callback starts and ends them, has 5 ms for each buffer, and may never wait for memory.
+//
+// object_pool<voice>: objects. no_locking, the default: only the callback uses it. no_growth<64>: what can be heard. Memory
+// comes from the system before it is used (page_store<prefilled>; with swap, also locked_pages). If there is none, the note
+// is dropped: try_construct() never throws. Another thread that creates voices would need lock_free, or blocks set aside by
+// reserve_blocks(). The first buffers still fault on pages of the program's own code: render some to nowhere, or call
+// mlockall().
+//
+// Prints:
+//
+//   2004 voices started, 496 dropped, 0 still sound
+//   calls of the heap in the callback: 0
 #include <array>
 #include <cmath>
 #include <cstddef>

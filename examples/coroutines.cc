@@ -1,4 +1,15 @@
 // Many small tasks at once: each is a coroutine, whose frame lies in a pool of the program and not on the heap.
+//
+// A frame has a size that only the compiler knows, so the pool has many sizes: size_class_pool. DECLARE_MEMORY_POOL in the
+// promise doesn't do it: a class's pool has blocks of the class's size, and a frame is larger than its promise. An
+// optimising compiler may put the frame of a coroutine into its caller's; here tasks are kept in a queue, so each has a
+// frame of its own.
+//
+// Prints:
+//
+//   10001 tasks wait
+//   sum 550000, mean 91
+//   0 frames in use
 #include <coroutine>
 #include <cstddef>
 #include <cstdio>

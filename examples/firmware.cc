@@ -1,4 +1,12 @@
 // A sensor's readings, without a heap: an interrupt takes a block and fills it, the main loop sends it and gives it back.
+//
+// static_pool: an interrupt handler can't be given a reference. static_array_store<16>: in .bss, ready before main().
+// interrupt_locking: a handler, and the loop that it interrupts. try_allocate() returns null, and the reading is counted as
+// lost. Compile with -fno-exceptions -fno-rtti -fno-threadsafe-statics.
+//
+// Prints:
+//
+//   sent 1016, lost 4, sum 313056
 #include <cstdint>
 #include <cstdio>
 #include <new>

@@ -1,4 +1,15 @@
 // A game's particles: fireworks make them in bursts, every frame moves them and ends some, a level's end takes the rest.
+//
+// object_pool: others may keep a particle's address, since it never moves. If nothing refers to one, a std::vector<particle>
+// is simpler and faster. reserve() while loading: no call of the heap while the game runs. keep_chunks, the default: the
+// next level needs the memory again. counting_statistics is for the program's check of itself.
+//
+// Prints:
+//
+//   level 1: at most 6341 particles, 5425 at its end
+//   level 2: at most 6355 particles, 5395 at its end
+//   level 3: at most 6373 particles, 5364 at its end
+//   chunks fetched after loading: none
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>

@@ -1,4 +1,13 @@
 // An exchange's order book: orders of a price wait in a line, an order on the other side takes the oldest first.
+//
+// object_pool<order> and stl_allocator for the maps of prices and numbers, without a lock: one thread owns the book. Orders
+// leave in any order, for which batch_reuse, the default, is fast. All containers that name these policies share their
+// pools: a book for each thread would name grouped_locking<Group> in place of no_locking.
+//
+// Prints:
+//
+//   best prices: 9972 to buy, 10020 to sell; 32279 orders wait
+//   shares: 74997798 entered, 29462429 traded, 16072940 cancelled
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>

@@ -1,5 +1,15 @@
 // A server's requests: two threads receive them, two others answer and free them. A message is freed by another thread than
 // the one that made it, which is where general allocators are slow.
+//
+// thread_cached<>: several threads use the pool all the time. Each has magazines of free messages, takes and returns one
+// without a lock or an atomic operation, and exchanges whole magazines of up to 510. The pool is the first object of main(),
+// so it outlives all messages. If no object can, DECLARE_MEMORY_POOL(request) gives the class a pool that is never
+// destroyed.
+//
+// Prints:
+//
+//   answered 100000 requests of 2277780 bytes
+//   made 100000 messages, 0 still in use
 #include <condition_variable>
 #include <cstddef>
 #include <cstdio>

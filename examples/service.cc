@@ -1,8 +1,20 @@
-// A service that can be looked at while it runs: its pools have names, answer at a socket, and are checked when somebody asks.
+// A service that can be looked at while it runs: its pools have names, answer at a socket, and are checked when somebody
+// asks.
 //
 //   service                a short run, and what its pools hold at its end
 //   service SOCKET         works until it is interrupted, and answers at the socket: tarn-top SOCKET
 //   service SOCKET crash   the same, but it aborts after a second, as a program with a defect would: for a debugger
+//
+// object_pool for messages (thread_cached<>: clients create them, the engine frees them), orders and sessions
+// (mutex_locking<>: behind a lock; return_empty_chunks<>: sessions come and go); size_class_pool for notes. named<...> costs
+// nothing while it works.
+//
+// Prints:
+//
+//   messages         0 blocks of 120 bytes in use
+//   orders        4000 blocks of  32 bytes in use
+//   sessions        41 blocks of 204 bytes in use
+//   texts/32      4000 blocks of  32 bytes in use
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

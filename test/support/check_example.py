@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs an example, and compares what it prints with what its page says: the block marked `text` below "## What it prints".
+"""Runs an example, and compares what it prints with what its source says: the comment below "// Prints:".
 
-usage: check_example.py PAGE PROGRAM [ARGUMENTS...]
+usage: check_example.py SOURCE PROGRAM [ARGUMENTS...]
        check_example.py self-test
 """
 
@@ -15,10 +15,10 @@ import compilers
 SECONDS = 600  # for a program that hangs; they take less than one
 
 
-def promised(page):
-    """What the page says that the program prints, or None."""
-    found = re.search(r"^## What it prints\s*$.*?^```text\n(.*?)^```\s*$", page, re.MULTILINE | re.DOTALL)
-    return found and found[1]
+def promised(source):
+    """What the source says that the program prints, or None."""
+    found = re.search(r"^// Prints:\n//\n((?://(?:   .*)?\n)+)", source, re.MULTILINE)
+    return found and re.sub(r"^//(   )?", "", found[1], flags=re.MULTILINE)
 
 
 def run(command):
@@ -31,27 +31,27 @@ def run(command):
     return done.returncode, done.stdout
 
 
-def fault(page, status, said):
+def fault(source, status, said):
     """What is wrong with a run, or None."""
-    wanted = promised(page)
+    wanted = promised(source)
     if wanted is None:
-        return "the page has no block marked text below '## What it prints'"
+        return "the source has no comment below '// Prints:'"
     if status != 0:
         return f"exit status {status}\n{said}"
     if said != wanted:
-        return f"it prints:\n{said}the page says:\n{wanted}"
+        return f"it prints:\n{said}the source says:\n{wanted}"
     return None
 
 
-PAGE = "# A\n\n```text\nx\n```\n\n## What it prints\n\n```text\none\ntwo\n```\n"
+SOURCE = "// A.\n//\n// Prints:\n//\n//   one\n//\n//   two\n#include <cstdio>\n"
 
 SELF_TESTS = [
-    compilers.same("what the page says", fault(PAGE, 0, "one\ntwo\n"), None),
-    compilers.same("another line", fault(PAGE, 0, "one\n2\n") is None, False),
-    compilers.same("a line that is missing", fault(PAGE, 0, "one\n") is None, False),
-    compilers.same("a line too many", fault(PAGE, 0, "one\ntwo\nthree\n") is None, False),
-    compilers.same("a status", fault(PAGE, 1, "one\ntwo\n") is None, False),
-    compilers.same("a page that says nothing", fault(PAGE.replace("What", "That"), 0, "x\n") is None, False),
+    compilers.same("what the source says", fault(SOURCE, 0, "one\n\ntwo\n"), None),
+    compilers.same("another line", fault(SOURCE, 0, "one\n\n2\n") is None, False),
+    compilers.same("a line that is missing", fault(SOURCE, 0, "one\n\n") is None, False),
+    compilers.same("a line too many", fault(SOURCE, 0, "one\n\ntwo\nthree\n") is None, False),
+    compilers.same("a status", fault(SOURCE, 1, "one\n\ntwo\n") is None, False),
+    compilers.same("a source that says nothing", fault(SOURCE.replace("Prints", "Says"), 0, "one\n\ntwo\n") is None, False),
 ]
 
 
@@ -60,10 +60,10 @@ def main():
     if path == "self-test":
         return compilers.report(SELF_TESTS)
     with open(path, encoding="utf-8") as file:
-        page = file.read()
+        source = file.read()
     name = os.path.splitext(os.path.basename(path))[0]
     command[0] = os.path.abspath(command[0])
-    return compilers.report([(f"{name} prints what {path} says", lambda: fault(page, *run(command)))])
+    return compilers.report([(f"{name} prints what {path} says", lambda: fault(source, *run(command)))])
 
 
 if __name__ == "__main__":
