@@ -107,9 +107,9 @@ def described(comment, is_function):
         if kind == "param":
             name, _, what = text.partition(" ")
             params.append(f"- `{name}`: {in_code(what)}")
-        elif kind == "head":
-            word, _, what = text.partition(": ")
-            params.append(f"- {word}: {in_code(what)}")
+        elif kind == "head":  # the axis page has a table of the other lines
+            if text.startswith("decides: "):
+                blocks.append(whole(in_code(text.removeprefix("decides: "))))
         elif kind == "code":
             blocks.append(f"```text\n{text}\n```")
         else:
@@ -217,16 +217,11 @@ def header_of(page, names):
 
 
 def example(name):
-    """A program of examples/, or the first one of another page, which is compiled there."""
-    where = os.path.join(TREE, name) if name.startswith("docs/") else os.path.join(HERE, "examples", name)
-    with open(where, encoding="utf-8") as file:
-        text = file.read()
-    if not name.startswith("docs/"):
-        return ["```cpp run", text.rstrip(), "```"]
-    program = re.search(r"^```cpp run\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    if not program:
-        raise SystemExit(f"{name} has no program")
-    return [f"```cpp excerpt {name}", program[1].rstrip(), "```"]
+    """A program of examples/, or a link to another page that has some."""
+    if name.startswith("docs/"):
+        return [f"Programs: [{name.removeprefix('docs/')}](../{name.removeprefix('docs/')})."]
+    with open(os.path.join(HERE, "examples", name), encoding="utf-8") as file:
+        return ["## Example", "", "```cpp run", file.read().rstrip(), "```"]
 
 
 def page_text(page, names, about):
@@ -234,7 +229,7 @@ def page_text(page, names, about):
     groups = groups_of(names)
     lines = [NOTE, f"# {page}", "", f"`#include \"tarn/{about.get('include', header)}\"`", "", joined(about["intro"]), "",
              f"Thread safety: {about['threads'].strip()}", "", f"Complexity: {about['complexity'].strip()}", ""]
-    lines += ["## Example", "", *example(about["example"]), ""]
+    lines += [*example(about["example"]), ""]
     for name in ordered(groups):
         lines += [entry(groups[name], 3 if groups[name][0].parent else 2, header), ""]
     return wrapped("\n".join(lines).rstrip() + "\n")
