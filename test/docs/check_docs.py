@@ -352,23 +352,6 @@ def check_policies(tree):
     return cases
 
 
-def check_requirements(tree):
-    """Every member that an axis header lists above its concept stands in the table of its page."""
-    cases = []
-    for axis in AXES:
-        listed = set()
-        for names in re.findall(r"^///   (\S.*?)(?:  |$)", tree.get(f"policies/{axis}.h", ""), re.MULTILINE):
-            listed.update(re.findall(r"(\w+)(?=[(<,\s]|$)", re.sub(r"\([^)]*\)|<[^>]*>", "", names)))
-        text = tree.get(f"policies/{axis}.h", "")
-        traits = re.search(rf"^struct {axis}_traits \{{$.*?^\}};$", text, re.MULTILINE | re.DOTALL)
-        listed.update(re.findall(r"^  (?:bool|std::size_t) (\w+) = ", traits[0] if traits else "", re.MULTILINE))
-        page = section(tree.get(f"docs/axes/{axis}.md", ""), "Requirements")
-        missing = sorted(name for name in listed if not re.search(rf"`[^`]*\b{name}\b[^`]*`", page))
-        cases.append(case(f"docs/axes/{axis}.md: {len(listed)} required members",
-                          f"not below '## Requirements': {', '.join(missing)}" if missing else None))
-    return cases
-
-
 def check_rules(tree):
     """docs/rules.md and the headers say the same, both ways; a rule stands below its number."""
     page = "docs/rules.md"
@@ -453,7 +436,7 @@ def check_bad_input(tree):
 
 def all_checks(tree, present, headers, wanted, floor):
     return (check_fences(tree) + check_floor(tree, floor) + check_links(tree, present) + check_reading_order(tree) +
-            check_policies(tree) + check_requirements(tree) + check_rules(tree) + check_presets(tree) + check_products(tree) +
+            check_policies(tree) + check_rules(tree) + check_presets(tree) + check_products(tree) +
             check_atomics(tree) + check_bad_input(tree) + check_misuse(tree) +
             check_blocks(tree, headers, wanted))
 
