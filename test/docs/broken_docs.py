@@ -24,9 +24,10 @@ RIGHT = {
                         "```cpp\n#include \"tarn/shown.h\"\nint h();\nint h() { return g(); }\n```\n"
                         "```cpp rejected\n// error: words of ours\nstatic_assert(false, \"words of ours\");\n```\n",
     "docs/misuse.md": "# Misuse\n\nSee `test/all/every_test.cc`.\n\n| policy |\n|---|\n| `a_checking<N>` |\n\n## Bad input\n\n"
-                      "| input | outcome | shown by |\n|---|---|---|\n"
-                      "| none | `null` | `none_is_null` |\n| two | fails | `each_one`, `every_test` |\n"
-                      "| three | fails | `refused/three_*`, `many`, `all/check_all` |\n",
+                      "| input | outcome |\n|---|---|\n| none | `null` |\n| two | fails |\n| three | fails |\n",
+    "test/misuse/README.md": "# Tests\n\n## Bad input\n\n| input | tests |\n|---|---|\n"
+                             "| none | `none_is_null` |\n| two | `each_one`, `every_test` |\n"
+                             "| three | `refused/three_*`, `many`, `all/check_all` |\n",
     "test/all/every_test.cc": "BOOST_AUTO_TEST_CASE(none_is_null) {}\n"
                               "BOOST_AUTO_TEST_CASE_TEMPLATE(\n    each_one, T, all) {}\n"
                               "const case_for_each some(\"many\", f);\n",
@@ -89,7 +90,8 @@ BROKEN = [
     ("a file of tests that is gone", "test/all/every_test.cc", None, None, "it doesn't exist"),
     ("a rejected case that was renamed", "test/refused/of_all_kinds.cc", "}  // namespace three_of_them",
      "}  // namespace two_of_them", "no such test: refused/three_*"),
-    ("too few tests of bad input", "docs/misuse.md", "`each_one`, ", "", "the floor is 6"),
+    ("too few tests of bad input", "test/misuse/README.md", "`each_one`, ", "", "the floor is 6"),
+    ("bad input without a test", "docs/misuse.md", "| two | fails |", "| two | fails |\n| four | fails |", "no test of it"),
     ("an atomic without its order", "policies/detail/y.h", "rest_[8]", "rest_[8] = {}; Atomic<int> other_",
      "docs/memory-order.md has it 0 times"),
     ("an atomic that has two orders", "docs/memory-order.md", "| relaxed |", "| relaxed |\n| `y::at_` | acquire |",

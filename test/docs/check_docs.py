@@ -23,8 +23,8 @@ import compilers
 import library_code
 from policy_heads import WORDS, classes_on_an_axis, policies_of
 
-# The least number of code blocks, of those that are run too, and of tests that docs/misuse.md names. Raise them in the change
-# that adds some.
+# The least number of code blocks, of those that are run too, and of tests that test/misuse/README.md names. Raise them in the
+# change that adds some.
 FLOOR = {"code blocks": 152, "code blocks that run": 95, "tests of bad input": 76}
 
 # Nearly all code includes it, and parsing it is most of the work. Where a block's own headers include it, it is put before
@@ -47,7 +47,8 @@ Block = collections.namedtuple("Block", "document line kind argument text")
 
 def load():
     """{path: text} of all that is read, and the paths of all files that a link can lead to."""
-    paths = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md"] + glob.glob("docs/**/*.md", recursive=True)
+    paths = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md", "test/misuse/README.md"]
+    paths += glob.glob("docs/**/*.md", recursive=True)
     for pattern in ("policies/**/*.h", "allocator/**/*.h", "examples/*.cc", "test/**/*.cc", "test/*/*.py"):
         paths += glob.glob(pattern, recursive=True)
     tree = {}
@@ -116,9 +117,13 @@ def first_cells(text, title):
 
 
 def bad_input(tree):
-    """(input, names in the last cell) of every row of the table in docs/misuse.md."""
-    rows = re.findall(r"^\|(.*)\|$", section(tree["docs/misuse.md"], "Bad input"), re.MULTILINE)[2:]
-    return [(row.split("|")[0].strip(), re.findall(r"`([^`]+)`", row.split("|")[-1])) for row in rows]
+    """(input, names of its tests) of every row of the tables in docs/misuse.md and in test/misuse/README.md."""
+    def rows(page):
+        cells = [row.split("|") for row in re.findall(r"^\|(.*)\|$", section(tree[page], "Bad input"), re.MULTILINE)[2:]]
+        return {row[0].strip(): re.findall(r"`([^`]+)`", row[-1]) for row in cells}
+
+    tests = rows("test/misuse/README.md")
+    return list({**dict.fromkeys(rows("docs/misuse.md"), ()), **tests}.items())
 
 
 def tests_in(tree):
@@ -453,12 +458,12 @@ def check_atomics(tree):
 
 
 def check_bad_input(tree):
-    """Every row of bad input names the tests that show it, and these exist; so do the files that the page names."""
-    page, known = "docs/misuse.md", tests_in(tree)
+    """Every row of bad input has tests, in test/misuse/README.md, and these exist; so do the files that the page names."""
+    page, names, known = "docs/misuse.md", "test/misuse/README.md", tests_in(tree)
 
     def wrong(tests):
         missing = [test for test in tests if not fnmatch.filter(known, test)]
-        return f"no such test: {', '.join(missing)}" if missing else None if tests else "it names no test"
+        return f"no such test: {', '.join(missing)}" if missing else None if tests else f"{names} has no test of it"
 
     cases = [case(f"{page}: {what}", wrong(tests)) for what, tests in bad_input(tree)]
     files = sorted(set(re.findall(r"`(test/[^`]*\.\w+)`", prose(tree[page]))))
