@@ -18,7 +18,7 @@ RIGHT = {
                          "```cpp excerpt examples/one.cc\nint b;\n\nint c;\n```\n",
     "examples/one.cc": "int a;\n  int b;\n\n  int c;\n",
     "docs/products/names.md": "# Names\n\n| name |\n|---|\n| `row`, `line` |\n| `DECLARE_IT(Class)` |\n",
-    "docs/choosing.md": "# Choosing\n\n## Presets\n\n| preset | when |\n|---|---|\n| `presets::local<T>` | one thread |\n\n"
+    "docs/choosing.md": "# Choosing\n\n"
                         "```cpp\nint f();\n```\n```cpp fragment\n#include <cstddef>\nstd::size_t n = 1;\n```\n"
                         "```cpp file shown.h\n#ifndef S\n#define S\ninline int g() { return 1; }\n#endif\n```\n"
                         "```cpp\n#include \"tarn/shown.h\"\nint h();\nint h() { return g(); }\n```\n"
@@ -38,6 +38,7 @@ RIGHT = {
                            "  struct inner {\n    Atomic<const A*> rest_[8] = {};\n  };\n"
                            "  void f(atomic_word<int>& g);\n};\n}\n",
     "docs/rules.md": "# Rules\n\n### R1: one\n\n```text\ntarn: [R1] what, why\n```\n",
+    "test/allocator/presets_test.cc": "presets::local<int> pool;\n",
     "allocator/presets.h": "template <class T>\nusing local = T;\n",
     "allocator/containers.h": "using row = int;\ntemplate <class T>\nusing line = T;\n",
     "allocator/memory_pool_macros.h": "#define TARN_INSIDE(Class) Class\n#define DECLARE_IT(Class) TARN_INSIDE(Class)\n",
@@ -80,7 +81,7 @@ BROKEN = [
     ("a rule that the page leaves out", "docs/rules.md", "tarn: [R1] what, why", "", "rules.md doesn't"),
     ("a rule that no header has", "policies/detail/x.h", None, None, "no header does"),
     ("a rule below another number", "docs/rules.md", "### R1:", "### R2:", "stands below"),
-    ("a preset without a row", "docs/choosing.md", "| `presets::local<T>` | one thread |", "", "no row for it"),
+    ("a preset without a test", "test/allocator/presets_test.cc", "presets::local<", "pool<", "doesn't use it"),
     ("a product without a row", "docs/README.md", "| `presets.h` |", "| presets |", "no row for it below '## Products'"),
     ("a row without a product", "docs/README.md", "| `containers.h`, names |", "| `boxes.h` |", "boxes.h doesn't exist"),
     ("a macro on no page", "allocator/memory_pool_macros.h", "DECLARE_IT", "PREPARE_IT", "docs/products/: PREPARE_IT"),

@@ -419,10 +419,9 @@ def check_rules(tree):
 
 def check_presets(tree):
     presets = set(re.findall(r"^using (\w+) =", tree.get("allocator/presets.h", ""), re.MULTILINE))
-    rows = set(first_cells(section(tree.get("docs/choosing.md", ""), "Presets"), "preset"))
-    return [case(f"preset {name}", None if name in presets and name in rows else
-                 "docs/choosing.md has no row for it below '## Presets'" if name in presets else
-                 "allocator/presets.h doesn't have it") for name in sorted(presets | rows)] or [case("presets", "none found")]
+    test = "test/allocator/presets_test.cc"
+    return [case(f"preset {name}", None if re.search(rf"\bpresets::{name}\b", tree.get(test, "")) else f"{test} doesn't use it")
+            for name in sorted(presets)] or [case("presets", "none found")]
 
 
 def check_products(tree):
