@@ -47,7 +47,7 @@ Block = collections.namedtuple("Block", "document line kind argument text")
 
 def load():
     """{path: text} of all that is read, and the paths of all files that a link can lead to."""
-    paths = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md", "test/misuse/README.md"]
+    paths = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md", "packaging/README.md", "test/misuse/README.md"]
     paths += glob.glob("docs/**/*.md", recursive=True)
     for pattern in ("policies/**/*.h", "allocator/**/*.h", "examples/*.cc", "test/**/*.cc", "test/*/*.py"):
         paths += glob.glob(pattern, recursive=True)
