@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the documents: their code compiles, their links lead somewhere, and they say what the headers say.
 
-Run in the root of the tree; with --only TEXT, only cases whose name contains TEXT. CONTRIBUTING.md explains to writers what this
-checks. A case is a block with a compiler, a document, a policy, a rule ...; the last cases are the self-test (broken_docs.py),
-which breaks each check's input.
+Run in the root of the tree; with --only TEXT, only cases whose name contains TEXT. CONTRIBUTING.md explains to writers what
+this checks. A case is a block with a compiler, a document, a policy, a rule ...; the last cases are the self-test
+(broken_docs.py), which breaks each check's input.
 """
 
 import collections
