@@ -65,8 +65,8 @@ def head(column):
 
 
 def main_table(section, rows, markdown):
-    """For each row the medians, their ratios to the limit and to the heap (new/delete, std::allocator or malloc). Percentages
-    are ratios already."""
+    """For each row the medians; in the text also their ratios to the limit and to the heap (new/delete, std::allocator or
+    malloc). Percentages are ratios already."""
     _, title, unit, titles = section
     kept = [key for key in titles if key in rows]
     columns = columns_of([rows[key] for key in kept])
@@ -81,11 +81,8 @@ def main_table(section, rows, markdown):
         medians = [number(value and value * SCALE[unit]) for value in values]
         to_limit = [ratio(value, limit) for value in values]
         to_heap = [ratio(value, heap) for value in values]
-        if unit == "%":
+        if markdown or unit == "%":
             table.rows.append([titles[key]] + ([] if markdown else ["median"]) + medians)
-        elif markdown:
-            table.rows.append([titles[key]] + [median if median == "-" else f"{median}<br>{one} · {two}"
-                                               for median, one, two in zip(medians, to_limit, to_heap)])
         else:
             table.rows.append([titles[key], "median"] + medians)
             if limit:

@@ -1,7 +1,7 @@
 // tarn as a module: `import tarn;`. Each class, alias, concept, function and constant of the public headers has a line here; a
 // test finds those that have none. They are the headers' own, so that a program may include tarn's headers in one file and
 // import tarn in another, or both in one: macros stand only in the headers. Names in tarn::detail, which policies of one's own
-// use, are in the headers, too. docs/module.md says how to build it.
+// use, are in the headers, too. docs/packages.md says how to build it.
 module;
 
 #include "tarn/allocator/all.h"

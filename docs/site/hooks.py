@@ -6,6 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shim
+import stage
 
 LOGO = re.compile(r'href="([./]+)" title="tarn"')
 MEMBER = re.compile(r"^(#+ tarn::(?:\w+::)+)([^\s:`]+)$", re.MULTILINE)
@@ -22,6 +23,24 @@ def on_post_page(output, page, config):
     """The theme loads nothing from elsewhere, and its logo leads to a page: a folder is a listing without a server."""
     output = LOGO.sub(lambda found: f'href="{found[1].rstrip("/")}/index.html" title="tarn"', output)
     return output.replace(shim.LOADED_FROM, "../" * page.url.count("/") + "site/iframe-worker.js")
+
+
+MOVED = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>tarn</title>
+<meta http-equiv="refresh" content="0; url={0}">
+<a href="{0}">This page has moved.</a>
+</html>
+"""
+
+
+def on_post_build(config):
+    """A page that has become part of another leads there."""
+    for old, new in stage.redirects().items():
+        page, mark, anchor = new.partition("#")
+        there = os.path.relpath(page, os.path.dirname(old))[:-len(".md")] + ".html" + mark + anchor
+        stage.write(config["site_dir"], old[:-len(".md")] + ".html", MOVED.format(there))
 
 
 def on_post_template(output_content, template_name, config):

@@ -57,9 +57,9 @@ def staged(path, text, files):
 
     def link(match):
         target, _, anchor = match[2].partition("#")
-        if not target or re.match(r"[a-z]+:", target) or target.endswith(".md"):
-            return match[0]
         there = os.path.normpath(os.path.join(folder, target))
+        if not target or re.match(r"[a-z]+:", target) or there in TOP or there.startswith("docs/") and there.endswith(".md"):
+            return match[0]
         if os.path.isdir(os.path.join(TREE, there)):
             there = os.path.join(there, "BUILD")
         if there.startswith("docs/") and there.endswith((".png", ".svg")):
@@ -120,6 +120,12 @@ def yaml(entries, depth=0):
 
 def paths_in(entries):
     return [path for _, what in entries for path in (paths_in(what) if isinstance(what, list) else [what])]
+
+
+def redirects():
+    """{old page: new page with or without an anchor}, as redirects.txt has them."""
+    lines = (line.split() for line in read("docs/site/redirects.txt").splitlines() if not line.startswith("#"))
+    return dict(line for line in lines if line)
 
 
 def write(folder, path, text):

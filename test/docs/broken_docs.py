@@ -16,15 +16,16 @@ RIGHT = {
     "docs/tasks/README.md": "# Tasks\n\n[one](one.md)\n",
     "docs/tasks/one.md": "# One\n\nSee the [orders](../memory-order.md).\n",
     "docs/products/names.md": "# Names\n\n| name |\n|---|\n| `row`, `line` |\n| `DECLARE_IT(Class)` |\n",
-    "docs/choosing.md": "# Choosing\n\n## Presets\n\n| preset | when |\n|---|---|\n| `presets::local<T>` | one thread |\n\n"
+    "docs/choosing.md": "# Choosing\n\n"
                         "```cpp\nint f();\n```\n```cpp fragment\n#include <cstddef>\nstd::size_t n = 1;\n```\n"
                         "```cpp file shown.h\n#ifndef S\n#define S\ninline int g() { return 1; }\n#endif\n```\n"
                         "```cpp\n#include \"tarn/shown.h\"\nint h();\nint h() { return g(); }\n```\n"
                         "```cpp rejected\n// error: words of ours\nstatic_assert(false, \"words of ours\");\n```\n",
     "docs/misuse.md": "# Misuse\n\nSee `test/all/every_test.cc`.\n\n| policy |\n|---|\n| `a_checking<N>` |\n\n## Bad input\n\n"
-                      "| input | outcome | shown by |\n|---|---|---|\n"
-                      "| none | `null` | `none_is_null` |\n| two | fails | `each_one`, `every_test` |\n"
-                      "| three | fails | `refused/three_*`, `many`, `all/check_all` |\n",
+                      "| input | outcome |\n|---|---|\n| none | `null` |\n| two | fails |\n| three | fails |\n",
+    "test/misuse/README.md": "# Tests\n\n## Bad input\n\n| input | tests |\n|---|---|\n"
+                             "| none | `none_is_null` |\n| two | `each_one`, `every_test` |\n"
+                             "| three | `refused/three_*`, `many`, `all/check_all` |\n",
     "test/all/every_test.cc": "BOOST_AUTO_TEST_CASE(none_is_null) {}\n"
                               "BOOST_AUTO_TEST_CASE_TEMPLATE(\n    each_one, T, all) {}\n"
                               "const case_for_each some(\"many\", f);\n",
@@ -35,6 +36,7 @@ RIGHT = {
                            "  struct inner {\n    Atomic<const A*> rest_[8] = {};\n  };\n"
                            "  void f(atomic_word<int>& g);\n};\n}\n",
     "docs/rules.md": "# Rules\n\n### R1: one\n\n```text\ntarn: [R1] what, why\n```\n",
+    "test/allocator/presets_test.cc": "presets::local<int> pool;\n",
     "allocator/presets.h": "template <class T>\nusing local = T;\n",
     "allocator/containers.h": "using row = int;\ntemplate <class T>\nusing line = T;\n",
     "allocator/memory_pool_macros.h": "#define TARN_INSIDE(Class) Class\n#define DECLARE_IT(Class) TARN_INSIDE(Class)\n",
@@ -71,7 +73,7 @@ BROKEN = [
     ("a rule that the page leaves out", "docs/rules.md", "tarn: [R1] what, why", "", "rules.md doesn't"),
     ("a rule that no header has", "policies/detail/x.h", None, None, "no header does"),
     ("a rule below another number", "docs/rules.md", "### R1:", "### R2:", "stands below"),
-    ("a preset without a row", "docs/choosing.md", "| `presets::local<T>` | one thread |", "", "no row for it"),
+    ("a preset without a test", "test/allocator/presets_test.cc", "presets::local<", "pool<", "doesn't use it"),
     ("a product without a row", "docs/README.md", "| `presets.h` |", "| presets |", "no row for it below '## Products'"),
     ("a row without a product", "docs/README.md", "| `containers.h`, names |", "| `boxes.h` |", "boxes.h doesn't exist"),
     ("a macro on no page", "allocator/memory_pool_macros.h", "DECLARE_IT", "PREPARE_IT", "docs/products/: PREPARE_IT"),
@@ -81,7 +83,8 @@ BROKEN = [
     ("a file of tests that is gone", "test/all/every_test.cc", None, None, "it doesn't exist"),
     ("a rejected case that was renamed", "test/refused/of_all_kinds.cc", "}  // namespace three_of_them",
      "}  // namespace two_of_them", "no such test: refused/three_*"),
-    ("too few tests of bad input", "docs/misuse.md", "`each_one`, ", "", "the floor is 6"),
+    ("too few tests of bad input", "test/misuse/README.md", "`each_one`, ", "", "the floor is 6"),
+    ("bad input without a test", "docs/misuse.md", "| two | fails |", "| two | fails |\n| four | fails |", "no test of it"),
     ("an atomic without its order", "policies/detail/y.h", "rest_[8]", "rest_[8] = {}; Atomic<int> other_",
      "docs/memory-order.md has it 0 times"),
     ("an atomic that has two orders", "docs/memory-order.md", "| relaxed |", "| relaxed |\n| `y::at_` | acquire |",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the documents: their code compiles, their links lead somewhere, and they say what the headers say.
 
-Run in the root of the tree; with --only TEXT, only cases whose name contains TEXT. docs/README.md explains to writers what this
-checks. A case is a block with a compiler, a document, a policy, a rule ...; the last cases are the self-test (broken_docs.py),
-which breaks each check's input.
+Run in the root of the tree; with --only TEXT, only cases whose name contains TEXT. CONTRIBUTING.md explains to writers what
+this checks. A case is a block with a compiler, a document, a policy, a rule ...; the last cases are the self-test
+(broken_docs.py), which breaks each check's input.
 """
 
 import collections
@@ -22,8 +22,8 @@ import compilers
 import library_code
 from policy_heads import WORDS, classes_on_an_axis, policies_of
 
-# The least number of code blocks, of those that are run too, and of tests that docs/misuse.md names. Raise them in the change
-# that adds some.
+# The least number of code blocks, of those that are run too, and of tests that test/misuse/README.md names. Raise them in the
+# change that adds some.
 FLOOR = {"code blocks": 100, "code blocks that run": 80, "tests of bad input": 76}
 
 # Nearly all code includes it, and parsing it is most of the work. Where a block's own headers include it, it is put before
@@ -46,7 +46,8 @@ Block = collections.namedtuple("Block", "document line kind argument text")
 
 def load():
     """{path: text} of all that is read, and the paths of all files that a link can lead to."""
-    paths = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"] + glob.glob("docs/**/*.md", recursive=True)
+    paths = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md", "packaging/README.md", "test/misuse/README.md"]
+    paths += glob.glob("docs/**/*.md", recursive=True)
     for pattern in ("policies/**/*.h", "allocator/**/*.h", "test/**/*.cc", "test/*/*.py"):
         paths += glob.glob(pattern, recursive=True)
     tree = {}
@@ -115,9 +116,13 @@ def first_cells(text, title):
 
 
 def bad_input(tree):
-    """(input, names in the last cell) of every row of the table in docs/misuse.md."""
-    rows = re.findall(r"^\|(.*)\|$", section(tree["docs/misuse.md"], "Bad input"), re.MULTILINE)[2:]
-    return [(row.split("|")[0].strip(), re.findall(r"`([^`]+)`", row.split("|")[-1])) for row in rows]
+    """(input, names of its tests) of every row of the tables in docs/misuse.md and in test/misuse/README.md."""
+    def rows(page):
+        cells = [row.split("|") for row in re.findall(r"^\|(.*)\|$", section(tree[page], "Bad input"), re.MULTILINE)[2:]]
+        return {row[0].strip(): re.findall(r"`([^`]+)`", row[-1]) for row in cells}
+
+    tests = rows("test/misuse/README.md")
+    return list({**dict.fromkeys(rows("docs/misuse.md"), ()), **tests}.items())
 
 
 def tests_in(tree):
@@ -383,10 +388,9 @@ def check_rules(tree):
 
 def check_presets(tree):
     presets = set(re.findall(r"^using (\w+) =", tree.get("allocator/presets.h", ""), re.MULTILINE))
-    rows = set(first_cells(section(tree.get("docs/choosing.md", ""), "Presets"), "preset"))
-    return [case(f"preset {name}", None if name in presets and name in rows else
-                 "docs/choosing.md has no row for it below '## Presets'" if name in presets else
-                 "allocator/presets.h doesn't have it") for name in sorted(presets | rows)] or [case("presets", "none found")]
+    test = "test/allocator/presets_test.cc"
+    return [case(f"preset {name}", None if re.search(rf"\bpresets::{name}\b", tree.get(test, "")) else f"{test} doesn't use it")
+            for name in sorted(presets)] or [case("presets", "none found")]
 
 
 def check_products(tree):
@@ -422,12 +426,12 @@ def check_atomics(tree):
 
 
 def check_bad_input(tree):
-    """Every row of bad input names the tests that show it, and these exist; so do the files that the page names."""
-    page, known = "docs/misuse.md", tests_in(tree)
+    """Every row of bad input has tests, in test/misuse/README.md, and these exist; so do the files that the page names."""
+    page, names, known = "docs/misuse.md", "test/misuse/README.md", tests_in(tree)
 
     def wrong(tests):
         missing = [test for test in tests if not fnmatch.filter(known, test)]
-        return f"no such test: {', '.join(missing)}" if missing else None if tests else "it names no test"
+        return f"no such test: {', '.join(missing)}" if missing else None if tests else f"{names} has no test of it"
 
     cases = [case(f"{page}: {what}", wrong(tests)) for what, tests in bad_input(tree)]
     files = sorted(set(re.findall(r"`(test/[^`]*\.\w+)`", prose(tree[page]))))

@@ -1,4 +1,4 @@
-// Bad input that no other test shows: a case for each row of docs/misuse.md that names it. What is reported changes nothing.
+// Bad input that no other test shows: a case for each row of README.md that names it. What is reported changes nothing.
 #include <boost/test/unit_test.hpp>
 
 #include <dlfcn.h>

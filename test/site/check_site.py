@@ -7,6 +7,7 @@ each pair of answers, for each product, compiles, or is refused by the compiler 
 """
 
 import concurrent.futures
+import itertools
 import json
 import os
 import re
@@ -62,6 +63,20 @@ def strict(text):
                               capture_output=True, check=False).returncode == 0
 
 
+def leads_nowhere(old, new):
+    """What is wrong with a page that has become part of another, or None."""
+    page, _, anchor = new.partition("#")
+    if os.path.exists(os.path.join(TREE, old)):
+        return f"{old} is there"
+    with open(os.path.join(HTML, old[:-len(".md")] + ".html"), encoding="utf-8") as file:
+        there = re.search(r"url=([^\"]+)", file.read())[1].partition("#")[0]
+    there = os.path.normpath(os.path.join(HTML, os.path.dirname(old), there))
+    if not os.path.exists(there) or not os.path.exists(os.path.join(TREE, page)):
+        return f"{old} leads to {there}, which isn't there"
+    with open(there, encoding="utf-8") as file:
+        return None if not anchor or f'id="{anchor}"' in file.read() else f"{new}: no such heading"
+
+
 def unlisted():
     """What stage.py says where docs/README.md doesn't name a page that is there."""
     entries = [(None, [(None, page) for page in stage.pages_of("docs")[1:]])]
@@ -81,9 +96,12 @@ def site_cases():
     same = compilers.same
     cases = [("the site builds", build())]
     found = pages()
-    cases.append(("at least 100 pages", None if len(found) >= 100 else f"{len(found)} pages"))
+    cases.append(("at least 90 pages", None if len(found) >= 90 else f"{len(found)} pages"))
     wrong = [one for one in map(loads_from_elsewhere, found) if one]
     cases.append((f"{len(found)} pages load nothing from elsewhere", "\n".join(wrong) or None))
+    moved = stage.redirects()
+    wrong = [one for one in itertools.starmap(leads_nowhere, moved.items()) if one]
+    cases.append((f"{len(moved)} old pages lead to new ones", "\n".join(wrong) or None))
     cases = [(name, lambda wrong=wrong: wrong) for name, wrong in cases]
     with tempfile.TemporaryDirectory() as folder:
         page = os.path.join(folder, "page.html")
