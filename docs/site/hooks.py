@@ -39,7 +39,8 @@ def on_post_build(config):
     """A page that has become part of another leads there."""
     for old, new in stage.redirects().items():
         page, mark, anchor = new.partition("#")
-        there = os.path.relpath(page, os.path.dirname(old))[:-len(".md")] + ".html" + mark + anchor
+        page = page[:-len(".md")].replace("/README", "/index") + ".html"  # as MkDocs does
+        there = os.path.relpath(page, os.path.dirname(old)) + mark + anchor
         stage.write(config["site_dir"], old[:-len(".md")] + ".html", MOVED.format(there))
 
 

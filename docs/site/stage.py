@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Lays out what MkDocs reads: stage.py FOLDER
 
-The pages lie there as in the tree, so that their links to each other hold. Files of the tree that pages link to are put
-beside them as text; blocks `cpp run` become `cpp`; the chooser gets its data. The navigation is that of docs/README.md: a page
-that none of its tables leads to is an error.
+The pages are there as in the tree, so that their links to each other hold. Files of the tree that pages link to are put
+next to them as text; blocks `cpp run` become `cpp`, and `text output` `text`; the chooser gets its data. The navigation is that
+of docs/README.md: a page that none of its tables leads to is an error.
 """
 
 import json
@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 SECTIONS = ["learn", "do", "look up", "understand"]
 LINK = re.compile(r"(\]\(<?)([^)\s>]+)")
-FENCE = re.compile(r"^( *```)(cpp|c\+\+)\b.*$", re.MULTILINE)
+FENCE = re.compile(r"^( *```)(cpp|text)\b.*$", re.MULTILINE)
 WIDE = {"docs/chooser.md": "---\nhide: toc\n---\n\n"}  # without a table of contents
 INLINE = {"#products": "docs/products", "#axes": "docs/axes"}  # folders without an index; docs/README.md lists their pages
 
@@ -67,7 +67,7 @@ def staged(path, text, files):
         files.add(there)
         return match[1] + os.path.relpath(f"source/{there}.txt", folder or ".") + ("#" + anchor if anchor else "")
 
-    return FENCE.sub(r"\1cpp", outside_code(text, lambda part: LINK.sub(link, part)))
+    return FENCE.sub(r"\1\2", outside_code(text, lambda part: LINK.sub(link, part)))
 
 
 def linked(index):
