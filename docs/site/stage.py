@@ -21,7 +21,9 @@ TOP = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 SECTIONS = ["learn", "do", "look up", "understand"]
 LINK = re.compile(r"(\]\(<?)([^)\s>]+)")
 FENCE = re.compile(r"^( *```)(cpp|text)\b.*$", re.MULTILINE)
-WIDE = {"docs/chooser.md": "---\nhide: toc\n---\n\n"}  # without a table of contents
+# A page without a table of contents, and those that the search prefers.
+HEADS = {"docs/chooser.md": "hide: toc", "docs/vocabulary.md": "search:\n  boost: 2", "docs/errors.md": "search:\n  boost: 2",
+         "docs/misuse.md": "search:\n  boost: 2"}
 INLINE = {"#products": "docs/products", "#axes": "docs/axes"}  # folders without an index; docs/README.md lists their pages
 
 
@@ -144,7 +146,8 @@ def stage(folder):
             raise Unlisted(f"{page}: no table of docs/README.md leads to it, so the site wouldn't")
     files = set()
     for page in pages:
-        write(folder, "pages/" + page, WIDE.get(page, "") + staged(page, read(page), files))
+        head = f"---\n{HEADS[page]}\n---\n\n" if page in HEADS else ""
+        write(folder, "pages/" + page, head + staged(page, read(page), files))
     for file in sorted(files):
         write(folder, f"pages/source/{file}.txt", read(file))
     for picture in (name for name in os.listdir(os.path.join(TREE, "docs")) if name.endswith((".png", ".svg"))):

@@ -125,12 +125,23 @@ SEARCHED = {word: word for word in """
     descriptor observing_thread""".split()}
 SEARCHED |= {"plf::hive": "hive", "std::pmr::vector": "vector", "tarn::object_pool": "object_pool", "named<": "named",
              "operator new": "operator"}
+# What people call it who don't know tarn's word, and a page that must be among the first three.
+LED = {
+    "slab": "vocabulary", "arena": "vocabulary", "freelist": "vocabulary", "bump allocator": "comparison",
+    "node allocator": "how-to/containers", "scratch": "vocabulary", "frame allocator": "comparison",
+    "object cache": "products/objects", "fragmentation": "vocabulary", "memory leak": "how-to/leaks", "double free": "misuse",
+    "use after free": "misuse", "thread-local cache": "vocabulary", "real-time": "choosing", "RTOS": "firmware",
+    "LD_PRELOAD": "how-to/malloc", "malloc replacement": "how-to/malloc", "huge pages": "axes/store", "out of memory": "errors",
+    "quota": "vocabulary", "interrupt": "how-to/interrupts", "coroutine": "how-to/coroutines", "boost pool": "migration/boost-pool",
+    "std::pmr": "how-to/pmr", "prometheus": "how-to/watch", "fork": "axes/locking", "handles": "products/objects",
+    "unique_ptr": "object_pool", "signal handler": "how-to/interrupts", "alignment": "size",
+}
 NOWHERE = "zzqqzz"
 
 
 def searched():
-    """{words: None, or where it was found first and which words of that are marked}, by the theme's own script."""
-    command = ["node", os.path.join(TREE, "test/site/search.js"), HTML, *SEARCHED, NOWHERE]
+    """{words: None, or where it was found, and which words of the first are marked}, by the theme's own script."""
+    command = ["node", os.path.join(TREE, "test/site/search.js"), HTML, *SEARCHED, *LED, NOWHERE]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
@@ -138,7 +149,10 @@ def search_cases():
     found = searched()
     wrong = {words: found[words] for words, marked in SEARCHED.items()
              if not found[words] or marked.lower() not in found[words][1]}
+    lost = {words: found[words] and found[words][0] for words, page in LED.items()
+            if not found[words] or not any(page in one for one in found[words][0])}
     return [(f"search finds {len(SEARCHED)} names", lambda: str(wrong) if wrong else None),
+            (f"search leads from {len(LED)} words to a page", lambda: str(lost) if lost else None),
             compilers.same("search finds nothing where there is nothing", found[NOWHERE], None)]
 
 

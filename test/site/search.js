@@ -1,5 +1,5 @@
-// What the site's search finds, by the theme's own script: node search.js HTML WORD... prints for each word, as JSON, the page
-// that it names first, or null, and whether the words are in what it shows of that page.
+// What the site's search finds, by the theme's own script: node search.js HTML WORD... prints for each word, as JSON, null or the
+// pages that it names first, three at most, and the words that are marked in what it shows of the first.
 "use strict";
 const fs = require("fs");
 const path = require("path");
@@ -28,7 +28,7 @@ const ask = (type, data) => new Promise((resolve) => {
     const items = (await ask(2, word)).data.items;
     const shown = items.length === 0 ? "" : items[0].map((item) => item.title + " " + item.text).join(" ");
     const marked = [...shown.matchAll(/<mark[^>]*>(.*?)<\/mark>/g)].map((match) => match[1].toLowerCase());
-    found[word] = items.length === 0 ? null : [items[0][0].location, marked];
+    found[word] = items.length === 0 ? null : [items.slice(0, 3).map((item) => item[0].location), marked];
   }
   console.log(JSON.stringify(found));
 })();
