@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "tarn/allocator/object_pool.h"
+#include "tarn/allocator/registry.h"
 #include "tarn/test/allocator/walked_pools.h"
 #include "tarn/test/support/check.h"
 
@@ -124,6 +127,46 @@ BOOST_AUTO_TEST_CASE(chunks_that_were_free_when_a_pool_was_cleared_go_once) {
   for (std::size_t i = 0; i != 99; ++i) pool.destroy(all[i]);
   BOOST_TEST(pool.blocks().trim() != 0u);
   BOOST_TEST(pool.blocks().capacity() == 20u);
+}
+/// Its destructor constructs another and destroys that.
+struct maker {
+  using pool_of = object_pool<maker, return_empty_chunks<0, 4>, fixed_growth<200>>;
+  ~maker() {
+    if (pool != nullptr) pool->destroy(pool->construct());
+  }
+  pool_of* pool = nullptr;
+  char rest[40];
+};
+BOOST_AUTO_TEST_CASE(a_chunk_that_becomes_empty_again_while_a_pool_is_cleared_counts_once) {
+  maker::pool_of pool;
+  const std::byte* start = nullptr;  // of the first chunk: no object stays in the second, which has blocks that never were one
+  std::size_t bytes = 0;
+  for (int round = 0; round != 6; ++round) {
+    std::vector<maker*> all;
+    for (int i = 0; i != 230; ++i) all.push_back(pool.construct());
+    const auto at = [&](std::size_t i) { return reinterpret_cast<const std::byte*>(all[i]); };
+    if (round == 0) start = at(0), bytes = 200 * static_cast<std::size_t>(at(1) - start);
+    std::size_t stay = 0;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      if (!std::less<>()(at(i), start) && std::less<>()(at(i), start + bytes)) all[i]->pool = &pool, ++stay;
+      else pool.destroy(all[i]);
+    }
+    BOOST_TEST(stay > 100u);
+    pool.clear();
+    BOOST_TEST(pool.count() == 0u);
+    BOOST_TEST(pool.blocks().capacity() == 400u);
+  }
+}
+/// The registry's figures, too.
+BOOST_AUTO_TEST_CASE(a_cleared_pool_has_no_block_in_use) {
+  object_pool<long, page_local_reuse<>, named<"cleared">> pool;
+  for (long i = 0; i != 1000; ++i) (void)pool.construct(i);
+  pool.clear();
+  for (long i = 0; i != 10; ++i) (void)pool.construct(i);
+  std::size_t in_use = 0;
+  for (const pool_record& one : snapshot())
+    if (std::string_view(one.name) == "cleared") in_use = one.in_use;
+  BOOST_TEST(in_use == 10u);
 }
 BOOST_AUTO_TEST_CASE(trim_gives_back_what_a_walk_found_free) {
   const auto walk_and_trim = []<class Pool>(Pool pool) {

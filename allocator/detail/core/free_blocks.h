@@ -63,10 +63,6 @@ struct linked_counter {
   std::size_t& number;
 };
 
-struct block_dropper {
-  void operator()(void*) const noexcept {}
-};
-
 /// Puts a list of drained blocks back. Its first block is handed out last.
 template <class State>
 void restore(State& s, free_link* links) noexcept {
@@ -310,9 +306,10 @@ void mend(State& s) noexcept {
   }
 }
 
-/// Makes every block as new, as if none had ever been handed out; checking columns stay. Precondition: the list is as new.
+/// Makes every block as new, as if none had ever been handed out; checking columns stay. O(chunks).
 template <class State>
 void start_over(State& s) noexcept {
+  s.list.forget();
   if constexpr (State::traits::in_place) {
     s.chunks.forget();
   } else {
@@ -325,15 +322,6 @@ void start_over(State& s) noexcept {
       s.list.adopted(*c);
     }
   }
-}
-
-/// Forgets which blocks are in use. O(chunks), and a bit for each block where a bitmap says which are free.
-template <class State>
-void forget_use(State& s) noexcept {
-  s.locking.drain_all(s);
-  if constexpr (State::traits::reuse::traits.sees_empty_chunks) s.list.drain(s.chunks, block_dropper());
-  else s.list.forget();
-  detail::start_over(s);
 }
 
 /// If the blocks are an array: makes the pool as new if all of them are free, and returns the bytes of the array; else 0.

@@ -49,8 +49,6 @@ class ending_blocks {
   ~ending_blocks() {
     s_.chunks.hide_bits(false);
     if (!gives_surplus && all_ended()) {
-      if constexpr (traits::list_has_bits) s_.list.forget(s_.chunks);
-      else s_.list.forget();
       detail::start_over(s_);
     } else {
       if constexpr (!refuses) s_.chunks.each([](chunk& c) { mark_walked(c); });
@@ -231,7 +229,8 @@ bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
     return false;
   } else {
     const undisturbed<State> alone(s);
-    detail::forget_use(s);
+    s.locking.drain_all(s);
+    detail::start_over(s);
     detail::on_release(s);
     return true;
   }
