@@ -187,7 +187,8 @@ class object_pool {
 #if TARN_EXCEPTIONS
   /// Constructs an object for each place of `out`, all from the same arguments.
   /// Throws: std::bad_alloc if there are fewer blocks, and what a constructor throws. The objects that were made are destroyed
-  /// then, the newest first, and what is in `out` is unspecified.
+  /// then, the newest first, and what is in `out` is unspecified. Precondition: no constructor or destructor walks through the
+  /// pool; it would meet blocks that hold no object yet, or none any more.
   template <class... Args>
   void construct_n(span<T*> out, const Args&... args) {
     burst<detail::waits_as_usual>(blocks_, out, {}).fill_all(
@@ -211,7 +212,8 @@ class object_pool {
     return burst<detail::waits_until>(blocks_, out, end).fill_some(
         [&](void* block) { return detail::make_in<T>(block, args...); });
   }
-  /// Destroys many objects, in their order. Null is ignored. Precondition: as for destroy(), for each, and none is named twice.
+  /// Destroys many objects, in their order. Null is ignored. Precondition: as for destroy(), for each, and none is named twice;
+  /// no destructor walks through the pool, as for construct_n().
   void destroy_n(span<T* const> objects) noexcept { detail::end_all(blocks_, endings_, objects); }
 
   // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>) -----------------
@@ -259,9 +261,10 @@ class object_pool {
 
   /// Calls f(object) for every object, by ascending address. f may destroy any object, construct others, and walk again. Those
   /// that it constructs may be visited, if they are ahead in a chunk that was there before. It must call neither clear() nor
-  /// release(); trim() does nothing meanwhile. Precondition: no other thread uses the pool, nor does a maintenance_thread; the
-  /// same for whatever walks, for clear() and for release(). Throws: what f throws. O(objects + blocks / 64), and for each
-  /// block that became free since the walk before, O(log chunks).
+  /// release(); trim() does nothing meanwhile. In a constructor or destructor it visits that object, too.
+  /// Precondition: no other thread uses the pool, nor does a maintenance_thread; the same for whatever walks, for clear() and
+  /// for release(). Throws: what f throws. O(objects + blocks / 64), and for each block that became free since the walk before,
+  /// O(log chunks).
   template <class F>
   void for_each(F f) {
     static_cast<void>(walk([&f](T& object) {
