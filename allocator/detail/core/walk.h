@@ -117,7 +117,7 @@ class chunk_walker {
   template <class Visit>
   bool walk(chunk& c, Visit& visit) {
     look();
-    words of(s_, c);
+    const words of(s_, c, s_.chunks.hides_bits() ? c.walked : c.carved);  // clear() ends what was there when it began
     word_ = 0;
     mask_ = words::full;
     dense_ = of.is_dense();

@@ -91,8 +91,7 @@ class ending_blocks {
   template <class End>
   void each(End end) noexcept {
     detail::each_living<geometry_for<State, Size>>(s_, walk_, [&](chunk& c, void* block) {
-      const bool is_new = c.carved != c.walked && s_.chunks.slot_of(c, block) >= c.walked;
-      if (!is_new && end(block) && refuses) mark(c, block);
+      if (end(block) && refuses) mark(c, block);
       return true;
     });
     walk_.at(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(-1)));
