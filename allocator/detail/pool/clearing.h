@@ -37,8 +37,8 @@ template <class State, class Size>
 using geometry_for = std::conditional_t<State::traits::size_is_given_at_run_time, geometry<Size, State::traits::shape>,
                                         typename State::traits::geometry>;
 
-/// As each_living(), also those that lie in no chunk: calls visit(block). Precondition: no other thread uses the pool. Meanwhile
-/// no pool asks this one to trim, and no call waits.
+/// As each_living(), also those that lie in no chunk: calls visit(block). Meanwhile no pool asks this one to trim, and no call
+/// waits. Precondition: no other thread uses the pool.
 /// \tparam Size  of the blocks
 template <class Size, class State, class Visit>
 bool visit_blocks(State& s, active_walk<State>& walk, Visit visit) {

@@ -126,16 +126,13 @@ class object_iterator {
 
 /// From one iterator to another.
 template <class Iterator>
-class object_range {
- public:
-  object_range(Iterator from, Iterator to) noexcept : from_(from), to_(to) {}
-  Iterator begin() const noexcept { return from_; }
-  Iterator end() const noexcept { return to_; }
-  bool empty() const noexcept { return from_ == to_; }
+struct object_range {
+  Iterator begin() const noexcept { return from; }
+  Iterator end() const noexcept { return to; }
+  bool empty() const noexcept { return from == to; }
 
- private:
-  Iterator from_;
-  Iterator to_;
+  Iterator from;
+  Iterator to;
 };
 
 /// Ranges of about as many objects each, all of them together once.
