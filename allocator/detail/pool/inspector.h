@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/members.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
