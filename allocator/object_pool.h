@@ -96,7 +96,7 @@ class object_pool {
   /// Whether there are iterators and parts(): not over an array, for which walks have bits only while they last, nor where free
   /// blocks wait in threads' magazines (thread_cached) or on a stack (lock_free), or objects lie on guarded pages.
   static constexpr bool has_iterators = detail::iterators_of<T, pool_type>::exist;
-  using iterator = typename decltype(detail::iterators_of<T, pool_type>::type())::type;  // what begin() returns
+  using iterator = typename detail::iterators_of<T, pool_type>::type;  // what begin() returns
 
   using deleter = object_deleter<T, Policies...>;  // of unique_ptr
   using unique_ptr = object_ptr<T, Policies...>;   // what make_unique() returns
@@ -187,7 +187,8 @@ class object_pool {
 #if TARN_EXCEPTIONS
   /// Constructs an object for each place of `out`, all from the same arguments.
   /// Throws: std::bad_alloc if there are fewer blocks, and what a constructor throws. The objects that were made are destroyed
-  /// then, the newest first, and what is in `out` is unspecified.
+  /// then, the newest first, and what is in `out` is unspecified. Precondition: no constructor or destructor walks through the
+  /// pool; it would meet blocks that hold no object yet, or none any more.
   template <class... Args>
   void construct_n(span<T*> out, const Args&... args) {
     burst<detail::waits_as_usual>(blocks_, out, {}).fill_all(
@@ -211,7 +212,8 @@ class object_pool {
     return burst<detail::waits_until>(blocks_, out, end).fill_some(
         [&](void* block) { return detail::make_in<T>(block, args...); });
   }
-  /// Destroys many objects, in their order. Null is ignored. Precondition: as for destroy(), for each, and none is named twice.
+  /// Destroys many objects, in their order. Null is ignored. Precondition: as for destroy(), for each, and none is named twice;
+  /// no destructor walks through the pool, as for construct_n().
   void destroy_n(span<T* const> objects) noexcept { detail::end_all(blocks_, endings_, objects); }
 
   // ---- handles: where the checking policy counts the uses of a block (checked, hardened_with<generations>) -----------------
@@ -259,9 +261,10 @@ class object_pool {
 
   /// Calls f(object) for every object, by ascending address. f may destroy any object, construct others, and walk again. Those
   /// that it constructs may be visited, if they are ahead in a chunk that was there before. It must call neither clear() nor
-  /// release(); trim() does nothing meanwhile. Precondition: no other thread uses the pool, nor does a maintenance_thread; the
-  /// same for whatever walks, for clear() and for release(). Throws: what f throws. O(objects + blocks / 64), and for each
-  /// block that became free since the walk before, O(log chunks).
+  /// release(); trim() does nothing meanwhile. In a constructor or destructor it visits that object, too.
+  /// Precondition: no other thread uses the pool, nor does a maintenance_thread; the same for whatever walks, for clear() and
+  /// for release(). Throws: what f throws. O(objects + blocks / 64), and for each block that became free since the walk before,
+  /// O(log chunks).
   template <class F>
   void for_each(F f) {
     static_cast<void>(walk([&f](T& object) {
@@ -276,7 +279,7 @@ class object_pool {
   }
   /// Returns how many objects there are. O(chunks), and for each block that became free since the walk before, O(log chunks);
   /// O(blocks) over an array.
-  [[nodiscard]] std::size_t count() noexcept { return detail::inspector::count_living(state()); }
+  [[nodiscard]] std::size_t count() noexcept { return detail::count_blocks(state()); }
 
   /// Return forward iterators, by ascending address; the pool is a std::ranges::forward_range. One is valid as long as its
   /// object lives, whatever is constructed or destroyed besides. O(chunks + blocks / 64) from the first to the last, as
@@ -284,7 +287,7 @@ class object_pool {
   template <int = 0>
   [[nodiscard]] iterator begin() noexcept {
     if constexpr (has_iterators) return iterator::first(state());
-    else return iterators::template refuse<iterator>();
+    else return iterators::refuse();
   }
   [[nodiscard]] static constexpr iterator end() noexcept { return {}; }
   /// Destroys the object at `which`. Returns the next one, also if the destructor destroyed others. O(log chunks).
@@ -295,15 +298,15 @@ class object_pool {
       destroy(object);
       return iterator::behind(state(), const_cast<const std::remove_cv_t<T>*>(object));
     } else {
-      return iterators::template refuse<iterator>();
+      return iterators::refuse();
     }
   }
   /// Returns `n` ranges, each of equally many objects or of one more: parts(4)[0] ... parts(4)[3]. Threads may walk through
   /// different ones at once as long as nobody constructs or destroys an object. Precondition: n isn't 0. As complex as count().
   template <int = 0>
   [[nodiscard]] auto parts(std::size_t n) noexcept {
-    if constexpr (has_iterators) return detail::object_parts<T, pool_state>(state(), n);
-    else return iterators::template refuse<detail::no_parts<T>>();
+    if constexpr (has_iterators) return detail::object_parts<T, typename iterators::state>(state(), n);
+    else return iterators::refuse();
   }
 
   /// Destroys every object, each once, although one's destructor may destroy others. Objects that destructors construct
@@ -312,7 +315,7 @@ class object_pool {
   void (clear)() noexcept {
     if (endings_.running()) return;  // a destructor called it
     if constexpr (std::is_trivially_destructible_v<T>)
-      if (detail::inspector::forget_blocks_in_use(blocks_)) return;
+      if (detail::forget_blocks_in_use(state())) return;
     ending(*this).run();
   }
   /// Gives all memory back at once. No destructor runs: call clear() first if objects need theirs.
@@ -334,8 +337,7 @@ class object_pool {
   template <class Limit>
   using burst = detail::burst<T, pool_type, Limit>;
   static constexpr bool has_destructors = !std::is_trivially_destructible_v<T>;
-  using pool_state = typename iterators::state;
-  pool_state& state() noexcept { return detail::inspector::state_of(blocks_); }
+  auto& state() noexcept { return detail::inspector::state_of(blocks_); }
 
   using endings = detail::endings<T, pool_type>;
   struct ending : endings::all {
@@ -344,8 +346,8 @@ class object_pool {
 
   template <class Visit>
   bool walk(Visit visit) {
-    typename endings::walk active(endings_);
-    return detail::inspector::each_living<typename detail::size_of_object<T>::canonical>(
+    typename endings::walk active(endings_, blocks_);
+    return detail::visit_blocks<typename detail::size_of_object<T>::canonical>(
         state(), active, [&](void* block) { return visit(*std::launder(static_cast<T*>(block))); });
   }
   template <class... Args>

@@ -175,7 +175,7 @@ concept reuse_members = requires(typename P::template list<Traits>& list, typena
 ///                                refilled
 ///   push(chunks, block)          takes it; `crowded`: make_room(chunks) must follow, which returns `done` or `surplus`
 ///   pop_batch, push_batch        the first block of a batch that was given back is handed out first
-///   adopted(chunk)               a chunk was added, or stayed in a trim
+///   adopted(chunk)               a chunk was added, or stayed when others went or when all blocks became free
 ///   is_empty()                   optional: whether it has no free block, so that drain() need not be called; O(1)
 ///   gone(chunk)                  optional: a chunk goes while the list is drained; returns whether adopted() must name others
 ///   rest(chunks), is_at_rest()   optional: a trim ends; whether what is free is still the same

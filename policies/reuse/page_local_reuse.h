@@ -33,6 +33,10 @@
 
 namespace tarn::detail {
 
+/// Where a chunk stands; a new one on no shelf.
+template <class Column, bool ReturnsPages>
+struct shelf_places : shelved<Column>, std::conditional_t<ReturnsPages, page_counts<Column>, no_page_counts> {};
+
 /// \tparam Column  of a chunk: what it keeps for the shelves, and `bitmap`
 template <class Traits, class Column, prefetch Prefetch, std::size_t Front>
 class page_local_list {
@@ -96,7 +100,10 @@ class page_local_list {
     return answer;
   }
 
-  void adopted(chunk& c) noexcept { c.bitmap.forget(); }
+  void adopted(chunk& c) noexcept {
+    static_cast<shelf_places<Column, Traits::returns_pages>&>(c) = {};
+    c.bitmap.forget();
+  }
   template <class Take>
   void drain(chunks_type& chunks, Take take) noexcept {
     settle(chunks);
@@ -106,14 +113,6 @@ class page_local_list {
   }
   void restore(chunks_type& chunks, void* block) noexcept {
     if (push(chunks, block) == status::crowded) make_room(chunks);
-  }
-  /// As forget(), but the chunks stay.
-  void forget(chunks_type& chunks) noexcept {
-    chunks.each([this](chunk& c) {
-      shelves_.remove(c);
-      pages_.remove(c);
-    });
-    forget();
   }
   void forget() noexcept {
     front_.close();
@@ -133,11 +132,8 @@ class page_local_list {
     settle(chunks);
     outside_ = 0;
     chunks.each([&](chunk& c) {
-      if (shelves_.shelf_of(c) == 0) chunks.chunk_reused();
-      shelves_.remove(c);
-      shelve(c);
-      if (shelves_.shelf_of(c) == 0) static_cast<void>(chunks.chunk_emptied());
-      outside_ += c.carved - c.bitmap.free_blocks() - c.bitmap.units().decommitted();
+      shelve(chunks, c);
+      outside_ += outside_of(c);
     });
   }
   std::size_t empty_chunks() const noexcept { return shelves_.empties(); }
@@ -220,21 +216,31 @@ class page_local_list {
     while (got != n && !chunks.hides_bits()) {
       Column* const from = shelves_.fullest();
       if (from == nullptr) break;
-      if (shelves_.shelf_of(*from) == 0) chunks.chunk_reused();
       chunk& c = static_cast<chunk&>(*from);
       std::byte* const first = c.first + chunks.geometry().offset();
       from->bitmap.take(n - got, [&](std::size_t slot) { out[got++] = first + chunks.geometry().distance(slot); });
-      shelve(c);
+      shelve(chunks, c);
     }
     outside_ += got;
     return got;
   }
 
+  static std::size_t outside_of(const chunk& c) noexcept {
+    return c.carved - c.bitmap.free_blocks() - c.bitmap.units().decommitted();
+  }
   void shelve(chunk& c) noexcept {
-    const unsigned shelf = shelves_.shelf_for(c.carved - c.bitmap.free_blocks() - c.bitmap.units().decommitted(), c.blocks);
+    const unsigned shelf = shelves_.shelf_for(outside_of(c), c.blocks);
     if (c.bitmap.free_blocks() == 0) shelves_.remove(c);
     else shelves_.put(c, shelf);
     pages_.shelve(c, shelf);
+  }
+  /// The same where blocks came or went: `chunks` is told if the chunk became empty, or is so no longer.
+  status shelve(chunks_type& chunks, chunk& c) noexcept {
+    const bool was_empty = shelves_.shelf_of(c) == 0;
+    shelve(c);
+    const bool is_empty = shelves_.shelf_of(c) == 0;
+    if (was_empty && !is_empty) chunks.chunk_reused();
+    return is_empty && !was_empty ? chunks.chunk_emptied() : status::done;
   }
 
   /// Moves all but the `keep` newest entries of the front to the bitmaps.
@@ -251,8 +257,7 @@ class page_local_list {
     detail::each_marked_word(chunks, blocks, n, [&](chunk& c, std::size_t word, std::uint64_t mask, std::size_t marked) {
       outside_ -= marked;
       c.bitmap.mark(word, mask, marked);
-      shelve(c);
-      if (shelves_.shelf_of(c) == 0 && chunks.chunk_emptied() == status::surplus) answer = status::surplus;
+      if (shelve(chunks, c) == status::surplus) answer = status::surplus;
     });
     if constexpr (Traits::returns_pages)
       if (pages_.is_surplus(chunks, outside_)) answer = status::surplus;
@@ -320,9 +325,7 @@ struct page_local_reuse {
  public:
   /// The column: the bitmap.
   template <class Traits>
-  struct per_chunk
-      : detail::shelved<per_chunk<Traits>>,
-        std::conditional_t<Traits::returns_pages, detail::page_counts<per_chunk<Traits>>, detail::no_page_counts> {
+  struct per_chunk : detail::shelf_places<per_chunk<Traits>, Traits::returns_pages> {
     using bitmap_type = detail::block_bitmap<std::conditional_t<Traits::returns_pages, detail::idle_units, detail::no_units>>;
     template <class Geometry>
     static constexpr unsigned unit_shift(const Geometry& geometry) noexcept {

@@ -308,45 +308,6 @@ BOOST_AUTO_TEST_CASE(a_callback_that_throws_leaves_the_pool_whole) {
   throw_in_every_place<object_pool<item<48>, geometric_growth<2, 64, 2, 150>, lifo_reuse<>>>();
 }
 
-/// Chunks so far apart that each lies in a window of its own, of which a walk knows 256: some share an entry.
-struct chunks_apart {
-  using axis = tarn::axis::store;
-  static constexpr tarn::store_traits traits{};
-  static constexpr std::size_t most = 300;
-  static constexpr std::size_t distance = 64 * 1024;
-
-  template <class Traits>
-  struct source {
-    explicit source(const chunks_apart&) noexcept {}
-    ~source() { ::operator delete(memory, std::align_val_t{distance}); }
-    detail::memory acquire(std::size_t bytes, std::size_t) noexcept {
-      if (memory == nullptr) memory = ::operator new(most * distance, std::align_val_t{distance});
-      return given == most ? detail::memory{} : detail::memory{static_cast<std::byte*>(memory) + given++ * distance, bytes};
-    }
-    void release(detail::memory, std::size_t) noexcept {}
-    void* memory = nullptr;
-    std::size_t given = 0;
-  };
-};
-
-BOOST_AUTO_TEST_CASE(a_callback_that_throws_in_any_of_many_windows_leaves_the_pool_whole) {
-  object_pool<item<48>, chunks_apart, fixed_growth<4>, lifo_reuse<>> pool;
-  constexpr std::size_t blocks = 4 * chunks_apart::most;
-  std::vector<item<48>*> all;
-  while (auto* const o = pool.try_construct()) all.push_back(o);
-  REQUIRE(all.size() == blocks);
-  std::sort(all.begin(), all.end());
-  for (std::size_t i = 0; i < blocks; i += 2) pool.destroy(all[i]);
-  for (std::size_t place = 1; place <= blocks / 2; ++place) {
-    std::size_t visits = 0;
-    const auto call = [&](item<48>&) {
-      if (++visits == place) throw std::runtime_error("enough");
-    };
-    BOOST_CHECK_THROW(pool.for_each(call), std::runtime_error);
-    REQUIRE(room_of(pool) == blocks / 2);
-  }
-}
-
 BOOST_AUTO_TEST_CASE(
     for_each_gives_the_blocks_back_lowest_first) {  // so that a pool that was looked at carves no more than before
   object_pool<item<64>> pool;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Mistakes in the layer for many sizes and in malloc (mutants.txt), each of which a test must find: a case for each. The tests
-without one must pass.
+"""Mistakes in the layer for many sizes, in malloc and in walks (mutants.txt), each of which a test must find: a case for each.
+The tests without one must pass.
 
 usage: check_mutants.py [WORD…]     only mistakes whose names have one of the words
 """
@@ -25,6 +25,7 @@ TESTS = {
     "fork": ("test/allocator/detail/sizes/caches_at_fork_test.cc", []),
     "heap": ("test/allocator/detail/sizes/span_heap_test.cc", []),
     "malloc": ("test/malloc/malloc_test.cc", ["malloc/malloc.cc"]),
+    "walks": ("test/allocator/object_pool_walks_test.cc", []),
 }
 
 def mutants():

@@ -399,8 +399,9 @@ class size_class_body {
   void reset() noexcept {
     large_.deallocate_all(chunks_);
     each_pool([](std::size_t, Pool& p) {
-      if constexpr (no_ender::size::traits.holds_objects) inspector::clearing_of<no_ender>(p).run();
-      else inspector::forget_blocks_in_use(p);
+      if constexpr (no_ender::size::traits.holds_objects)
+        clearing<state_within<Pool>, no_ender>(inspector::state_of(p)).run();
+      else detail::forget_blocks_in_use(inspector::state_of(p));
     });
   }
   /// As release() at the owner's end, of which checking policies are told, and of blocks that are still in use.

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "tarn/allocator/detail/core/chunk.h"
+#include "tarn/allocator/detail/core/free_bits.h"
 #include "tarn/policies/detail/protocol.h"
 #include "tarn/policies/platform/config.h"
 #include "tarn/policies/platform/memory_tools.h"
@@ -51,7 +52,7 @@ template <class Traits>
 using array_of_pool = std::conditional_t<Traits::arrays_lie_beside, array_elsewhere<Traits>, array_inside<Traits>>;
 
 template <class Traits>
-class array_chunk {
+class array_chunk : public chunks_not_walked {
  public:
   using traits = Traits;
   using geometry_type = typename Traits::geometry;
@@ -121,7 +122,7 @@ struct chunk<Traits> : Traits::checking::template per_chunk<Traits> {
 };
 
 template <class Traits>
-class checked_array : public suspicions<Traits> {
+class checked_array : public suspicions<Traits>, public chunks_not_walked {
  public:
   using traits = Traits;
   using geometry_type = typename Traits::geometry;

@@ -55,7 +55,8 @@ template <class Traits>
 struct chunk : Traits::locking::template per_chunk<Traits>,
                Traits::reuse::template per_chunk<Traits>,
                Traits::checking::template per_chunk<Traits>,
-               walked_chunk<Traits> {
+               walked_chunk<Traits>,
+               chunk_bits<Traits> {
   memory region;                 // as the store gave it
   std::byte* first = nullptr;    // slot 0
   std::size_t blocks = 0;

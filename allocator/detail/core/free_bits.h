@@ -42,10 +42,11 @@ class free_bits {
     next_ = smaller(next_, w);
     free_ += n;
   }
-  /// Takes up to `n` free blocks, in ascending order: calls visit(block's number). If the bits were overwritten, it may name
-  /// blocks that aren't free, and lose some.
+  /// Takes up to `n` free blocks, in ascending order: calls visit(block's number). Returns how many fewer it has. If the bits
+  /// were overwritten, it may name blocks that aren't free, and lose some.
   template <class Visit>
-  void take(std::size_t n, Visit visit) noexcept {
+  std::size_t take(std::size_t n, Visit visit) noexcept {
+    const std::size_t had = free_;
     for (n = smaller(n, free_); n != 0 && next_ < ready_;) {
       word& bits = words_[next_];
       for (; bits != 0 && n != 0; bits &= bits - 1, --n, --free_)
@@ -53,6 +54,7 @@ class free_bits {
       if (bits == 0) ++next_;
     }
     if (next_ >= ready_) free_ = 0;
+    return had - free_;
   }
 
  private:
@@ -65,24 +67,25 @@ class free_bits {
 // ---- what a chunk keeps for walks -------------------------------------------------------------------------------------------
 
 template <class Traits>
-struct walked_chunk_alone {
-  std::size_t birth = 0;  // how many chunks the pool had adopted, with this one
+struct walked_chunk {};
+template <class Traits>
+  requires(Traits::is_walked)
+struct walked_chunk<Traits> {
+  std::size_t birth = 0;   // how many chunks the pool had adopted, with this one
   std::size_t walked = 0;  // blocks that clear() has to do with: those carved before it began
 };
-template <class Traits>
-struct walked_chunk_with_bits : walked_chunk_alone<Traits> {
-  free_bits bitmap;
-  typename Traits::chunk* next_with_bits = nullptr;  // a chunk is in that list if it has a bit
-};
-struct chunk_not_walked {};
 
-template <class Traits>
-using walked_chunk =
-    std::conditional_t<!Traits::is_walked, chunk_not_walked,
-                       std::conditional_t<Traits::list_has_bits, walked_chunk_alone<Traits>, walked_chunk_with_bits<Traits>>>;
 /// Whether a pool's chunks have bits that are no reuse policy's.
 template <class Traits>
 inline constexpr bool has_free_bits = Traits::is_walked && !Traits::list_has_bits;
+template <class Traits>
+struct chunk_bits {};
+template <class Traits>
+  requires has_free_bits<Traits>
+struct chunk_bits<Traits> {
+  free_bits bitmap;
+  typename Traits::chunk* next_with_bits = nullptr;  // a chunk is in that list if it has a bit
+};
 
 // ---- what the pool keeps ----------------------------------------------------------------------------------------------------
 
@@ -117,9 +120,9 @@ class walked_chunks {
   std::size_t births() const noexcept { return births_; }
   void enter(chunk& c) noexcept { c.birth = ++births_; }
 
-  /// While somebody walks through them, chunks stay. Return whether nobody else does.
-  bool keep_all() noexcept { return walks_++ == 0; }
-  bool keep_no_longer() noexcept { return --walks_ == 0; }
+  /// While somebody walks through them, chunks stay.
+  void keep_all() noexcept { ++walks_; }
+  void keep_no_longer() noexcept { --walks_; }
   bool are_kept() const noexcept { return walks_ != 0; }
 
  private:
@@ -134,49 +137,21 @@ struct chunks_not_walked {
   static constexpr bool hides_bits() noexcept { return false; }
   TARN_STEP static void note_taken() noexcept {}
   TARN_STEP static constexpr std::size_t grain(std::size_t n) noexcept { return n; }
+  static void keep_all() noexcept {}
+  static void keep_no_longer() noexcept {}
+  static constexpr bool are_kept() noexcept { return false; }
 };
 template <class Traits>
 using walks_of = std::conditional_t<Traits::is_walked, walked_chunks<Traits>, chunks_not_walked>;
 
-/// The chunks with a bit, the newest first.
+/// The chunks with a bit, the newest first, and how many bits there are.
 template <class Traits>
-class chunks_with_bits {
-  using chunk = typename Traits::chunk;
-
- public:
-  std::size_t blocks() const noexcept { return blocks_; }
-  chunk* first() const noexcept { return first_; }
-  void forget() noexcept {
-    first_ = nullptr;
-    blocks_ = 0;
-  }
-  /// Its bits count from now on. Precondition: it has some, and isn't in the list.
-  void push(chunk& c) noexcept {
-    c.next_with_bits = detail::replace(first_, detail::pointer_to(c));
-    blocks_ += c.bitmap.free_blocks();
-  }
-  void mark(chunk& c, std::size_t w, std::uint64_t mask, std::size_t n) noexcept {
-    if (c.bitmap.free_blocks() == 0) c.next_with_bits = detail::replace(first_, detail::pointer_to(c));
-    c.bitmap.mark(w, mask, n);
-    blocks_ += n;
-  }
-  /// Takes up to `n` blocks of the first chunk: calls visit(block's number).
-  template <class Visit>
-  void take(std::size_t n, Visit visit) noexcept {
-    chunk& c = *first_;
-    const std::size_t had = c.bitmap.free_blocks();
-    c.bitmap.take(n, visit);
-    blocks_ -= had - c.bitmap.free_blocks();
-    if (c.bitmap.free_blocks() == 0) first_ = c.next_with_bits;
-  }
-
- private:
-  chunk* first_ = nullptr;
-  std::size_t blocks_ = 0;
+struct chunks_with_bits {
+  typename Traits::chunk* first = nullptr;
+  std::size_t blocks = 0;
 };
 struct no_chunks_with_bits {
-  static constexpr std::size_t blocks() noexcept { return 0; }
-  static void forget() noexcept {}
+  static constexpr std::size_t blocks = 0;
 };
 template <class Traits>
 using bits_of = std::conditional_t<has_free_bits<Traits>, chunks_with_bits<Traits>, no_chunks_with_bits>;

@@ -3,7 +3,6 @@
 #ifndef TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 #define TARN_ALLOCATOR_DETAIL_CORE_FREE_BLOCKS_H_
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -63,8 +62,11 @@ struct linked_counter {
   std::size_t& number;
 };
 
-struct block_dropper {
-  void operator()(void*) const noexcept {}
+/// What add() of `to` does.
+template <class To>
+struct block_adder {
+  void operator()(void* block) const noexcept { to.add(block); }
+  To& to;
 };
 
 /// Puts a list of drained blocks back. Its first block is handed out last.
@@ -118,32 +120,28 @@ void readopt(State& s, typename State::chunk* leaving) noexcept {
 
 // ---- into the bits ---------------------------------------------------------------------------------------------------------
 
-/// The first chunks of a pool in an array, for as long as they don't change: the chunk of a block that became free at random is
-/// found in 13 instead of 45 ns (a million of 64 bytes, Zen 5).
+/// The chunks of a pool in an array, for as long as they don't change: the chunk of a block that became free at random is found
+/// in 13 instead of 45 ns (a million of 64 bytes, Zen 5). Too many are looked up in the map.
 template <class Chunks>
 class chunk_array {
   using chunk = typename Chunks::chunk;
 
  public:
   void fill(Chunks& chunks) noexcept {
-    chunks.each([this](chunk& c) {
-      if (number_ == most) {
-        all_ = false;
-        return;
-      }
-      start_[number_] = address_of(c.first);
-      chunk_[number_++] = detail::pointer_to(c);
+    std::size_t all = 0;
+    chunks.each([&](chunk& c) {
+      if (all < most) start_[all] = address_of(c.first), chunk_[all] = detail::pointer_to(c);
+      ++all;
     });
-    half_ = std::bit_ceil(number_) / 2;
-    for (std::size_t i = number_; i < 2 * half_; ++i) start_[i] = static_cast<std::uintptr_t>(-1);
+    number_ = all <= most ? all : 0;
   }
   chunk* operator()(Chunks& chunks, const void* block) const noexcept {
-    if (!all_ || number_ == 0) return chunks.find(block);
+    if (number_ == 0) return chunks.find(block);
     std::size_t at = 0;
-    for (std::size_t step = half_; step != 0; step /= 2) at += start_[at + step] <= address_of(block) ? step : 0;
+    for (std::size_t rest = number_; rest > 1; rest -= rest / 2)
+      at += start_[at + rest / 2] <= address_of(block) ? rest / 2 : 0;
     return chunk_[at];
   }
-  bool is_filled() const noexcept { return number_ != 0; }
 
  private:
   static constexpr std::size_t most = 512;
@@ -151,11 +149,9 @@ class chunk_array {
   std::uintptr_t start_[most];
   chunk* chunk_[most];
   std::size_t number_ = 0;
-  std::size_t half_ = 0;
-  bool all_ = true;
 };
 
-/// Visitor for drain(): sets the blocks' bits, some at a time.
+/// Sets the bits of blocks, some at a time.
 template <class Chunks>
 class bit_marker {
  public:
@@ -168,7 +164,7 @@ class bit_marker {
     if (number_ == group) {
       mark();
       if constexpr (has_array)
-        if (!find_.is_filled()) find_.fill(chunks_);
+        if (!replace(is_long_, true)) find_.fill(chunks_);
     }
     some_[number_++] = block;
   }
@@ -179,20 +175,16 @@ class bit_marker {
 
   void mark() noexcept {
     const auto each = [this](typename Chunks::chunk& c, std::size_t w, std::uint64_t mask, std::size_t marked) {
-      chunks_.bits().mark(c, w, mask, marked);
+      chunks_.mark_free(c, w, mask, marked);
     };
     detail::each_marked_word(chunks_, some_, replace(number_, 0), each, find_);
   }
 
   Chunks& chunks_;
   std::size_t number_ = 0;
+  bool is_long_ = false;
   void* some_[group];
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<has_array, chunk_array<Chunks>, map_lookup> find_;  // the array is 8 KiB of stack
-};
-template <class Chunks>
-struct bit_marking {
-  void operator()(void* block) const noexcept { to.add(block); }
-  bit_marker<Chunks>& to;
 };
 
 /// Every free block of the list moves into the bits. The list is then as new.
@@ -200,7 +192,7 @@ template <class State>
 TARN_NOINLINE void empty_list(State& s) noexcept {
   {
     bit_marker<decltype(s.chunks)> marker(s.chunks);
-    s.list.drain(s.chunks, bit_marking<decltype(s.chunks)>{marker});
+    s.list.drain(s.chunks, block_adder<decltype(marker)>{marker});
   }
   detail::readopt(s, nullptr);
 }
@@ -301,18 +293,20 @@ void mend(State& s) noexcept {
   s.chunks.trust_again();
   if constexpr (State::traits::list_holds_all) {
     s.list.forget();
-    if constexpr (has_free_bits<typename State::traits>) s.chunks.forget_bits();
     s.chunks.each([&s](typename State::chunk& c) {
+      if constexpr (has_free_bits<typename State::traits>) c.bitmap.forget();
       s.list.adopted(c);
       for (std::size_t i = c.carved; i-- != 0;)
         if (!s.chunks.checking_column(c).in_use(i)) s.list.restore(s.chunks, s.chunks.block_at(c.first, i));
     });
+    if constexpr (has_free_bits<typename State::traits>) s.chunks.recount_bits();
   }
 }
 
-/// Makes every block as new, as if none had ever been handed out; checking columns stay. Precondition: the list is as new.
+/// Makes every block as new, as if none had ever been handed out; checking columns stay. O(chunks).
 template <class State>
 void start_over(State& s) noexcept {
+  s.list.forget();
   if constexpr (State::traits::in_place) {
     s.chunks.forget();
   } else {
@@ -325,15 +319,6 @@ void start_over(State& s) noexcept {
       s.list.adopted(*c);
     }
   }
-}
-
-/// Forgets which blocks are in use. O(chunks), and a bit for each block where a bitmap says which are free.
-template <class State>
-void forget_use(State& s) noexcept {
-  s.locking.drain_all(s);
-  if constexpr (State::traits::reuse::traits.sees_empty_chunks) s.list.drain(s.chunks, block_dropper());
-  else s.list.forget();
-  detail::start_over(s);
 }
 
 /// If the blocks are an array: makes the pool as new if all of them are free, and returns the bytes of the array; else 0.

@@ -4,6 +4,7 @@
 #define TARN_ALLOCATOR_DETAIL_CORE_MANY_CHUNKS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "tarn/allocator/detail/core/chunk.h"
@@ -42,7 +43,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
   TARN_STEP std::size_t capacity() const noexcept { return capacity_; }  // blocks, free or in use
   std::size_t number() const noexcept { return count_.number.value; }  // if chunks go back
   /// Blocks that were ever handed out and are in no bits: of a listed pool.
-  std::size_t carved() const noexcept { return count_.carved.value - bits_.blocks(); }
+  std::size_t carved() const noexcept { return count_.carved.value - bits_.blocks; }
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
   /// For hits: it may miss a chunk that isn't in front. bring_in_front() does that as long as its result, which is false if
@@ -189,7 +190,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
   /// Takes every chunk out, as a list linked by `next`. They may be inserted again.
   TARN_STEP chunk* take_all() noexcept {
     untouched_.forget();
-    bits_.forget();
+    bits_ = {};
     capacity_ = 0;
     count_ = {};
     return map_.take_all();
@@ -202,30 +203,33 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
 
   // ---- bits: of pools whose chunks have them -------------------------------------------------------------------------------
 
-  auto& bits() noexcept { return bits_; }
+  /// Marks the blocks of word `w` of a chunk that have a bit in `mask` as free: `n` of them.
+  void mark_free(chunk& c, std::size_t w, std::uint64_t mask, std::size_t n) noexcept {
+    if (c.bitmap.free_blocks() == 0) c.next_with_bits = detail::replace(bits_.first, detail::pointer_to(c));
+    c.bitmap.mark(w, mask, n);
+    bits_.blocks += n;
+  }
   /// Writes up to `n` blocks that are free in bits. Returns how many.
   std::size_t take_from_bits(void** out, std::size_t n) noexcept {
     std::size_t got = 0;
-    while (got != n && bits_.first() != nullptr && !this->hides_bits()) {
-      chunk& c = *bits_.first();
+    while (got != n && bits_.first != nullptr && !this->hides_bits()) {
+      chunk& c = *bits_.first;
       if (!map_.believes(c)) [[unlikely]] {
-        bits_.forget();  // those behind it can't be found
+        bits_ = {};  // those behind it can't be found
         break;
       }
-      bits_.take(n - got, [&](std::size_t slot) { out[got++] = block_at(c.first, slot); });
+      bits_.blocks -= c.bitmap.take(n - got, [&](std::size_t slot) { out[got++] = block_at(c.first, slot); });
+      if (c.bitmap.free_blocks() == 0) bits_.first = c.next_with_bits;
     }
     return got;
   }
   /// Chunks have left, or bits were changed from outside.
   void recount_bits() noexcept {
-    bits_.forget();
+    bits_ = {};
     each([this](chunk& c) {
-      if (c.bitmap.free_blocks() != 0) bits_.push(c);
+      if (c.bitmap.free_blocks() != 0) c.next_with_bits = detail::replace(bits_.first, detail::pointer_to(c));
+      bits_.blocks += c.bitmap.free_blocks();
     });
-  }
-  void forget_bits() noexcept {
-    bits_.forget();
-    if constexpr (has_free_bits<Traits>) each([](chunk& c) { c.bitmap.forget(); });
   }
 
   // ---- walks -------------------------------------------------------------------------------------------------------------

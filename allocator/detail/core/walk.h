@@ -47,12 +47,15 @@ class living_words {
   static constexpr std::size_t bits = 64;
   static constexpr word full = ~word{0};
 
-  living_words(const State& s, const chunk& c) noexcept : c_(detail::pointer_to(c)), carved_(c.carved), g_(geometry_of(s)) {}
+  living_words(const State& s, const chunk& c) noexcept : living_words(s, c, c.carved) {}
+  /// Of the first `blocks`: at most those that were carved.
+  living_words(const State& s, const chunk& c, std::size_t blocks) noexcept
+      : c_(detail::pointer_to(c)), blocks_(blocks), g_(geometry_of(s)) {}
 
-  std::size_t number() const noexcept { return (carved_ + bits - 1) / bits; }
+  std::size_t number() const noexcept { return (blocks_ + bits - 1) / bits; }
   /// Blocks of word `w` that are in use. Precondition: w < number().
   TARN_STEP word live(std::size_t w) const noexcept {
-    const std::size_t left = carved_ - w * bits;
+    const std::size_t left = blocks_ - w * bits;
     return (left >= bits ? full : (word{1} << left) - 1) & ~c_->bitmap.free_in(w);
   }
   TARN_STEP std::byte* block(std::size_t w, std::size_t bit) const noexcept {
@@ -62,7 +65,7 @@ class living_words {
   static word behind(std::size_t bit) noexcept { return ~word{1} << bit; }
 
   /// Whether nearly all the chunk's cache lines are needed, which the processor foresees.
-  bool is_dense() const noexcept { return detail::in_use_in(*c_) * larger(cache_line / g_.stride(), 1) >= carved_ / 8 * 7; }
+  bool is_dense() const noexcept { return detail::in_use_in(*c_) * larger(cache_line / g_.stride(), 1) >= blocks_ / 8 * 7; }
   /// Not inlined, g++ would take it for a function without effects, and drop it.
   TARN_STEP void prefetch(std::size_t w) const noexcept {
     word some = live(w);
@@ -77,7 +80,7 @@ class living_words {
   }
 
   const chunk* c_;
-  std::size_t carved_;
+  std::size_t blocks_;
   TARN_NO_UNIQUE_ADDRESS Geometry g_;
 };
 
@@ -85,12 +88,14 @@ class living_words {
 template <class State>
 class active_walk {
  public:
+  explicit active_walk(State&) noexcept {}
   active_walk* outer = nullptr;
 
   /// A block that was in use, perhaps of those that the walk has yet to come to, is about to be freed.
-  void freed(const void* block) noexcept { changed_ |= address_of(block) > last_; }
+  void freed(const void* block) noexcept { changed_ |= !has_passed(block); }
 
   void at(const void* block) noexcept { last_ = address_of(block); }
+  bool has_passed(const void* block) const noexcept { return address_of(block) <= last_; }
   bool changed() noexcept { return replace(changed_, false); }
 
  private:
@@ -106,26 +111,26 @@ class chunk_walker {
   using words = living_words<State, Geometry>;
 
  public:
-  explicit chunk_walker(State& s) noexcept : s_(s), seen_(s.chunks.taken()) {}
+  chunk_walker(State& s, active_walk<State>& walk) noexcept : s_(s), walk_(walk), seen_(s.chunks.taken()) {}
 
-  /// Calls visit(block) for those of a chunk as long as it returns true; and after one, if changed() returns true, looks at the
-  /// bits again. Returns whether it came to the end.
-  template <class Visit, class Changed>
-  bool walk(chunk& c, Visit visit, Changed changed) {
+  /// Calls visit(chunk, block) for those of a chunk as long as it returns true. Returns whether it came to the end.
+  template <class Visit>
+  bool walk(chunk& c, Visit& visit) {
     look();
-    words of(s_, c);
+    const words of(s_, c, s_.chunks.hides_bits() ? c.walked : c.carved);  // clear() ends what was there when it began
     word_ = 0;
     mask_ = words::full;
     dense_ = of.is_dense();
     std::byte* some[2][enough + words::bits];
-    while (walk_full(of, visit, changed)) {
+    while (walk_full(of, c, visit)) {
       std::size_t number[2] = {gather(of, some[0]), 0};
       if (number[0] == 0 && word_ == of.number()) return true;  // else a full word lies behind empty ones
       for (unsigned now = 0; number[now] != 0; now ^= 1) {
         number[now ^ 1] = gather(of, some[now ^ 1]);
         for (std::size_t i = 0; i != number[now]; ++i) {
           std::byte* const block = some[now][i];
-          if (!visit(block)) return false;
+          walk_.at(block);
+          if (!visit(c, block)) return false;
           if (!changed()) [[likely]]
             continue;
           const std::size_t slot = s_.chunks.slot_of(c, block);
@@ -142,6 +147,13 @@ class chunk_walker {
  private:
   static constexpr std::size_t enough = 16;  // blocks whose misses overlap
 
+  /// Called after a visit: whether the bits have to be read again.
+  TARN_STEP bool changed() noexcept {
+    if (!walk_.changed()) [[likely]]
+      return false;
+    if (!s_.chunks.hides_bits()) detail::settle(s_);  // clear() marks what it frees by itself
+    return true;
+  }
   /// Called before bits are read: what visit() took may have brought other blocks into a front.
   TARN_STEP void look() noexcept {
     if (s_.chunks.taken() == seen_) [[likely]]
@@ -151,8 +163,8 @@ class chunk_walker {
   }
   /// Visits words of which all blocks are in use, or all words of a dense chunk: nothing has to be prefetched. Returns whether
   /// visit() always did.
-  template <class Visit, class Changed>
-  bool walk_full(const words& of, Visit& visit, Changed& changed) {
+  template <class Visit>
+  bool walk_full(const words& of, chunk& c, Visit& visit) {
     for (; word_ < of.number(); ++word_) {
       look();
       auto live = of.live(word_) & mask_;
@@ -160,7 +172,9 @@ class chunk_walker {
       while (live != 0) {
         const std::size_t bit = words::lowest(live);
         live &= live - 1;
-        if (!visit(of.block(word_, bit))) return false;
+        std::byte* const block = of.block(word_, bit);
+        walk_.at(block);
+        if (!visit(c, block)) return false;
         if (changed()) [[unlikely]]
           live = of.live(word_) & words::behind(bit);
       }
@@ -181,43 +195,24 @@ class chunk_walker {
   }
 
   State& s_;
+  active_walk<State>& walk_;
   std::size_t seen_;
   std::size_t word_ = 0;
   std::uint64_t mask_ = 0;  // of its blocks, those that the walk has yet to come to
   bool dense_ = false;
 };
 
-/// Calls visit(block) for every block in use, by ascending address, as long as it returns true. visit() may free any block, and
-/// take others, which may be visited if they are ahead. Chunks that come meanwhile aren't walked through; none may go. `walk`
-/// is known to those who free blocks. Returns whether visit() never returned false.
+/// Calls visit(chunk, block) for every block in use, by ascending address, as long as it returns true. visit() may free any
+/// block, and take others, which may be visited if they are ahead. Chunks that come meanwhile aren't walked through; none may
+/// go. `walk` is known to those who free blocks. Returns whether visit() never returned false.
 template <class Geometry, class State, class Visit>
 bool each_living(State& s, active_walk<State>& walk, Visit visit) {
-  using chunk = typename State::chunk;
   detail::settle(s);
   const std::size_t births = s.chunks.births();
-  chunk_walker<State, Geometry> walker(s);
-  const auto visit_next = [&](std::byte* block) {
-    walk.at(block);
-    return visit(static_cast<void*>(block));
-  };
-  const auto changed = [&] {
-    if (!walk.changed()) [[likely]]
-      return false;
-    detail::settle(s);
-    return true;
-  };
-  for (chunk* c = s.chunks.after(nullptr); c != nullptr; c = s.chunks.after(c->first))
-    if (c->birth <= births && !walker.walk(*c, visit_next, changed)) return false;
+  chunk_walker<State, Geometry> walker(s, walk);
+  for (auto* c = s.chunks.after(nullptr); c != nullptr; c = s.chunks.after(c->first))
+    if (c->birth <= births && !walker.walk(*c, visit)) return false;
   return true;
-}
-
-/// How many blocks are in use. O(chunks), and what became free since the list was settled.
-template <class State>
-std::size_t count_living(State& s) noexcept {
-  detail::settle(s);
-  std::size_t n = 0;
-  s.chunks.each([&n](typename State::chunk& c) { n += detail::in_use_in(c); });
-  return n;
 }
 
 // ---- an array --------------------------------------------------------------------------------------------------------------
@@ -232,7 +227,7 @@ class marked_array {
  public:
   explicit marked_array(State& s) noexcept : s_(s), carved_(s.chunks.carved()) {
     s_.locking.drain_all(s_);
-    s_.list.drain(s_.chunks, marker{*this});
+    s_.list.drain(s_.chunks, block_adder<marked_array>{*this});
   }
   marked_array(const marked_array&) = delete;
   marked_array& operator=(const marked_array&) = delete;
@@ -240,11 +235,14 @@ class marked_array {
   std::size_t carved() const noexcept { return carved_; }
   std::size_t marked() const noexcept { return marked_; }
   bool is_marked(std::size_t i) const noexcept { return (words_[i / bits] >> i % bits & 1) != 0; }
-  void mark(std::size_t i) noexcept {
+  void add(const void* block) noexcept {
+    const std::size_t i = number_of(block);
     words_[i / bits] |= std::size_t{1} << i % bits;
     ++marked_;
   }
-  /// The number of a block that existed when this was made, or some other number.
+  /// Whether the block existed when this was made.
+  bool has(const void* block) const noexcept { return number_of(block) < carved_; }
+  /// The number of a block that existed then, or some other number.
   std::size_t number_of(const void* block) const noexcept {
     return s_.chunks.geometry().slot_at(address_of(block) - address_of(s_.chunks.block_at(std::size_t{0})));
   }
@@ -254,13 +252,10 @@ class marked_array {
       if (is_marked(i)) s_.list.restore(s_.chunks, s_.chunks.block_at(i));
   }
 
- private:
-  struct marker {
-    void operator()(void* block) const noexcept { to.mark(to.number_of(block)); }
-    marked_array& to;
-  };
-
+ protected:
   State& s_;
+
+ private:
   std::size_t carved_;
   std::size_t marked_ = 0;
   std::size_t words_[(blocks + bits - 1) / bits] = {};
@@ -268,37 +263,37 @@ class marked_array {
 
 template <class State>
   requires(State::traits::in_place)
-class active_walk<State> {
+class active_walk<State> : public marked_array<State> {
  public:
+  explicit active_walk(State& s) noexcept : marked_array<State>(s) { this->give_back(); }
   active_walk* outer = nullptr;
 
   void freed(const void* block) noexcept {
-    const std::size_t i = free_->number_of(block);
-    if (i < free_->carved()) free_->mark(i);
+    if (this->has(block)) this->add(block);
   }
-  void knows(marked_array<State>& free) noexcept { free_ = pointer_to(free); }
-
- private:
-  marked_array<State>* free_ = nullptr;
 };
 
 /// The same for an array: no block that is taken meanwhile is visited. O(blocks).
 template <class Geometry, class State, class Visit>
   requires(State::traits::in_place)
 bool each_living(State& s, active_walk<State>& walk, Visit visit) {
-  marked_array<State> marks(s);
-  marks.give_back();
-  walk.knows(marks);
-  for (std::size_t i = 0; i != marks.carved(); ++i)
-    if (!marks.is_marked(i) && !visit(static_cast<void*>(s.chunks.block_at(i)))) return false;
+  for (std::size_t i = 0; i != walk.carved(); ++i)
+    if (!walk.is_marked(i) && !visit(s.chunks, s.chunks.block_at(i))) return false;
   return true;
 }
+
+/// How many blocks are in use. O(chunks), and what became free since the list was settled; of an array: O(blocks).
 template <class State>
-  requires(State::traits::in_place)
 std::size_t count_living(State& s) noexcept {
-  marked_array<State> marks(s);
-  marks.give_back();
-  return marks.carved() - marks.marked();
+  if constexpr (State::traits::in_place) {
+    const active_walk<State> its(s);
+    return its.carved() - its.marked();
+  } else {
+    detail::settle(s);
+    std::size_t n = 0;
+    s.chunks.each([&n](typename State::chunk& c) { n += detail::in_use_in(c); });
+    return n;
+  }
 }
 
 }  // namespace tarn::detail

@@ -32,16 +32,41 @@
 
 namespace tarn::detail {
 
+/// A pool's geometry, with the size as a constant: shared code doesn't know it.
+template <class State, class Size>
+using geometry_for = std::conditional_t<State::traits::size_is_given_at_run_time, geometry<Size, State::traits::shape>,
+                                        typename State::traits::geometry>;
+
+/// As each_living(), also those that lie in no chunk: calls visit(block). Meanwhile no pool asks this one to trim, and no call
+/// waits. Precondition: no other thread uses the pool.
+/// \tparam Size  of the blocks
+template <class Size, class State, class Visit>
+bool visit_blocks(State& s, active_walk<State>& walk, Visit visit) {
+  const walked_alone<State> alone(s);
+  std::uint64_t then = 0;
+  if constexpr (State::traits::samples) then = s.checking.sampled_now();
+  bool goes_on = detail::each_living<geometry_for<State, Size>>(s, walk, [&](auto&, void* block) { return visit(block); });
+  if constexpr (State::traits::samples)
+    s.checking.each_sampled(then, [&](void* block) { goes_on = goes_on && visit(block); });
+  return goes_on;
+}
+template <class State>
+std::size_t count_blocks(State& s) noexcept {
+  const walked_alone<State> alone(s);
+  std::size_t n = detail::count_living(s);
+  if constexpr (State::traits::samples) s.checking.each_sampled(s.checking.sampled_now(), [&n](void*) { ++n; });
+  return n;
+}
+
 /// The blocks of chunks whose objects end.
 template <class State, class Size>
 class ending_blocks {
   using traits = typename State::traits;
   using chunk = typename State::chunk;
-  using geometry = geometry_for<State, Size>;
   using words = living_words<State>;
 
  public:
-  explicit ending_blocks(State& its) noexcept : s_(its) {
+  explicit ending_blocks(State& its) noexcept : s_(its), walk_(its) {
     detail::settle(s_);
     s_.chunks.hide_bits(true);
     s_.chunks.each([](chunk& c) { c.walked = c.carved; });
@@ -49,16 +74,13 @@ class ending_blocks {
   ~ending_blocks() {
     s_.chunks.hide_bits(false);
     if (!gives_surplus && all_ended()) {
-      if constexpr (traits::list_has_bits) s_.list.forget(s_.chunks);
-      else s_.list.forget();
       detail::start_over(s_);
     } else {
-      if constexpr (!refuses) s_.chunks.each([](chunk& c) { mark_walked(c); });
+      if constexpr (!refuses) s_.chunks.each([this](chunk& c) { mark_walked(c); });
       if constexpr (traits::list_has_bits) s_.list.recount(s_.chunks);
       else s_.chunks.recount_bits();
       s_.chunks.settled();
     }
-    s_.chunks.each([](chunk& c) { c.walked = 0; });
     // lock_free, which may have found the list empty meanwhile, looks again.
     if constexpr (traits::locking::traits.own_free_list) s_.locking.drain_all(s_);
   }
@@ -68,18 +90,11 @@ class ending_blocks {
   /// Calls end(block) for every block in use, unless it has ended meanwhile. It returns whether the block has become free.
   template <class End>
   void each(End end) noexcept {
-    chunk_walker<State, geometry> walker(s_);
-    for (chunk* c = s_.chunks.after(nullptr); c != nullptr; c = s_.chunks.after(c->first)) {
-      const std::byte* const behind = s_.chunks.block_at(c->first, c->walked);
-      const auto end_next = [&](std::byte* block) {
-        if (block >= behind) return false;
-        last_ = address_of(block);
-        if (end(static_cast<void*>(block)) && refuses) mark(*c, block);
-        return true;
-      };
-      walker.walk(*c, end_next, [this] { return replace(changed_, false); });
-    }
-    last_ = static_cast<std::uintptr_t>(-1);
+    detail::each_living<geometry_for<State, Size>>(s_, walk_, [&](chunk& c, void* block) {
+      if (end(block) && refuses) mark(c, block);
+      return true;
+    });
+    walk_.at(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(-1)));
   }
   /// Calls end(block) for a block that the walk has yet to come to, unless it has ended. Returns whether it is one that the
   /// walk has to do with.
@@ -89,9 +104,9 @@ class ending_blocks {
     if (c == nullptr) return false;
     const std::size_t slot = s_.chunks.slot_of(*c, block);
     if (slot >= c->walked) return false;
-    if (address_of(block) <= last_ || c->bitmap.is_free(slot)) return true;
+    if (walk_.has_passed(block) || c->bitmap.is_free(slot)) return true;
     if (end(block)) mark(*c, block);
-    changed_ = true;
+    walk_.freed(block);
     return true;
   }
 
@@ -104,58 +119,50 @@ class ending_blocks {
     const std::size_t slot = s_.chunks.slot_of(c, block);
     c.bitmap.mark(slot / words::bits, std::uint64_t{1} << slot % words::bits, 1);
   }
-  static void mark_walked(chunk& c) noexcept {
-    for (std::size_t w = 0; w * words::bits < c.walked; ++w) {
-      const std::size_t left = c.walked - w * words::bits;
-      const std::uint64_t all = left >= words::bits ? words::full : (std::uint64_t{1} << left) - 1;
-      if (const std::uint64_t ended = all & ~c.bitmap.free_in(w); ended != 0)
+  void mark_walked(chunk& c) noexcept {
+    const words of(s_, c, c.walked);
+    for (std::size_t w = 0; w != of.number(); ++w)
+      if (const auto ended = of.live(w); ended != 0)
         c.bitmap.mark(w, ended, static_cast<std::size_t>(std::popcount(ended)));
-    }
   }
   bool all_ended() noexcept {
     bool all = true;
-    s_.chunks.each([&all](chunk& c) { all = all && (refuses ? c.carved - detail::in_use_in(c) : c.walked) == c.carved; });
+    s_.chunks.each([&all](chunk& c) { all = all && (refuses ? detail::in_use_in(c) == 0 : c.walked == c.carved); });
     return all;
   }
 
   State& s_;
-  std::uintptr_t last_ = 0;  // where the walk is
-  bool changed_ = false;     // a block ahead has become free
+  active_walk<State> walk_;
 };
 
 /// The same of an array.
 template <class State, class Size>
   requires(State::traits::in_place)
-class ending_blocks<State, Size> {
+class ending_blocks<State, Size> : marked_array<State> {
  public:
-  explicit ending_blocks(State& its) noexcept : s_(its), free_(its) {}
+  explicit ending_blocks(State& its) noexcept : marked_array<State>(its) {}
   ~ending_blocks() {
-    if (free_.marked() == s_.chunks.carved()) detail::start_over(s_);
-    else free_.give_back();
+    if (this->marked() == this->s_.chunks.carved()) detail::start_over(this->s_);
+    else this->give_back();
   }
-  ending_blocks(const ending_blocks&) = delete;
-  ending_blocks& operator=(const ending_blocks&) = delete;
 
   template <class End>
   void each(End end) noexcept {
-    while (next_ != free_.carved()) {
+    while (next_ != this->carved()) {
       const std::size_t i = next_++;
-      if (!free_.is_marked(i) && end(static_cast<void*>(s_.chunks.block_at(i)))) free_.mark(i);
+      void* const block = this->s_.chunks.block_at(i);
+      if (!this->is_marked(i) && end(block)) this->add(block);
     }
   }
   template <class End>
   bool end_ahead(void* block, End end) noexcept {
-    if (s_.chunks.find(block) == nullptr) return false;
-    const std::size_t i = free_.number_of(block);
-    if (i >= free_.carved()) return false;
-    if (i < next_ || free_.is_marked(i)) return true;
-    if (end(block)) free_.mark(i);
+    if (this->s_.chunks.find(block) == nullptr || !this->has(block)) return false;
+    const std::size_t i = this->number_of(block);
+    if (i >= next_ && !this->is_marked(i) && end(block)) this->add(block);
     return true;
   }
 
  private:
-  State& s_;
-  marked_array<State> free_;
   std::size_t next_ = 0;
 };
 
@@ -231,7 +238,8 @@ bool forget_blocks_in_use([[maybe_unused]] State& s) noexcept {
     return false;
   } else {
     const undisturbed<State> alone(s);
-    detail::forget_use(s);
+    s.locking.drain_all(s);
+    detail::start_over(s);
     detail::on_release(s);
     return true;
   }
@@ -258,8 +266,8 @@ struct object_ender {
 /// \tparam Pool  of the blocks
 template <class T, class Pool>
 class endings {
-  using clearing = decltype(inspector::clearing_of<object_ender<T>>(*static_cast<Pool*>(nullptr)));
-  using state = std::remove_reference_t<decltype(inspector::state_of(*static_cast<Pool*>(nullptr)))>;
+  using state = state_within<Pool>;
+  using clearing = detail::clearing<state, object_ender<T>>;
 
  public:
   /// Ends an object. Returns whether its block is to go back: not if it was null, all objects are being ended, or it is none.
@@ -277,7 +285,7 @@ class endings {
   /// While this lives, it hears of every object that is ended.
   class walk : public active_walk<state> {
    public:
-    explicit walk(endings& of) noexcept : of_(of) {
+    walk(endings& of, Pool& pool) noexcept : active_walk<state>(inspector::state_of(pool)), of_(of) {
       this->outer = detail::replace(of_.walks_, this);
       of_.look_again();
     }
@@ -295,7 +303,7 @@ class endings {
   /// While this lives, every object is ended once, whoever does it.
   class all {
    public:
-    all(endings& of, Pool& pool) noexcept : of_(of), clearing_(inspector::clearing_of<object_ender<T>>(pool)) {
+    all(endings& of, Pool& pool) noexcept : of_(of), clearing_(inspector::state_of(pool)) {
       of_.now_ = detail::pointer_to(clearing_);
       of_.look_again();
     }

@@ -432,17 +432,11 @@ std::size_t return_pages(State& s, pages_go how) noexcept {
   } while (how == pages_go::all && n != 0 && gone == n);
   return bytes;
 }
-/// Whether somebody walks through the blocks in use: meanwhile chunks and pages stay.
-template <class State>
-bool chunks_stay([[maybe_unused]] const State& s) noexcept {
-  if constexpr (State::traits::is_walked) return s.chunks.are_kept();
-  else return false;
-}
 /// Called by trim(). Gives back the empty chunks, idle pages and, if no chunk is left and no other thread has a part of it,
 /// what the pool keeps for itself. Returns the bytes of chunks and pages.
 template <class State>
 std::size_t return_idle(State& s) noexcept {
-  if (detail::chunks_stay(s)) return 0;
+  if (s.chunks.are_kept()) return 0;
   std::size_t bytes = 0;
   if constexpr (State::traits::in_place) {
     const core_lock guard(s);
@@ -486,7 +480,7 @@ void return_all(State& s) noexcept {
 /// how many bytes.
 template <class State>
 std::size_t return_surplus(State& s) noexcept {
-  if (detail::chunks_stay(s)) return 0;
+  if (s.chunks.are_kept()) return 0;
   if constexpr (State::traits::returns_pages) {
     constexpr std::size_t most = 4 * 1024 * 1024;  // so that the caller doesn't wait for long
     const std::size_t bytes = detail::return_chunks(s, [](State& its) { return detail::unlink_idle(its, most); });
@@ -496,7 +490,11 @@ std::size_t return_surplus(State& s) noexcept {
     };
     return bytes != 0 || !has_surplus_pages() ? bytes : detail::return_pages(s, pages_go::some);
   } else {
-    return detail::return_chunks(s, [](State& its) { return detail::unlink_surplus(its, its.chunks.keep()); });
+    return detail::return_chunks(s, [](State& its) -> typename State::chunk* {
+      if constexpr (State::traits::retention::traits.tells_surplus)
+        if (!its.chunks.has_surplus()) return nullptr;
+      return detail::unlink_surplus(its, its.chunks.keep());
+    });
   }
 }
 /// Whether the growth lock can be had, or not, without waiting for another thread.

@@ -1,4 +1,4 @@
-// How the products built on a pool look into it: object pools find out which blocks are in use.
+// How the products built on a pool look into it.
 #ifndef TARN_ALLOCATOR_DETAIL_POOL_INSPECTOR_H_
 #define TARN_ALLOCATOR_DETAIL_POOL_INSPECTOR_H_
 
@@ -6,36 +6,11 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tarn/allocator/detail/core/free_blocks.h"
 #include "tarn/allocator/detail/pool/members.h"
 #include "tarn/allocator/detail/pool/waiting.h"
 #include "tarn/policies/detail/protocol.h"
 
 namespace tarn::detail {
-
-// Pools of objects have these, by clearing.h. Other products need not compile them.
-template <class State>
-class active_walk;
-template <class Geometry, class State, class Visit>
-bool each_living(State& s, active_walk<State>& walk, Visit visit);
-template <class State>
-std::size_t count_living(State& s) noexcept;
-// Those for arrays, too: what calls them by their qualified names sees only what is declared here.
-template <class Geometry, class State, class Visit>
-  requires(State::traits::in_place)
-bool each_living(State& s, active_walk<State>& walk, Visit visit);
-template <class State>
-  requires(State::traits::in_place)
-std::size_t count_living(State& s) noexcept;
-template <class State, class Ender>
-class clearing;
-template <class State>
-bool forget_blocks_in_use(State& s) noexcept;
-
-/// A pool's geometry, with the size as a constant: shared code doesn't know it.
-template <class State, class Size>
-using geometry_for = std::conditional_t<State::traits::size_is_given_at_run_time, geometry<Size, State::traits::shape>,
-                                        typename State::traits::geometry>;
 
 struct inspector {
   /// Returns the state, once all that lay in front of the list is back in it. Precondition: no other thread uses the pool.
@@ -54,46 +29,6 @@ struct inspector {
   template <class Traits>
   static pool_state<Traits>& state_of(pool_members<Traits>& pool) noexcept {
     return pool.state_;
-  }
-  /// Calls visit(block) for every block in use as long as it returns true, as detail::each_living() does. Returns whether it
-  /// always did. Precondition: no other thread uses the pool. Meanwhile no pool asks this one to trim, and no call waits.
-  /// \tparam Size  of the blocks
-  template <class Size, class State, class Visit>
-  static bool each_living(State& s, active_walk<State>& walk, Visit visit) {
-    const walked_alone<State> alone(s);
-    std::uint64_t then = 0;
-    if constexpr (State::traits::samples) then = s.checking.sampled_now();
-    bool goes_on = detail::each_living<geometry_for<State, Size>>(s, walk, visit);
-    if constexpr (State::traits::samples)
-      s.checking.each_sampled(then, [&](void* block) { goes_on = goes_on && visit(block); });
-    return goes_on;
-  }
-  template <class State>
-  static std::size_t count_living(State& s) noexcept {
-    const walked_alone<State> alone(s);
-    std::size_t n = detail::count_living(s);
-    if constexpr (State::traits::samples) s.checking.each_sampled(s.checking.sampled_now(), [&n](void*) { ++n; });
-    return n;
-  }
-  /// Whether the objects lie in an array, and whether some lie where no bit tells of them.
-  template <class Traits>
-  static constexpr bool is_array(const pool_members<Traits>*) noexcept {
-    return Traits::in_place;
-  }
-  template <class Traits>
-  static constexpr bool hides_objects(const pool_members<Traits>*) noexcept {
-    return Traits::locking::traits.keeps_blocks || Traits::locking::traits.own_free_list || Traits::samples ||
-           !requires(const typename Traits::reuse::template list<Traits>& list) { list.is_empty(); };
-  }
-
-  /// See clearing.h. Precondition: no other thread uses the pool while what is returned lives.
-  template <class Ender, class Traits>
-  static clearing<pool_state<Traits>, Ender> clearing_of(pool_members<Traits>& pool) noexcept {
-    return clearing<pool_state<Traits>, Ender>(pool.state_);
-  }
-  template <class Traits>
-  static bool forget_blocks_in_use(pool_members<Traits>& pool) noexcept {
-    return detail::forget_blocks_in_use(pool.state_);
   }
 
   /// As try_allocate(), but waits for a block as `limit` says (waiting.h), where the exhaustion policy waits at all.
@@ -219,6 +154,10 @@ struct inspector {
     return pool.state_.chunks.is_block(address);
   }
 };
+
+/// \tparam Pool  derived from pool_members
+template <class Pool>
+using state_within = std::remove_reference_t<decltype(inspector::state_of(*static_cast<Pool*>(nullptr)))>;
 
 }  // namespace tarn::detail
 

@@ -120,8 +120,8 @@ struct maintenance {
     return next::step;
   }
   /// Gives back one of the chunks, or some of the pages, that the retention policy doesn't keep.
-  static next thin([[maybe_unused]] State& s, [[maybe_unused]] so_far& seen) noexcept {
-    if (detail::chunks_stay(s)) return next::nothing;
+  static next thin(State& s, [[maybe_unused]] so_far& seen) noexcept {
+    if (s.chunks.are_kept()) return next::nothing;
     if constexpr (traits::returns_pages) {
       if (detail::return_surplus(s) != 0) return next::step;
     } else if constexpr (traits::retention::traits.tells_surplus) {

@@ -126,16 +126,13 @@ class object_iterator {
 
 /// From one iterator to another.
 template <class Iterator>
-class object_range {
- public:
-  object_range(Iterator from, Iterator to) noexcept : from_(from), to_(to) {}
-  Iterator begin() const noexcept { return from_; }
-  Iterator end() const noexcept { return to_; }
-  bool empty() const noexcept { return from_ == to_; }
+struct object_range {
+  Iterator begin() const noexcept { return from; }
+  Iterator end() const noexcept { return to; }
+  bool empty() const noexcept { return from == to; }
 
- private:
-  Iterator from_;
-  Iterator to_;
+  Iterator from;
+  Iterator to;
 };
 
 /// Ranges of about as many objects each, all of them together once.
@@ -144,7 +141,7 @@ class object_parts {
  public:
   using iterator = object_iterator<T, State>;
 
-  object_parts(State& s, std::size_t parts) noexcept : s_(pointer_to(s)), objects_(inspector::count_living(s)), parts_(parts) {}
+  object_parts(State& s, std::size_t parts) noexcept : s_(pointer_to(s)), objects_(detail::count_blocks(s)), parts_(parts) {}
   std::size_t size() const noexcept { return parts_; }
   /// Part `i`. Precondition: i < size(). O(chunks + blocks / 64). Changes nothing: threads may call it at the same time.
   object_range<iterator> operator[](std::size_t i) const noexcept { return {start(i), start(i + 1)}; }
@@ -165,12 +162,9 @@ struct no_iterator {
   T& operator*() const noexcept { TARN_UNREACHABLE(); }
   no_iterator& operator++() noexcept { return *this; }
   bool operator!=(const no_iterator&) const noexcept { return false; }
-};
-template <class T>
-struct no_parts {
-  const no_parts& operator[](std::size_t) const noexcept { return *this; }
-  no_iterator<T> begin() const noexcept { return {}; }
-  no_iterator<T> end() const noexcept { return {}; }
+  const no_iterator& operator[](std::size_t) const noexcept { return *this; }
+  no_iterator begin() const noexcept { return {}; }
+  no_iterator end() const noexcept { return {}; }
 };
 
 template <bool IsArray, bool HidesObjects>
@@ -189,20 +183,18 @@ struct iterators_complaint {
 /// \tparam Pool  of the blocks
 template <class T, class Pool>
 struct iterators_of {
-  static constexpr const Pool* pool = nullptr;
-  static constexpr bool is_array = inspector::is_array(pool);
-  static constexpr bool hides_objects = inspector::hides_objects(pool);
-  static constexpr bool exist = !is_array && !hides_objects;
-  using state = std::remove_reference_t<decltype(inspector::state_of(*static_cast<Pool*>(nullptr)))>;
+  using state = state_within<Pool>;
+  using traits = typename state::traits;
+  /// Whether some objects lie where no bit tells of them.
+  static constexpr bool hides_objects =
+      traits::locking::traits.keeps_blocks || traits::locking::traits.own_free_list || traits::samples ||
+      !requires(const typename traits::reuse::template list<traits>& list) { list.is_empty(); };
+  static constexpr bool exist = !traits::in_place && !hides_objects;
+  using type = std::conditional_t<exist, object_iterator<T, state>, no_iterator<T>>;
 
-  static constexpr auto type() noexcept {
-    if constexpr (exist) return std::type_identity<object_iterator<T, state>>{};
-    else return std::type_identity<no_iterator<T>>{};
-  }
   /// Says why there are none.
-  template <class Instead>
-  static constexpr Instead refuse() noexcept {
-    [[maybe_unused]] iterators_complaint<is_array, hides_objects> said;
+  static constexpr no_iterator<T> refuse() noexcept {
+    [[maybe_unused]] iterators_complaint<traits::in_place, hides_objects> said;
     return {};
   }
 };

@@ -173,9 +173,7 @@ TARN_STEP void be_left_alone(State& s) noexcept {
 template <class State>
 class undisturbed {
  public:
-  /// \param within  whether it is within another one
-  explicit undisturbed(State& its, bool within = false) noexcept : s_(its), within_(within) {
-    if (within_) return;
+  explicit undisturbed(State& its) noexcept : s_(its) {
     if constexpr (State::traits::is_listed) s_.name.pause();
     if constexpr (can_be_asked<State>) s_.upstream.asked_through().pause();
     if constexpr (State::traits::waits) {
@@ -184,7 +182,6 @@ class undisturbed {
     }
   }
   ~undisturbed() {
-    if (within_) return;
     if constexpr (State::traits::waits)
       if (!was_closed_) s_.upstream.line().open();
     if constexpr (can_be_asked<State>) s_.upstream.asked_through().resume();
@@ -195,33 +192,22 @@ class undisturbed {
 
  private:
   State& s_;
-  bool within_;
   bool was_closed_ = false;
 };
 
-/// The same for a walk through the blocks in use, also within others: no chunk goes, either. What is surplus then goes.
+/// The same for a walk through the blocks in use: no chunk goes, either. What is surplus after the last one then goes.
 template <class State>
 class walked_alone {
  public:
-  explicit walked_alone(State& its) noexcept : s_(its), alone_(its, is_within(its)) {}
+  explicit walked_alone(State& its) noexcept : s_(its), alone_(its) { s_.chunks.keep_all(); }
   ~walked_alone() {
-    if constexpr (State::traits::is_walked)
-      if (!s_.chunks.keep_no_longer()) return;
-    if constexpr (State::traits::retention::traits.returns_chunks) {
-      if constexpr (State::traits::retention::traits.tells_surplus && !State::traits::returns_pages)
-        if (!s_.chunks.has_surplus()) return;
-      detail::give_surplus_back(s_);
-    }
+    s_.chunks.keep_no_longer();
+    detail::give_surplus_back(s_);
   }
   walked_alone(const walked_alone&) = delete;
   walked_alone& operator=(const walked_alone&) = delete;
 
  private:
-  static bool is_within([[maybe_unused]] State& s) noexcept {
-    if constexpr (State::traits::is_walked) return !s.chunks.keep_all();
-    else return false;
-  }
-
   State& s_;
   undisturbed<State> alone_;
 };

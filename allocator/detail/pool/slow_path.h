@@ -211,17 +211,17 @@ struct slow_path {
       const call_mark calling(s);
       return s.locking.make_room(s);
     }();
-    detail::report_pending(s);
     if constexpr (traits::retention::traits.returns_chunks) {
       if (answer == status::surplus) [[unlikely]] detail::give_surplus_back(s);
     }
+    detail::report_pending(s);
   }
   TARN_NOINLINE static void settle(State& s, void* block, status answer) noexcept {
     if (answer == status::refused) return detail::report_noted(s);  // the pool may have ended: it must not enter a list again
     if (answer == status::uncounted) path::count_put(s, block);
     if (answer == status::uncounted || answer == status::full) answer = detail::push_slow(s, block);
-    detail::report_pending(s);
     if (answer == status::surplus) detail::give_surplus_back(s);
+    detail::report_pending(s);
   }
 
   static maintained maintain(State& s, deadline until) noexcept {
