@@ -400,7 +400,9 @@ class observer {
   int descriptor() const noexcept { return its_ != nullptr ? its_->clients.descriptor() : -1; }
 
   /// Answers what was asked so far, and waits for no client. One that hasn't asked and read the answer ten seconds after it
-  /// came is sent away, or after half a second while there are 32. Returns how many requests it answered. O(pools) for each, as
+  /// came is disconnected, or after half a second while there are 32. Without a free descriptor, new clients are disconnected
+  /// by means of a reserved one. If another thread takes that, they wait, and descriptor() is readable ten times a second.
+  /// Without memory for an answer, the answer is an error. Returns how many requests it answered. O(pools) for each, as
   /// snapshot().
   std::size_t serve() noexcept {
     if (its_ == nullptr || !its_->is_owner()) return 0;
@@ -417,7 +419,8 @@ class observer {
 };
 
 /// Answers at a socket with this path, which only the process's user can use (mode 0600). A socket that a process left there
-/// when it crashed is replaced, also if a child of it is alive; one whose process is there isn't, nor is any other file.
+/// when it crashed is replaced, also if a child of it is alive; one whose process is there isn't, nor is any other file. If
+/// clone() created the child, without the handlers of fork(), that takes a second, and works on Linux only.
 /// Returns what answers: it stops when that ends. A relative path is looked for again at its end: the folder of the process
 /// must then be the same. It needs four descriptors.
 /// Throws: std::system_error, whose text names the path; std::bad_alloc. A build without exceptions aborts.

@@ -1,9 +1,33 @@
-// The sink that keeps the newest events in memory: how an event lies in a ring and in a file, and the rings of threads. The
-// format is docs/how-to/trace.md's.
+// The sink that keeps the newest events in memory: the rings of threads, and the file of a dump.
 //
 //   on_event      the thread's ring; at its first event, one that no thread has, or that of a thread that is gone
 //    add            the event replaces the oldest; the clock is read now and then
 //   dump_trace    the file's head, each ring in pieces, the end
+//
+// Version 1 of the file. Numbers are unsigned, in the byte order of the machine that wrote it. The head has 80 bytes:
+//
+//   at   bytes
+//    0     8   "tarntrac"
+//    8     4   0x01020304, which shows the byte order
+//   12     4   the version: 1
+//   16     4   bytes of the head: 80. Read this number of bytes, and skip what you don't know
+//   20     4   bytes before each piece: 32
+//   24     4   bytes of an event: 32
+//   28     4   the clock: 1 nanoseconds, 2 rdtsc, 3 cntvct_el0
+//   32     8   the clock when the first thread came
+//   40     8   nanoseconds of steady_clock at that time
+//   48   8+8   both when the dump was written, which gives the length of a tick
+//   64     8   the number of events that had no ring
+//   72     8   0
+//
+// Pieces of rings follow, those of one ring in order; numbers that are missing between two were overwritten during the dump.
+// Four numbers of 8 bytes precede each piece: the ring, the number of its first event in the ring, the number of events that
+// follow, 0x6563656970. A piece of 0 events is the end of the file; its second number is the number of pieces.
+//
+// An event is four numbers of 8 bytes: the pool, the address, the bytes and in the highest byte the kind, the clock. Kinds: 1
+// allocate, 2 free, 3 grow, 4 give_back, 5 refuse, 6 release. 0x80 isn't an event of a pool: a thread took the ring, and the
+// next events are its own. Its number, from 1 on, is where the address is; the thread that had the ring before, or 0, is where
+// the pool is.
 #ifndef TARN_POLICIES_STATISTICS_TRACE_RING_H_
 #define TARN_POLICIES_STATISTICS_TRACE_RING_H_
 
@@ -193,7 +217,7 @@ class trace_ring {
   }
 
   /// Writes what the rings hold to a file, anew; other threads may trace meanwhile. Returns whether it could; if not, errno
-  /// says why. The format: docs/how-to/trace.md.
+  /// says why. The format: at the head of trace_ring.h.
   static bool dump_trace(const char* path) noexcept {
     detail::trace_file file(path);
     return dump(file);
