@@ -147,6 +147,8 @@ def entry(group, level, page_header):
     if first.file != page_header and not first.parent:
         lines += [f"{first.kind.capitalize()}, in `tarn/{first.file}`:" , ""]
     signatures = "\n".join(dict.fromkeys(one.signature for one in group)).split("\n")
+    if first.kind == "concept":  # what it demands is below, in words
+        signatures = "\n".join(signatures).partition(" = ")[0].split("\n")
     lines += ["```text", *(part for line in signatures for part in textwrap.wrap(
         line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)), "```", ""]
     said = set()
