@@ -4,6 +4,8 @@
 Run in the root of the tree; with --only TEXT, only cases whose name contains TEXT. docs/README.md explains to writers what this
 checks. A case is a block with a compiler, a document, a policy, a rule ...; the last cases are the self-test (broken_docs.py),
 which breaks each check's input.
+
+In front of --only: `text`, all but the blocks; or `code`, the blocks alone.
 """
 
 import collections
@@ -476,9 +478,10 @@ def main():
     import broken_docs  # It imports this file in turn.
     tree, present = load()
     headers = sorted("tarn/" + path for path in tree if re.fullmatch(r"allocator/\w+\.h", path))
-    wanted = compilers.present()
-    only = sys.argv[2] if sys.argv[1:2] == ["--only"] else ""
-    cases = broken_docs.cases() + all_checks(tree, present, headers, wanted, FLOOR)
+    words = sys.argv[1:]
+    only = words[-1] if "--only" in words else ""
+    cases = [] if words[:1] == ["code"] else broken_docs.cases() + all_checks(tree, present, headers, [], FLOOR)
+    cases += [] if words[:1] == ["text"] else check_blocks(tree, headers, compilers.present())
     return compilers.report([one for one in cases if only in one[0]])
 
 
