@@ -51,7 +51,7 @@ QUICK = {
     "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads")),
 }
 FULL = {
-    "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads", "optimised", "first_tier")),
+    "gcc_debug": Configuration(("--config=gcc_debug",), "", ("memory", "threads", "optimised")),
     "gcc": Configuration(("--config=opt", "--config=gcc"), "optimised"),
     "clang19": Configuration(("--config=opt", "--config=clang"), "optimised", ONCE),
     # And what runs under no sanitizer: else no clang would compile it.
