@@ -4,8 +4,6 @@
 Run in the root of the tree; with --only TEXT, only cases whose name contains TEXT. docs/README.md explains to writers what this
 checks. A case is a block with a compiler, a document, a policy, a rule ...; the last cases are the self-test (broken_docs.py),
 which breaks each check's input.
-
-In front of --only: `text`, all but the blocks; or `code`, the blocks alone.
 """
 
 import collections
@@ -475,6 +473,7 @@ def all_checks(tree, present, headers, wanted, floor):
 
 
 def main():
+    """In front of --only: `text`, for all but the blocks, or `code`, for these alone."""
     import broken_docs  # It imports this file in turn.
     tree, present = load()
     headers = sorted("tarn/" + path for path in tree if re.fullmatch(r"allocator/\w+\.h", path))
