@@ -155,9 +155,7 @@ _BOOST = {
 # Libraries of headers, each with one of them.
 _BOOST_HEADERS = {
     "boost.container": "container/list.hpp",
-    "boost.multi_index": "multi_index_container.hpp",
     "boost.pool": "pool/pool.hpp",
-    "boost.unordered": "unordered_map.hpp",
 }
 
 # The headers of the system's packages stand where the compiler looks anyway.

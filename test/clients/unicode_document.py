@@ -4,7 +4,7 @@
     unicode_document.py JSON TABLE
 
 The characters come from Python's own tables, so nothing is fetched. TABLE holds the same characters as lines of
-code, category, bidirectional class and name, divided by tabs.
+code, category and name, divided by tabs.
 """
 
 import json
@@ -49,7 +49,7 @@ def main():
         file.write("\n")
     with open(to_table, "w", encoding="utf-8") as file:
         for entry in characters:
-            print(entry["code"], entry["category"], entry.get("bidirectional", ""), entry["name"], sep="\t", file=file)
+            print(entry["code"], entry["category"], entry["name"], sep="\t", file=file)
 
 
 if __name__ == "__main__":

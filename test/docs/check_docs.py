@@ -446,12 +446,14 @@ def all_checks(tree, present, headers, wanted, floor):
 
 
 def main():
+    """In front of --only: `text`, for all but the blocks, or `code`, for these alone."""
     import broken_docs  # It imports this file in turn.
     tree, present = load()
     headers = sorted("tarn/" + path for path in tree if re.fullmatch(r"allocator/\w+\.h", path))
-    wanted = compilers.present()
-    only = sys.argv[2] if sys.argv[1:2] == ["--only"] else ""
-    cases = broken_docs.cases() + all_checks(tree, present, headers, wanted, FLOOR)
+    words = sys.argv[1:]
+    only = words[-1] if "--only" in words else ""
+    cases = [] if words[:1] == ["code"] else broken_docs.cases() + all_checks(tree, present, headers, [], FLOOR)
+    cases += [] if words[:1] == ["text"] else check_blocks(tree, headers, compilers.present())
     return compilers.report([one for one in cases if only in one[0]])
 
 

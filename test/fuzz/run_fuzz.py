@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
-"""Fuzzing. A case is a run.
-
-Usage: run_fuzz.py replay    what earlier runs saved, once, under g++'s address sanitizer
-       run_fuzz.py search    each target on what is saved, so many times as take 20 seconds, or a quarter of an hour with
-                             TARN_NIGHTLY=1; then with a mistake in the library, which it must find: by night with each
+"""Fuzzing: each target on what earlier runs saved, so many times as take 20 seconds, or a quarter of an hour with
+TARN_NIGHTLY=1; then with a mistake in the library, which it must find: by night with each. A case is a run.
 """
 
 import collections
@@ -38,12 +35,9 @@ COMPILER = "clang++-19"
 # Without a look for uses of dead stack frames, which takes a third of the time where much is thrown.
 FLAGS = ["-std=c++20", "-g1", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize=vptr", "-fno-sanitize-recover=all",
          "-fsanitize-address-use-after-return=never", *compilers.WARNINGS]
-SEARCH = ["-O1", "-DTARN_LIBFUZZER", "-pthread", "tarn/test/fuzz/replay.cc"]  # all targets in one program
+SEARCH = ["-O1", "-pthread", "tarn/test/fuzz/all.cc"]  # all targets in one program
 # An input takes milliseconds. The limit of a minute is for one that hangs.
 LIMITS = ["-rss_limit_mb=4096", "-timeout=60", "-max_len=600", "-len_control=5", "-print_final_stats=1"]
-# Its warnings are about attributes of clang's; a search compiles the same with all warnings.
-REPLAY = ["g++", "-std=c++20", "-O0", "-g1", "-fsanitize=address", "-Wno-attributes", "-I.", "-pthread",
-          "tarn/test/fuzz/replay.cc"]
 
 # Made by replacing a text that stands once in the library; the target must find it.
 Mistake = collections.namedtuple("Mistake", "target name old new")
@@ -77,30 +71,6 @@ def again(path, build, run):
     with open(path, "rb") as file:
         return "\n".join(["", "the input, and how to run it in a folder in which `tarn` is a link to the sources:", "",
                           " ".join(build), f"echo {file.read().hex()} | xxd -r -p > input", run])
-
-
-# ---- what is saved, once -----------------------------------------------------------------------------------------------------
-
-
-def replay(root, job, target):
-    paths = saved_inputs.unpack(target, os.path.join(root, "inputs", target))
-
-    def wrong():
-        try:
-            status, said = call([job.result(), target, *paths], root)
-        except RuntimeError as error:
-            return str(error)
-        if status == 0 and paths and said.endswith(f"{len(paths)} inputs\n"):
-            return None
-        last = re.findall(r"^(.*), \d+ bytes$", said, re.MULTILINE)[-1:]
-        report = said[said.rfind(" bytes\n") + 7:][:3000] if last else said[-3000:]
-        return f"exit status {status}\n{report}" + (again(last[0], [*REPLAY, "-o", "replay"], f"./replay {target} input")
-                                                    if last else "")
-
-    return f"{target}: {len(paths)} saved inputs", wrong
-
-
-# ---- a search ----------------------------------------------------------------------------------------------------------------
 
 
 def search(builder, name, limits, first=None):
@@ -162,13 +132,7 @@ def mistake_case(builder, mistake):
 
 
 def main():
-    if sys.argv[1:] not in (["replay"], ["search"]):
-        sys.exit(__doc__)
     builder = compilers.Builder(compilers.include_root())
-    if sys.argv[1] == "replay":
-        compilers.present(["g++"])
-        job = builder.job("replay", REPLAY)
-        return compilers.report([replay(builder.root, job, target) for target in TARGETS])
     compilers.present([COMPILER])
     cases = [search_case(builder, name) for name in TARGETS]
     cases += [mistake_case(builder, one) for one in (MISTAKES if NIGHTLY else MISTAKES[:1])]

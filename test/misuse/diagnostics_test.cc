@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
@@ -205,12 +204,9 @@ void use_in_handler(const char* name, called_from = {}) {
   BOOST_TEST(end.status == 0, name << ": the child ended with " << end.status << ": " << end.words);
 }
 
-struct herd;
 BOOST_AUTO_TEST_CASE(a_handler_uses_the_pool) {
   use_in_handler<pool<static_size<64>, checked>>("no_locking, checked");
   use_in_handler<pool<static_size<64>, mutex_locking<>, hardened>>("mutex, hardened");
-  use_in_handler<pool<static_size<64>, mutex_locking<>, lifo_reuse<>, checked>>("mutex, lifo, checked");
-  use_in_handler<pool<static_size<64>, grouped_locking<herd, std::mutex>, checked>>("grouped with a mutex, checked");
   use_in_handler<pool<static_size<64>, thread_cached<>, checked>>("thread_cached, checked");
   use_in_handler<pool<static_size<64>, lock_free, checked>>("lock_free, checked");
 }
@@ -293,7 +289,7 @@ BOOST_AUTO_TEST_CASE(verify_tells_of_each_damage_once) {
   verify_many<pool<static_size<64>, lifo_reuse<>, fixed_growth<64>, checked>>("lifo");
   verify_many<pool<static_size<24>, page_local_reuse<>, checked>>("page_local");
   verify_many<pool<static_size<256, 64>, checked_with<shuffled>>>("shuffled");
-  verify_many<pool<static_size<8>, thread_cached<>, checked>>("thread_cached");
+  verify_many<pool<static_size<64>, thread_cached<>, checked>>("thread_cached");
   verify_many<pool<static_size<64>, lock_free, checked>>("lock_free");
 }
 

@@ -159,14 +159,15 @@ template <std::size_t Bytes, std::size_t Alignment, class... Policies>
 struct blocks_of {};
 
 /// Every free list, store and locking with blocks of 64 bytes; smaller than a list's links, or with a stricter alignment, those
-/// where it makes a difference.
-template <class Checking>
-std::vector<family> families_with(policy checks) {
+/// where it makes a difference. With guard bytes, which lie beside each block whatever the store and the locking are, each kind
+/// of list and of block; without checking, which has no code for any of this, five.
+template <policy Checks, class Checking>
+std::vector<family> families_with() {
   std::vector<family> all;
   const auto add_pool = [&]<class Pool, std::size_t Bytes, std::size_t Alignment>(const char* name, std::type_identity<Pool>,
                                                                                   blocks_of<Bytes, Alignment>) {
     using s = subject_of<Pool, Bytes, Alignment>;
-    all.push_back({name + std::string(", ") + std::to_string(Bytes) + " bytes", s::of(checks), &s::make});
+    all.push_back({name + std::string(", ") + std::to_string(Bytes) + " bytes", s::of(Checks), &s::make});
   };
   const auto add = [&]<std::size_t Bytes, std::size_t Alignment, class... Policies>(
                        const char* name, blocks_of<Bytes, Alignment, Policies...>) {
@@ -174,28 +175,32 @@ std::vector<family> families_with(policy checks) {
              blocks_of<Bytes, Alignment>());
   };
   add("static array, lifo", blocks_of<64, 8, static_array_store<600>, lifo_reuse<>>());
-  add("heap, batch", blocks_of<64, 8, heap_store, batch_reuse<>>());
-  add("heap, lifo", blocks_of<64, 8, heap_store, lifo_reuse<>>());
   add("heap, page_local", blocks_of<64, 8, heap_store, page_local_reuse<>>());
-  add("return_empty_chunks", blocks_of<64, 8, return_empty_chunks<>, fixed_growth<100>>());
-  add("buffer", blocks_of<64, 8, buffer_store>());
   add("thread_cached", blocks_of<64, 8, thread_cached<>>());
   add("lock_free", blocks_of<64, 8, lock_free>());
-  add("mutex", blocks_of<64, 8, mutex_locking<>, fixed_growth<128>>());
-  add_pool("dynamic_size", std::type_identity<pool<dynamic_size, Checking>>(), blocks_of<64, 8>());
-  add("page_store", blocks_of<64, 8, page_store<>>());
   add("resource_store", blocks_of<64, 8, resource_store, fixed_growth<100>>());
-  add("grouped", blocks_of<64, 8, grouped_locking<crew>>());
-  add("static array, lifo", blocks_of<8, 8, static_array_store<600>, lifo_reuse<>>());
-  add("heap, lifo", blocks_of<8, 8, heap_store, lifo_reuse<>>());
-  add("heap, page_local", blocks_of<8, 8, heap_store, page_local_reuse<>>());
-  add("thread_cached", blocks_of<8, 8, thread_cached<>>());
-  add("lock_free", blocks_of<8, 8, lock_free>());
-  add_pool("dynamic_size", std::type_identity<pool<dynamic_size, Checking>>(), blocks_of<8, 8>());
-  add("heap, batch", blocks_of<256, 64, heap_store, batch_reuse<>>());
-  add("buffer", blocks_of<256, 64, buffer_store>());
-  add("thread_cached", blocks_of<256, 64, thread_cached<>>());
-  add("lock_free", blocks_of<256, 64, lock_free>());
+  if constexpr (Checks != policy::none) {
+    add("heap, batch", blocks_of<64, 8, heap_store, batch_reuse<>>());
+    add("heap, lifo", blocks_of<64, 8, heap_store, lifo_reuse<>>());
+    add_pool("dynamic_size", std::type_identity<pool<dynamic_size, Checking>>(), blocks_of<64, 8>());
+    add("heap, lifo", blocks_of<8, 8, heap_store, lifo_reuse<>>());
+    add_pool("dynamic_size", std::type_identity<pool<dynamic_size, Checking>>(), blocks_of<8, 8>());
+    add("heap, page_local", blocks_of<8, 8, heap_store, page_local_reuse<>>());
+    add("thread_cached", blocks_of<8, 8, thread_cached<>>());
+    add("heap, batch", blocks_of<256, 64, heap_store, batch_reuse<>>());
+    add("buffer", blocks_of<256, 64, buffer_store>());
+  }
+  if constexpr (Checks == policy::hardened || Checks == policy::checked) {
+    add("return_empty_chunks", blocks_of<64, 8, return_empty_chunks<>, fixed_growth<100>>());
+    add("buffer", blocks_of<64, 8, buffer_store>());
+    add("mutex", blocks_of<64, 8, mutex_locking<>, fixed_growth<128>>());
+    add("page_store", blocks_of<64, 8, page_store<>>());
+    add("grouped", blocks_of<64, 8, grouped_locking<crew>>());
+    add("static array, lifo", blocks_of<8, 8, static_array_store<600>, lifo_reuse<>>());
+    add("lock_free", blocks_of<8, 8, lock_free>());
+    add("thread_cached", blocks_of<256, 64, thread_cached<>>());
+    add("lock_free", blocks_of<256, 64, lock_free>());
+  }
   return all;
 }
 

@@ -2,6 +2,6 @@
 
 namespace tarn::test {
 
-std::vector<family> families_checked() { return families_with<checked>(policy::checked); }
+std::vector<family> families_checked() { return families_with<policy::checked, checked>(); }
 
 }  // namespace tarn::test

@@ -2,6 +2,6 @@
 
 namespace tarn::test {
 
-std::vector<family> families_hardened() { return families_with<hardened>(policy::hardened); }
+std::vector<family> families_hardened() { return families_with<policy::hardened, hardened>(); }
 
 }  // namespace tarn::test

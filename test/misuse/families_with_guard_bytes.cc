@@ -2,6 +2,6 @@
 
 namespace tarn::test {
 
-std::vector<family> families_with_guard_bytes() { return families_with<hardened_with<guard_bytes>>(policy::guarded); }
+std::vector<family> families_with_guard_bytes() { return families_with<policy::guarded, hardened_with<guard_bytes>>(); }
 
 }  // namespace tarn::test

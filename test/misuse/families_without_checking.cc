@@ -2,6 +2,6 @@
 
 namespace tarn::test {
 
-std::vector<family> families_without_checking() { return families_with<no_checking>(policy::none); }
+std::vector<family> families_without_checking() { return families_with<policy::none, no_checking>(); }
 
 }  // namespace tarn::test

@@ -237,9 +237,9 @@ BOOST_AUTO_TEST_CASE(double_free_of_a_block_used_again_by_handle) {
   BOOST_TEST(handles_catch<checked>());
 }
 
-BOOST_AUTO_TEST_CASE(without_checking) { BOOST_TEST(run(policy::none) == 23u); }
+BOOST_AUTO_TEST_CASE(without_checking) { BOOST_TEST(run(policy::none) == 5u); }
 BOOST_AUTO_TEST_CASE(hardened_pools) { BOOST_TEST(run(policy::hardened) == 23u); }
-BOOST_AUTO_TEST_CASE(hardened_pools_with_guard_bytes) { BOOST_TEST(run(policy::guarded) == 23u); }
+BOOST_AUTO_TEST_CASE(hardened_pools_with_guard_bytes) { BOOST_TEST(run(policy::guarded) == 14u); }
 BOOST_AUTO_TEST_CASE(checked_pools) { BOOST_TEST(run(policy::checked) == 23u); }
 
 /// A row of the matrix counts as caught where each of its ways is, in every family that has it.
@@ -273,8 +273,8 @@ BOOST_AUTO_TEST_CASE(table) {
   BOOST_TEST(whole[1] == 17u);
   BOOST_TEST(whole[2] == 19u);  // and 14, 15; 13 but in a block of 8 bytes that holds a list's 16
   BOOST_TEST(whole[3] == 24u);  // 4 by handle
-  BOOST_TEST(caught >= 1'600u);
-  BOOST_TEST(missed >= 870u);
+  BOOST_TEST(caught >= 1'400u);
+  BOOST_TEST(missed >= 380u);
   BOOST_TEST(all.in_process >= caught);
   BOOST_TEST(all.children >= caught + missed);
 }

@@ -115,15 +115,11 @@ void store_meddles(const char* name, called_from = {}) {
   BOOST_TEST(end.status == 0, name << ": the child ended with " << end.status << ": " << end.words);
 }
 
-struct herd;
-
 BOOST_AUTO_TEST_CASE(a_store_that_calls_itself_through_its_pool_is_refused) {
   store_meddles<checked>("no_locking");
   store_meddles<checked, mutex_locking<>>("mutex");
-  store_meddles<checked, grouped_locking<herd, std::mutex>>("grouped with a mutex");
   store_meddles<checked, thread_cached<>>("thread_cached");
   store_meddles<checked, lock_free>("lock_free");
-  store_meddles<checked_with<sites, shuffled>, mutex_locking<>, lifo_reuse<>>("lifo, sites");
   store_meddles<checked, page_local_reuse<>, return_empty_chunks<>>("page_local, return_empty_chunks");
   store_meddles<sampled_guard_pages<1, checked>, mutex_locking<>>("sampled");
 }
@@ -214,6 +210,8 @@ struct interrupted {
   }
 };
 
+struct herd;
+
 /// Signals arrive at any instruction of a thread that uses the pool, and their handler uses it, too.
 template <class... Policies>
 void handler_meddles(const char* name, called_from = {}) {
@@ -260,7 +258,6 @@ BOOST_AUTO_TEST_CASE(a_signal_handler_that_interrupts_the_pool_is_refused) {
   handler_meddles<checked, grouped_locking<herd, std::mutex>>("grouped with a mutex");
   handler_meddles<checked, thread_cached<>>("thread_cached");
   handler_meddles<checked, lock_free>("lock_free");
-  handler_meddles<checked, page_local_reuse<>>("page_local");
 }
 
 using stack_pool = pool<static_size<64>, lock_free>;

@@ -22,6 +22,12 @@
 namespace tarn::test {
 namespace {
 
+using locked_hardened = pool<static_size<64>, mutex_locking<>, lifo_reuse<>, hardened_with<shuffled, guard_bytes>>;
+using locked_checked = pool<static_size<64>, mutex_locking<>, return_empty_chunks<>, fixed_growth<200>, checked>;
+using cached_hardened = pool<static_size<256, 64>, thread_cached<>, hardened>;
+using cached_checked = pool<static_size<24>, thread_cached<>, checked_with<shuffled>>;
+using lock_free_checked = pool<static_size<64>, lock_free, checked>;
+
 std::atomic<std::size_t> double_frees = 0;
 std::atomic<std::size_t> others = 0;
 
@@ -102,12 +108,12 @@ constexpr std::size_t rounds = 400;
 #endif
 
 BOOST_AUTO_TEST_CASE(two_threads_free_the_same_block) {
-  free_at_once<pool<static_size<64>, mutex_locking<>, hardened>>("mutex, hardened", rounds);
-  free_at_once<pool<static_size<64>, mutex_locking<>, checked>>("mutex, checked", rounds);
-  free_at_once<pool<static_size<64>, thread_cached<>, hardened>>("thread_cached, hardened", rounds);
-  free_at_once<pool<static_size<64>, thread_cached<>, checked>>("thread_cached, checked", rounds);
+  free_at_once<locked_hardened>("mutex, hardened", rounds);
+  free_at_once<locked_checked>("mutex, checked", rounds);
+  free_at_once<cached_hardened>("thread_cached, hardened", rounds);
+  free_at_once<cached_checked>("thread_cached, checked", rounds);
   free_at_once<pool<static_size<64>, lock_free, hardened>>("lock_free, hardened", rounds);
-  free_at_once<pool<static_size<64>, lock_free, checked>>("lock_free, checked", rounds);
+  free_at_once<lock_free_checked>("lock_free, checked", rounds);
 }
 
 // ---- nothing is misused ----------------------------------------------------------------------------------------------------
@@ -179,11 +185,11 @@ void use_together(called_from = {}) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_reported_where_nothing_is_wrong) {
-  use_together<pool<static_size<64>, mutex_locking<>, lifo_reuse<>, hardened_with<shuffled, guard_bytes>>>();
-  use_together<pool<static_size<64>, mutex_locking<>, return_empty_chunks<>, fixed_growth<200>, checked>>();
-  use_together<pool<static_size<256, 64>, thread_cached<>, hardened>>();
-  use_together<pool<static_size<24>, thread_cached<>, checked_with<shuffled>>>();
-  use_together<pool<static_size<64>, lock_free, checked>>();
+  use_together<locked_hardened>();
+  use_together<locked_checked>();
+  use_together<cached_hardened>();
+  use_together<cached_checked>();
+  use_together<lock_free_checked>();
 }
 
 #if defined(TARN_ASAN)

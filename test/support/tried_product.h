@@ -24,9 +24,45 @@
 #include "tarn/policies/checking/misuse.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/check.h"
-#include "tarn/test/support/dirty_operators.h"
 #include "tarn/test/support/kinds.h"
 #include "tarn/test/support/upstream.h"
+
+// The global operators new give memory that isn't zero, as is memory that was used before, and are counted.
+namespace tarn::test {
+
+inline constinit thread_local std::size_t calls_of_new = 0;
+
+inline void* dirty_memory(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+  ++calls_of_new;
+  if (bytes > std::size_t{1} << 40) return nullptr;  // a sanitizer would stop the program
+  const std::size_t whole = (bytes + alignment) / alignment * alignment;
+  void* const start = std::aligned_alloc(alignment, whole);
+  if (start != nullptr) std::memset(start, 0xA5, whole);
+  return start;
+}
+inline void* dirty_or_throw(void* start) {
+  if (start == nullptr) throw std::bad_alloc();
+  return start;
+}
+inline void give_back(void* start) noexcept {
+  asm volatile("" : "+r"(start));  // else g++ sees a block of operator new that is given to free()
+  std::free(start);
+}
+
+}  // namespace tarn::test
+
+void* operator new(std::size_t n) { return tarn::test::dirty_or_throw(tarn::test::dirty_memory(n)); }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return tarn::test::dirty_memory(n); }
+void* operator new(std::size_t n, std::align_val_t a) {
+  return tarn::test::dirty_or_throw(tarn::test::dirty_memory(n, static_cast<std::size_t>(a)));
+}
+void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return tarn::test::dirty_memory(n, static_cast<std::size_t>(a));
+}
+void operator delete(void* p) noexcept { tarn::test::give_back(p); }
+void operator delete(void* p, std::align_val_t) noexcept { tarn::test::give_back(p); }
+void operator delete(void* p, std::size_t) noexcept { tarn::test::give_back(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { tarn::test::give_back(p); }
 
 namespace tarn::test {
 
