@@ -140,15 +140,18 @@ def special(one):
     return ""
 
 
+def shown_signature(one):
+    """Of a concept, its head: what it demands, its comment says."""
+    return one.signature.partition(" = ")[0] if one.kind == "concept" else one.signature
+
+
 def entry(group, level, page_header):
     """The Markdown of all declarations of one name."""
     first = group[0]
     lines = [f"{'#' * level} {first.name}", ""]
     if first.file != page_header and not first.parent:
         lines += [f"{first.kind.capitalize()}, in `tarn/{first.file}`:" , ""]
-    signatures = "\n".join(dict.fromkeys(one.signature for one in group)).split("\n")
-    if first.kind == "concept":  # what it demands is below, in words
-        signatures = "\n".join(signatures).partition(" = ")[0].split("\n")
+    signatures = "\n".join(dict.fromkeys(shown_signature(one) for one in group)).split("\n")
     lines += ["```text", *(part for line in signatures for part in textwrap.wrap(
         line, 116, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)), "```", ""]
     said = set()

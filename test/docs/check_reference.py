@@ -61,8 +61,9 @@ def wrong_entry(group, there):
     if not said:
         return f"{where}: it has no comment"
     for one in group:
-        if one.signature not in re.sub(r"\n +", " ", text):
-            return f"{where}: the entry doesn't have '{one.signature}'"
+        signature = generate.shown_signature(one)
+        if signature not in re.sub(r"\n +", " ", text):
+            return f"{where}: the entry doesn't have '{signature}'"
         if one.kind != "function" or generate.special(one):
             continue
         if one.result not in ("", "void") and not re.search(r"\breturns?\b|- Returns:", text, re.IGNORECASE):
