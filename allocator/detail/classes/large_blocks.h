@@ -77,7 +77,7 @@ std::size_t report_leaks(const class_owner& owner, const Large& large) noexcept 
 
 // Regions of large blocks that were freed: a few stay for the next, since a store may take a thousand times as long (a malloc
 // that is asked for 64 KiB of alignment maps pages for each, and unmaps them: 11,600 ns a pair, 20 with this, Zen 5), or give
-// the memory to the system, so that each page is faulted in again: a third of the time of sqlite's calls.
+// the memory to the system, so that each page is faulted in again: two fifths of the time of sqlite's calls.
 //
 // At most `count` of them, none above `largest` bytes, `most` in all; the oldest goes for a newer one. trim() gives them back,
 // and so does an allocation that the store refused.
