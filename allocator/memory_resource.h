@@ -112,7 +112,8 @@ concept store_over_resource =
 /// Implementation-defined there, and here:
 ///
 ///   options()         largest_required_pool_block: the size of a class, at most 64 KiB, 32 KiB if not given. Larger requests,
-///                     and those aligned beyond 64 bytes, go to upstream one by one. max_blocks_per_chunk: at most 65,536
+///                     and those aligned beyond 64 bytes, go to upstream one by one; where that is new_delete_resource(), up to
+///                     4 MiB of freed ones stay for the next. max_blocks_per_chunk: at most 65,536
 ///   allocate()        throws what upstream threw; std::bad_alloc if a budget refused, upstream returned null, or threw for
 ///                     several threads at once
 ///
@@ -146,12 +147,16 @@ class pool_resource : public std::pmr::memory_resource {
   explicit pool_resource(const std::pmr::pool_options& options) : pool_resource(options, std::pmr::get_default_resource()) {}
   /// \param upstream  not null; must outlive the resource. Nothing is requested from it yet
   pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream)
-      : upstream_(upstream), options_(normalised(options)), blocks_(values(store(resource_store(&upstream_)), options_)) {}
+      : upstream_(upstream), options_(normalised(options)), blocks_(values(store(resource_store(&upstream_)), options_)) {
+    pass_large();
+  }
   /// \param budget  what upstream gives is charged to it; it must outlive the resource
   pool_resource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream, memory_budget& budget)
     requires std::constructible_from<store, memory_budget&, const resource_store&>
       : upstream_(upstream), options_(normalised(options)),
-        blocks_(values(store(budget, resource_store(&upstream_)), options_)) {}
+        blocks_(values(store(budget, resource_store(&upstream_)), options_)) {
+    pass_large();
+  }
 
   pool_resource(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
   void operator=(const pool_resource&) = TARN_DELETED("tarn: [C14] a pool can't be copied or moved; take a reference");
@@ -167,16 +172,15 @@ class pool_resource : public std::pmr::memory_resource {
   {
     blocks_.release();
   }
-  /// Frees all blocks at once, also those in use, and keeps the chunks for the next; what upstream gave for single requests
-  /// goes back. Precondition: no other thread uses the resource, and nobody uses a block again that came before.
-  /// O(chunks); O(blocks) with a policy that hears of each.
+  /// Frees all blocks at once, also those in use, and keeps the chunks for the next. Precondition: no other thread uses the
+  /// resource, and nobody uses a block again that came before. O(chunks); O(blocks) with a policy that hears of each.
   void reset() noexcept { blocks_.reset(); }
   /// Returns where it gets its memory.
   std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_.get(); }
   /// Returns the options in force.
   std::pmr::pool_options options() const noexcept { return options_; }
 
-  /// Gives the wholly free chunks back to upstream. Returns their bytes.
+  /// Gives the wholly free chunks back to upstream, and larger requests that stayed. Returns their bytes.
   std::size_t trim() noexcept
     requires(may_return_chunks)
   {
@@ -229,6 +233,10 @@ class pool_resource : public std::pmr::memory_resource {
     detail::optional_growth growth;
   };
 
+  /// Whoever names an upstream sees each larger request there. The heap is nobody's.
+  void pass_large() noexcept {
+    if (upstream_.get() != std::pmr::new_delete_resource()) blocks_.keep_no_large();
+  }
   /// One comparison for both bounds, the options' and the table's, and for requests of no bytes.
   TARN_STEP bool is_at_once(std::size_t bytes, std::size_t alignment) const noexcept {
     return bytes - 1 < most_at_once_ && alignment <= body::tabled_alignment;

@@ -130,6 +130,20 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_overview_larger_requests_go_to_upstre
   BOOST_TEST(upstream.regions() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(over_the_heap_some_large_blocks_stay_until_trim, Resource, resources) {
+  upstream named;
+  for (const bool is_heap : {true, false}) {
+    Resource resource(is_heap ? std::pmr::new_delete_resource() : &named);
+    for (int round = 0; round != 2; ++round) {
+      resource.deallocate(resource.allocate(200'000), 200'000);
+      BOOST_TEST((resource.trim() >= 200'000) == is_heap);
+      BOOST_TEST(resource.trim() == 0u);
+      resource.release();  // what is said to stay or not is so after it, too
+    }
+  }
+  BOOST_TEST(named.bytes() == 0u);
+}
+
 // ---- [mem.res.pool.options] -----------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_options_zero_becomes_a_default, Resource, resources) {

@@ -278,6 +278,69 @@ BOOST_AUTO_TEST_CASE(large_blocks_are_counted_and_go_back) {
   BOOST_TEST(upstream.faults() == 0u);
 }
 
+// A store may give so much to the system at once, and then each page is faulted in again.
+BOOST_AUTO_TEST_CASE(a_large_block_comes_from_one_of_about_its_size_that_was_freed) {
+  test::upstream upstream;
+  size_class_pool<resource_store> pool{resource_store{&upstream}};
+  for (const std::size_t bytes : {200'000u, 500'000u, 2'000'000u}) {
+    void* const block = pool.allocate(bytes);
+    std::memset(block, 0xAB, bytes);
+    pool.deallocate(block, bytes);
+    const std::size_t calls = upstream.calls();
+    BOOST_TEST(pool.try_allocate(bytes / 5 * 4 + 100, 64) != block);  // no region is known to be aligned so much
+    BOOST_TEST(pool.allocate(bytes / 2) != block);
+    BOOST_TEST(pool.allocate(bytes + bytes / 2) != block);
+    BOOST_TEST(upstream.calls() == calls + 3);
+    void* const again = pool.allocate(bytes / 5 * 4 + 100);
+    BOOST_TEST(again == block);
+    BOOST_TEST(upstream.calls() == calls + 3);
+    std::memset(again, 0xCD, bytes);
+    pool.release();
+    BOOST_TEST(upstream.bytes() == 0u);
+  }
+  BOOST_TEST(upstream.faults() == 0u);
+}
+BOOST_AUTO_TEST_CASE(what_stays_of_large_blocks_is_bounded_and_goes_with_trim) {
+  test::upstream upstream;
+  size_class_pool<resource_store> pool{resource_store{&upstream}};
+  for (const std::size_t bytes : {100'000u, 131'072u, 1'000'000u, 2'000'000u, 2'200'000u}) {
+    std::vector<void*> all;
+    for (int i = 0; i < 40; ++i) all.push_back(pool.allocate(bytes));
+    for (void* const block : all) pool.deallocate(block, bytes);
+    BOOST_TEST(pool.large().blocks == 0u);
+    const bool stays = bytes >= 128 * 1024 && bytes <= 2 * 1024 * 1024;
+    BOOST_TEST(upstream.bytes() <= (stays ? 4u * 1024 * 1024 : 0u));
+    BOOST_TEST((upstream.bytes() >= 3u * 1024 * 1024) == stays);
+    const std::size_t held = upstream.bytes();
+    BOOST_TEST(pool.trim() == held);
+    BOOST_TEST(upstream.bytes() == 0u);
+  }
+  BOOST_TEST(upstream.faults() == 0u);
+}
+BOOST_AUTO_TEST_CASE(what_stays_of_large_blocks_goes_where_the_store_refuses) {
+  test::upstream upstream;
+  size_class_pool<resource_store> pool{resource_store{&upstream}};
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{300'000}}) {
+    pool.deallocate(pool.allocate(200'000), 200'000);
+    const std::size_t before = upstream.bytes();
+    upstream.fail(1, failing::for_ever);
+    BOOST_TEST(pool.try_allocate(bytes) == nullptr);
+    BOOST_TEST(upstream.bytes() + 200'000 <= before);
+    upstream.fail(1, failing::never);
+  }
+}
+template <class... Policies>
+void keep_no_large() {
+  test::upstream upstream;
+  size_class_pool<resource_store, Policies...> pool{resource_store{&upstream}};
+  pool.deallocate(pool.allocate(200'000), 200'000);
+  BOOST_TEST(upstream.bytes() == 0u);
+}
+BOOST_AUTO_TEST_CASE(no_large_block_stays_where_memory_goes_back_at_once_or_others_may_ask) {
+  keep_no_large<return_empty_chunks<0, 0>>();
+  keep_no_large<mutex_locking<>, reclaim_and_retry<>>();
+}
+
 BOOST_AUTO_TEST_CASE(a_block_of_no_bytes_has_one_that_nobody_else_has) {
   for (const std::size_t alignment : {16u, 64u, 128u, 1024u}) {
     std::vector<std::byte> bytes(100'000);

@@ -589,7 +589,7 @@ class direct_chunks : public owner_stores<Store, Exhaustion, Locking> {
   static constexpr bool tells_later = owner_stores<Store, Exhaustion, Locking>::can_tell;
   static constexpr bool serves_large = true;
   static constexpr std::size_t large_prefix = 0;
-  static constexpr std::size_t large_alignment = 1;
+  static constexpr std::size_t large_alignment = alignof(std::max_align_t);
   using exhaustion = std::conditional_t<
       Exhaustion::traits.has_second(), second_of_owner<owner_stores<Store, Exhaustion, Locking>, Exhaustion>,
       std::conditional_t<Exhaustion::traits.reclaims, Exhaustion, class_asks<Exhaustion>>>;  // who reclaims asks siblings, too

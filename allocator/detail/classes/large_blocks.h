@@ -76,11 +76,15 @@ std::size_t report_leaks(const class_owner& owner, const Large& large) noexcept 
 }
 
 // Regions of large blocks that were freed: a few stay for the next, since a store may take a thousand times as long (a malloc
-// that is asked for 64 KiB of alignment maps pages for each, and unmaps them: 11,600 ns a pair, 20 with this, Zen 5).
+// that is asked for 64 KiB of alignment maps pages for each, and unmaps them: 11,600 ns a pair, 20 with this, Zen 5), or give
+// the memory to the system, so that each page is faulted in again: two fifths of the time of sqlite's calls.
 //
 // At most `count` of them, none above `largest` bytes, `most` in all; the oldest goes for a newer one. trim() gives them back,
-// and so does an allocation that the store refused. One more than a quarter too large is taken as well, as long as all such
-// blocks in use have at most `most_loose` bytes too many: else, of sizes in random order, every fifth found none.
+// and so does an allocation that the store refused.
+//
+// Where each region costs an alignment, one more than a quarter too large is taken as well, as long as all such blocks in use
+// have at most `most_loose` bytes too many: else, of sizes in random order, every fifth found none. Elsewhere a store is quick
+// with what it doesn't give to the system, and what is kept is in its way: none is loose, and none below `smallest` is kept.
 
 /// What the record of a region has for that.
 template <class Record>
@@ -90,12 +94,16 @@ struct kept_region {
   std::size_t loose = 0;  // bytes too many of a block in use, if they are more than a quarter
 };
 
-/// \tparam Record  of a region: a kept_region with `next`, `previous` and bytes(); it lies in the region
-template <class Record>
+/// \tparam Record   of a region: a kept_region with `next`, `previous` and bytes(); it lies in the region
+/// \tparam Aligned  whether each region costs an alignment
+template <class Record, bool Aligned>
 class kept_regions {
  public:
+  /// From now on none stays. Precondition: none did.
+  void keep_none() noexcept { keeps_none_ = true; }
   /// Takes out one that has so many bytes, of those that were seen the smallest; null: none has, or it has too many more.
   Record* take(std::size_t bytes) noexcept {
+    if (bytes < smallest) return nullptr;
     const std::size_t first = bin(bytes);
     Record* r = first_in_[first];
     for (int looks = 1; r != nullptr && r->bytes() < bytes; ++looks) r = looks != 4 ? r->next : nullptr;
@@ -114,11 +122,12 @@ class kept_regions {
   }
   /// A region isn't in use any more.
   void leave(const Record& r) noexcept { loose_ -= r.loose; }
+  void leave_all() noexcept { loose_ = 0; }
   /// Returns those that must go instead, which may be itself: a list, by `next`.
   Record* put(Record& r) noexcept {
     r.next = nullptr;
     const std::size_t bytes = r.bytes();
-    if (bytes > largest) return detail::pointer_to(r);
+    if (keeps_none_ || bytes < smallest || bytes > largest) return detail::pointer_to(r);
     Record* gone = nullptr;
     while (number_ == count || bytes_ + bytes > most) take_into(gone);
     Record*& first = first_in_[bin(bytes)];
@@ -141,10 +150,11 @@ class kept_regions {
 
  private:
   static constexpr std::size_t count = 32;
-  static constexpr std::size_t most = 8 * 1024 * 1024;
+  static constexpr std::size_t most = (Aligned ? 8 : 4) * 1024 * 1024;
   static constexpr std::size_t largest = most / 2;
-  static constexpr std::size_t most_loose = most / 2;
-  static constexpr unsigned first_width = 15;  // what is smaller is in the first bin
+  static constexpr std::size_t smallest = Aligned ? 0 : 128 * 1024;  // as of a malloc that maps or trims
+  static constexpr std::size_t most_loose = Aligned ? most / 2 : 0;
+  static constexpr unsigned first_width = Aligned ? 15 : 17;  // what is smaller is in the first bin
   static constexpr std::size_t bins = 8 * (static_cast<unsigned>(std::bit_width(largest)) - first_width - 1) + 2;
   static_assert(bins <= 64);
 
@@ -182,13 +192,16 @@ class kept_regions {
   std::size_t number_ = 0;
   std::size_t bytes_ = 0;
   std::size_t loose_ = 0;
+  bool keeps_none_ = false;
 };
 
 /// Where regions go back at once.
 template <class Record>
 struct no_kept_regions {
+  static constexpr void keep_none() noexcept {}
   static constexpr Record* take(std::size_t) noexcept { return nullptr; }
   static constexpr void leave(const Record&) noexcept {}
+  static constexpr void leave_all() noexcept {}
   static constexpr Record* put(Record& r) noexcept { return r.next = nullptr, &r; }
   static constexpr Record* take_all() noexcept { return nullptr; }
 };
@@ -264,6 +277,8 @@ class large_blocks {
   void deallocate_all(Chunks& chunks) noexcept {
     while (first_ != nullptr) deallocate(chunks, first_ + 1);
   }
+  /// Precondition: nothing was allocated.
+  void keep_none() noexcept { kept_.keep_none(); }
   /// Gives back what was kept. Returns its bytes.
   std::size_t trim(Chunks& chunks) noexcept {
     if constexpr (!Keeps) return 0;
@@ -316,7 +331,7 @@ class large_blocks {
   void release_all(Chunks& chunks) noexcept {
     give_back(chunks, detail::replace(first_, nullptr));
     trim(chunks);
-    kept_ = {};
+    kept_.leave_all();
     held_ = {};
     if constexpr (Checks) known_.leave();
     mutex_.leave();
@@ -397,7 +412,7 @@ class large_blocks {
 
   record* first_ = nullptr;
   large_counts held_;
-  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Keeps, kept_regions<record>, no_kept_regions<record>> kept_;
+  TARN_NO_UNIQUE_ADDRESS std::conditional_t<Keeps, kept_regions<record, Chunks::tagged>, no_kept_regions<record>> kept_;
   TARN_NO_UNIQUE_ADDRESS mutable owner_mutex<Locking> mutex_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Checks, known_spans<record, Locking>, no_map> known_;
   TARN_NO_UNIQUE_ADDRESS std::conditional_t<Tells, asked_in_use, never_asked_in_use> asked_{starts_zero<Locking>};

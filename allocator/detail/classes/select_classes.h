@@ -137,6 +137,7 @@ struct rejected_body<rejected<Complaints...>> : rejected<> {
   void each_pool(Visit) noexcept {}
   static large_counts large() noexcept { return {}; }
   static void reset() noexcept {}
+  static void keep_no_large() noexcept {}
   static constexpr std::size_t class_size(std::size_t, std::size_t = 1) noexcept { return 0; }
   static void reserve(std::size_t, std::size_t, std::size_t = 1) noexcept {}
   static bool try_reserve(std::size_t, std::size_t, std::size_t = 1) noexcept { return false; }

@@ -332,6 +332,8 @@ class size_class_body {
     if (Kept::for_malloc && block == nullptr) errno = ENOMEM;
     return block;
   }
+  /// From now on each region goes back to the store when its block is freed. Precondition: nothing was allocated.
+  void keep_no_large() noexcept { large_.keep_none(); }
   TARN_NOINLINE void deallocate_large(void* block) noexcept {
     if (!large_.deallocate(chunks_, block)) refuse({block, 0, 0});
   }
@@ -412,7 +414,8 @@ class size_class_body {
     ended_ = true;
     if constexpr (checks) detail::keep_stores(this);  // so that a later call finds that it has ended
   }
-  /// Gives the wholly free chunks of every class back to the store, and what a class without any keeps. Returns all bytes.
+  /// Gives the wholly free chunks of every class back to the store, what a class without any keeps, and freed large blocks that
+  /// stayed. Returns all bytes.
   std::size_t trim() noexcept
     requires(Locking::traits.may_return_chunks)
   {
@@ -449,8 +452,8 @@ class size_class_body {
 
  private:
   using members_type = class_members<Classes, Pool, Chunks, Locking, Kept>;
-  /// malloc's functions alone have granules that a large block costs the alignment of.
-  static constexpr bool keeps_large = Kept::for_malloc && Chunks::serves_large && Kept::keeps_memory &&
+  /// A pool over an array stays small.
+  static constexpr bool keeps_large = (Kept::for_malloc || !Chunks::tagged) && Chunks::serves_large && Kept::keeps_memory &&
                                       Locking::traits.may_return_chunks && platform::system::has_pages;
   struct no_ender {
     using size = typename size_policy_of<Pool>::type;
@@ -585,8 +588,8 @@ class kept_policies : kept_policy<Exhaustion>, kept_policy<Checking>, kept_polic
 
  public:
   static constexpr bool for_malloc = ForMalloc;
-  /// Whether free memory may stay until trim().
-  static constexpr bool keeps_memory = !(... || returns_memory<Ps>);
+  /// Whether free memory of no class may stay until trim(). Other pools that are asked for memory reach it through granules.
+  static constexpr bool keeps_memory = !(... || returns_memory<Ps>) && (Chunks::tagged || !Exhaustion::traits.reclaims);
   static constexpr bool tells_in_use = Checking::traits.tells_in_use;
   static constexpr void (*report)(const misuse&) noexcept = &reporter_of<Checking>::report;
   using exhaustion = std::conditional_t<ForMalloc, tells_errno<of_chunks>, of_chunks>;
