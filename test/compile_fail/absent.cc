@@ -41,18 +41,6 @@ WRONG(tarn::pool<tarn::static_size<64>> wrong; auto use() { return wrong.statist
 
 // expect: trim
 // mentions: may_return_chunks
-// Chunks can't go back while a reader may look into them: the notes name the constant `may_return_chunks`.
-namespace absent_trim {
-struct unlocked_readers : tarn::no_locking {
-  static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>> right; void use() { right.trim(); })
-WRONG(tarn::pool<tarn::static_size<64>, unlocked_readers> wrong; void use() { wrong.trim(); })
-}  // namespace absent_trim
-
-// expect: trim
-// mentions: may_return_chunks
 // A thread that takes a block may still look into a chunk that another gives back.
 namespace absent_trim_lock_free {
 RIGHT(void use(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>>& right) { right.trim(); })

@@ -63,13 +63,6 @@ WRONG(tarn::size_class_pool<tarn::geometric_classes<>, tarn::listed_classes<24, 
       void use() { wrong.deallocate(wrong.allocate(64, 8), 64, 8); })
 }  // namespace c2_two_classes
 
-// expect: tarn: [C2] two policies were given for the axis size
-namespace c2_two_classes_for_a_resource {
-RIGHT(tarn::pool_resource<tarn::listed_classes<24, 64>> right; void* use() { return right.allocate(64); })
-WRONG(tarn::pool_resource<tarn::geometric_classes<>, tarn::listed_classes<24, 64>> wrong;
-      void* use() { return wrong.allocate(64); })
-}  // namespace c2_two_classes_for_a_resource
-
 // expect: tarn: [C2] two policies were given for the axis exhaustion; keep one
 namespace c2_two_exhaustions {
 struct patient : tarn::report_exhaustion {};
@@ -123,12 +116,6 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::named<"orders">> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::named<"orders">, tarn::unnamed> wrong;)
 }  // namespace c2_two_names
 
-// expect: tarn: [C5] a policy of this pool has no default value
-namespace c5_a_name_that_is_not_given {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::run_time_name> right(tarn::run_time_name("orders"));)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::run_time_name> wrong;)
-}  // namespace c5_a_name_that_is_not_given
-
 // expect: tarn: [C2] two policies were given for the axis store; keep one
 namespace c2_two_stores {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_store<>> right;)
@@ -146,18 +133,6 @@ struct red_blocks {
 RIGHT(tarn::pool<tarn::static_size<64>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, red_blocks> wrong;)
 }  // namespace c3_axis_of_another_name
-
-// expect: tarn: [C3] an argument of pool<...> is no policy
-namespace c3_mutex_for_a_locking {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<std::mutex>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, std::mutex> wrong;)
-}  // namespace c3_mutex_for_a_locking
-
-// expect: tarn: [C3] an argument of pool<...> is no policy
-namespace c3_number_for_a_size {
-RIGHT(tarn::pool<tarn::static_size<64>> right;)
-WRONG(tarn::pool<std::integral_constant<int, 64>> wrong;)
-}  // namespace c3_number_for_a_size
 
 // expect: tarn: [C3] an argument of pool<...> is no policy
 // The first argument of static_pool is taken as the tag, and so the policy that was meant for it is missing.
@@ -187,14 +162,6 @@ WRONG(tarn::pool<tarn::dynamic_size> wrong{tarn::dynamic_size{48}, tarn::dynamic
 }  // namespace c4_two_values
 
 // expect: tarn: [C5] a policy of this pool has no default value
-namespace c5_no_buffer {
-std::byte bytes[4096];
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::buffer_store> right{tarn::buffer_store{bytes}};)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::buffer_store> wrong;)
-}  // namespace c5_no_buffer
-
-// expect: tarn: [C5] a policy of this pool has no default value
 // The other object that is needed was given.
 namespace c5_no_resource {
 RIGHT(tarn::pool<tarn::dynamic_size, tarn::resource_store> right{tarn::resource_store{std::pmr::new_delete_resource()},
@@ -207,12 +174,6 @@ namespace c5_no_name {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::run_time_name> right{tarn::run_time_name{"orders"}};)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::run_time_name> wrong;)
 }  // namespace c5_no_name
-
-// expect: tarn: [C5] a policy of this pool has no default value (dynamic_size
-namespace c5_no_size_value {
-RIGHT(tarn::pool<tarn::dynamic_size> right{tarn::dynamic_size{48}};)
-WRONG(tarn::pool<tarn::dynamic_size> wrong;)
-}  // namespace c5_no_size_value
 
 // expect: tarn: [C6] the constructor was given an object that is no policy of this pool
 namespace c6_number_for_a_size {
@@ -272,12 +233,6 @@ void* wrong() { return tarn::static_pool<struct named, tarn::static_size<64>, ta
 }  // namespace c8_static_pool_with_a_run_time_name
 
 // expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
-namespace c8_static_pool_of_dynamic_size {
-RIGHT(void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); })
-WRONG(void* wrong() { return tarn::static_pool<struct orders, tarn::dynamic_size>::instance().allocate(); })
-}  // namespace c8_static_pool_of_dynamic_size
-
-// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
 namespace c8_static_pool_over_buffer {
 RIGHT(using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<64>>;
       void use() { right::instance().deallocate(right::instance().allocate()); })
@@ -295,17 +250,6 @@ WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn
 }  // namespace c8_static_pool_with_a_budget_that_is_not_named
 
 // expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
-namespace c9_class_pool_made_at_run_time {
-struct Node {
-  Node* next = nullptr;
-RIGHT(DECLARE_MEMORY_POOL_WITH(Node, tarn::mutex_locking<>))
-WRONG(DECLARE_MEMORY_POOL_WITH(Node, tarn::mutex_locking<spin_mutex>))
-};
-
-void use() { delete new Node; }
-}  // namespace c9_class_pool_made_at_run_time
-
-// expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
 namespace c9_static_pool_made_at_run_time {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<spin_mutex>> right;)
 WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<spin_mutex>>;
@@ -318,18 +262,6 @@ namespace c10_classes_for_a_pool {
 RIGHT(tarn::size_class_pool<tarn::geometric_classes<>> right; void use() { right.deallocate(right.allocate(100, 8), 100, 8); })
 WRONG(tarn::pool<tarn::geometric_classes<>> wrong; void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace c10_classes_for_a_pool
-
-// expect: tarn: [C10] size classes were given to a pool whose blocks have one size
-namespace c10_classes_for_a_static_pool {
-RIGHT(void* right() { return tarn::static_pool<struct orders, tarn::static_size<64>>::instance().allocate(); })
-WRONG(void* wrong() { return tarn::static_pool<struct orders, tarn::listed_classes<24, 64>>::instance().allocate(); })
-}  // namespace c10_classes_for_a_static_pool
-
-// expect: tarn: [C11] a policy of one block size was given to something that serves many sizes
-namespace c11_one_size_for_a_resource {
-RIGHT(tarn::pool_resource<tarn::geometric_classes<16, 1024>> right; void* use() { return right.allocate(64); })
-WRONG(tarn::pool_resource<tarn::static_size<64>> wrong; void* use() { return wrong.allocate(64); })
-}  // namespace c11_one_size_for_a_resource
 
 // expect: tarn: [C11] a policy of one block size was given to something that serves many sizes
 namespace c11_one_size_for_classes {
@@ -386,12 +318,6 @@ namespace c12_size_for_an_object_pool {
 RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct(1)); })
 WRONG(tarn::object_pool<int, tarn::static_size<64>> wrong; void use() { wrong.destroy(wrong.construct(1)); })
 }  // namespace c12_size_for_an_object_pool
-
-// expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
-namespace c12_classes_for_an_object_pool {
-RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct(1)); })
-WRONG(tarn::object_pool<int, tarn::geometric_classes<>> wrong; void use() { wrong.destroy(wrong.construct(1)); })
-}  // namespace c12_classes_for_an_object_pool
 
 // expect: tarn: [C13] a pool was given where policies are asked for
 // A pool of one size can't be a container's source either: the size of a node isn't known.

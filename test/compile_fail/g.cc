@@ -48,15 +48,3 @@ namespace g6_ahead_of_one_chunk {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100, tarn::fixed_growth<100>>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100, tarn::no_growth<100>>> wrong;)
 }  // namespace g6_ahead_of_one_chunk
-
-// expect: tarn: [G1] fixed_growth<0>: chunks of no blocks
-namespace g1_chunks_of_no_blocks_ahead {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100, tarn::fixed_growth<1>>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100, tarn::fixed_growth<0>>> wrong;)
-}  // namespace g1_chunks_of_no_blocks_ahead
-
-// expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
-namespace r3_array_that_grows_ahead {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::heap_store, tarn::grow_ahead<100>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::grow_ahead<100>> wrong;)
-}  // namespace r3_array_that_grows_ahead

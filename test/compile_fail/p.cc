@@ -53,23 +53,6 @@ RIGHT(tarn::pool<aligned_size<60>> right;)
 WRONG(tarn::pool<rounded_size<60>> wrong;)
 }  // namespace p1_size_without_alignment
 
-// expect: tarn: [P1] this size policy lacks something that the pool uses
-// It names its axis, and nothing else.
-namespace p1_size_without_traits {
-struct half_size {
-  using axis = tarn::axis::size;
-};
-struct whole_size : half_size, private tarn::static_size<64> {
-  using half_size::axis;
-  using static_size<64>::traits;
-  using static_size<64>::bytes;
-  using static_size<64>::alignment;
-};
-
-RIGHT(tarn::pool<whole_size> right;)
-WRONG(tarn::pool<half_size> wrong;)
-}  // namespace p1_size_without_traits
-
 // expect: tarn: [P2] this locking policy lacks something that the pool uses
 // owns() and capacity() lock too, in a pool that is const.
 namespace p2_locking_with_mutable_guards {
@@ -83,25 +66,6 @@ struct mutable_locking : tarn::no_locking {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_locking> right;)
 WRONG(tarn::pool<tarn::static_size<64>, mutable_locking> wrong; bool use(const void* p) { return wrong.owns(p); })
 }  // namespace p2_locking_with_mutable_guards
-
-// expect: tarn: [P2] this locking policy lacks something that the pool uses
-namespace p2_locking_without_state {
-struct stateless {
-  using axis = tarn::axis::locking;
-  static constexpr tarn::locking_traits traits{};
-  template <class T>
-  using cell = T;
-  template <class Traits>
-  using per_chunk = tarn::no_locking::per_chunk<Traits>;
-};
-struct stateful : stateless {
-  template <class Traits>
-  using state = tarn::no_locking::state<Traits>;
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, stateful> right;)
-WRONG(tarn::pool<tarn::static_size<64>, stateless> wrong;)
-}  // namespace p2_locking_without_state
 
 // expect: tarn: [P3] this growth policy lacks something that the pool uses
 // next_chunk() isn't noexcept, but runs under a lock.
@@ -137,13 +101,6 @@ struct bottomed : bottomless {
 RIGHT(tarn::pool<tarn::static_size<64>, bottomed> right;)
 WRONG(tarn::pool<tarn::static_size<64>, bottomless> wrong; std::size_t use() { return wrong.capacity(); })
 }  // namespace p4_bounded_store_without_room
-
-// expect: tarn: [P4] this store policy lacks something that the pool uses
-// Whether it is bounded is asked early, to choose the other policies by.
-namespace p4_store_without_traits {
-RIGHT(tarn::pool<tarn::static_size<64>, known_store> right;)
-WRONG(tarn::pool<tarn::static_size<64>, unknown_store> wrong;)
-}  // namespace p4_store_without_traits
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
 // mentions: acquire
@@ -216,37 +173,6 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>, tarn::static_array_s
 WRONG(tarn::pool<tarn::static_size<64>, no_size, tarn::static_array_store<8>> wrong;)
 }  // namespace p5_reuse_with_an_empty_column
 
-// expect: tarn: [P4] this store policy lacks something that the pool uses
-// It takes nothing back.
-namespace p4_store_without_release {
-struct malloc_store : leaking_store {
-  template <class Traits>
-  struct source : leaking_store::source<Traits> {
-    using leaking_store::source<Traits>::source;
-    void release(tarn::detail::memory region, std::size_t) noexcept { std::free(region.start); }
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, malloc_store> right;)
-WRONG(tarn::pool<tarn::static_size<64>, leaking_store> wrong;)
-}  // namespace p4_store_without_release
-
-// expect: tarn: [P4] this store policy lacks something that the pool uses
-namespace p4_store_without_source {
-struct sourceless {
-  using axis = tarn::axis::store;
-  static constexpr tarn::store_traits traits{};
-};
-struct sourced : sourceless {
-  template <class Traits>
-  using source = tarn::heap_store::source<Traits>;
-  operator tarn::heap_store() const noexcept { return {}; }
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, sourced> right;)
-WRONG(tarn::pool<tarn::static_size<64>, sourceless> wrong;)
-}  // namespace p4_store_without_source
-
 // expect: tarn: [P5] this reuse policy lacks something that the pool uses
 // A column that is never opened.
 namespace p5_reuse_with_half_a_column {
@@ -270,46 +196,6 @@ struct whole_column : tarn::lifo_reuse<> {
 RIGHT(tarn::pool<tarn::static_size<64>, whole_column> right;)
 WRONG(tarn::pool<tarn::static_size<64>, half_column> wrong;)
 }  // namespace p5_reuse_with_half_a_column
-
-// expect: tarn: [P5] this reuse policy lacks something that the pool uses
-namespace p5_reuse_without_list {
-struct listless {
-  using axis = tarn::axis::reuse;
-  static constexpr tarn::reuse_traits traits{.min_block = 8, .min_alignment = 8};
-  template <class Traits>
-  using per_chunk = tarn::lifo_reuse<>::per_chunk<Traits>;
-};
-struct listed : listless {
-  template <class Traits>
-  using list = tarn::lifo_reuse<>::list<Traits>;
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, listed> right;)
-WRONG(tarn::pool<tarn::static_size<64>, listless> wrong;)
-}  // namespace p5_reuse_without_list
-
-// expect: tarn: [P6] this retention policy lacks something that the pool uses
-// How many chunks stay is not said.
-namespace p6_retention_without_keep {
-struct forgetful {
-  using axis = tarn::axis::retention;
-  static constexpr tarn::retention_traits traits{};
-  struct state {
-    constexpr explicit state(const forgetful&) noexcept {}
-    constexpr tarn::detail::status emptied() noexcept { return tarn::detail::status::done; }
-    constexpr void reused() noexcept {}
-  };
-};
-struct mindful : forgetful {
-  struct state : forgetful::state {
-    using forgetful::state::state;
-    constexpr std::size_t keep() const noexcept { return 1; }
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, mindful> right;)
-WRONG(tarn::pool<tarn::static_size<64>, forgetful> wrong;)
-}  // namespace p6_retention_without_keep
 
 // expect: tarn: [P6] this retention policy lacks something that the pool uses
 namespace p6_retention_without_part {
@@ -336,44 +222,6 @@ struct throwing_handler : tarn::report_exhaustion {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;)
 WRONG(tarn::pool<tarn::static_size<64>, throwing_handler> wrong;)
 }  // namespace p7_exhaustion_that_may_throw
-
-// expect: tarn: [P7] this exhaustion policy lacks something that the pool uses
-namespace p7_exhaustion_without_part {
-struct partless {
-  using axis = tarn::axis::exhaustion;
-  static constexpr tarn::exhaustion_traits traits{};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;)
-WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
-}  // namespace p7_exhaustion_without_part
-
-// expect: tarn: [P8] this checking policy lacks something that the pool uses
-// It refuses calls, and no member says which.
-namespace p8_checking_without_hooks {
-struct silent_checking : tarn::no_checking {
-  static constexpr tarn::checking_traits traits{.refuses = true};
-};
-struct idle_checking : tarn::no_checking {
-  static constexpr tarn::checking_traits traits{};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, idle_checking> right;)
-WRONG(tarn::pool<tarn::static_size<64>, silent_checking> wrong;)
-}  // namespace p8_checking_without_hooks
-
-// expect: tarn: [P8] this checking policy lacks something that the pool uses
-namespace p8_checking_without_part {
-struct partless {
-  using axis = tarn::axis::checking;
-  static constexpr tarn::checking_traits traits{};
-  template <class Traits>
-  using per_chunk = tarn::no_checking::per_chunk<Traits>;
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_checking> right;)
-WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
-}  // namespace p8_checking_without_part
 
 // expect: tarn: [P8] this checking policy lacks something that the pool uses
 // on_deallocate() says nothing of the block.
@@ -419,43 +267,6 @@ struct open_book : tarn::no_statistics {
 RIGHT(tarn::pool<tarn::static_size<64>, open_book> right;)
 WRONG(tarn::pool<tarn::static_size<64>, secretive> wrong; void use() { static_cast<void>(wrong.statistics()); })
 }  // namespace p9_statistics_that_cannot_be_read
-
-// expect: tarn: [P9] this statistics policy lacks something that the pool uses
-// It wasn't told that chunks come and go.
-namespace p9_statistics_without_chunks {
-struct block_counter {
-  using axis = tarn::axis::statistics;
-  static constexpr tarn::statistics_traits traits{};
-  template <class Traits>
-  struct state {
-    constexpr explicit state(const block_counter&) noexcept {}
-    constexpr void on_allocate(std::size_t) noexcept {}
-    constexpr void on_deallocate(std::size_t) noexcept {}
-  };
-};
-struct full_counter : block_counter {
-  template <class Traits>
-  struct state : block_counter::state<Traits> {
-    using block_counter::state<Traits>::state;
-    constexpr void on_chunk(std::size_t) noexcept {}
-    constexpr void off_chunk(std::size_t) noexcept {}
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, full_counter> right;)
-WRONG(tarn::pool<tarn::static_size<64>, block_counter> wrong;)
-}  // namespace p9_statistics_without_chunks
-
-// expect: tarn: [P9] this statistics policy lacks something that the pool uses
-namespace p9_statistics_without_part {
-struct partless {
-  using axis = tarn::axis::statistics;
-  static constexpr tarn::statistics_traits traits{};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_statistics> right;)
-WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
-}  // namespace p9_statistics_without_part
 
 // expect: tarn: [P10] this name policy lacks something that the pool uses
 namespace p10_a_name_without_its_text {

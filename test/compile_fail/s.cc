@@ -3,12 +3,6 @@
 #include "tarn/allocator/size_class_pool.h"
 
 // expect: tarn: [S1] size_of<T> was given a reference, a function, void or an array without a bound
-namespace s1_size_of_function {
-RIGHT(tarn::pool<tarn::size_of<int (*)(double)>> right;)
-WRONG(tarn::pool<tarn::size_of<int(double)>> wrong;)
-}  // namespace s1_size_of_function
-
-// expect: tarn: [S1] size_of<T> was given a reference, a function, void or an array without a bound
 namespace s1_size_of_reference {
 RIGHT(tarn::pool<tarn::size_of<int*>> right;)
 WRONG(tarn::pool<tarn::size_of<int&>> wrong;)

@@ -31,10 +31,3 @@ RIGHT(tarn::memory_budget budget(1000);
       tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store>> right{tarn::budgeted<tarn::heap_store>{budget}};)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::budgeted<int>> wrong;)
 }  // namespace t3_budget_of_a_type
-
-// expect: tarn: [T3] budgeted was given something that is no store
-namespace t3_budget_of_a_growth {
-constinit tarn::memory_budget budget(1000);
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>, tarn::fixed_growth<8>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::fixed_growth<8>, &budget>> wrong;)
-}  // namespace t3_budget_of_a_growth
