@@ -3,15 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "tarn/test/stress/cases.h"
@@ -126,94 +123,24 @@ void children_can_grow_a_pool_whose_store_was_at_work(const contender& c) {
 const case_for_each store_cases("children_can_grow_a_pool_whose_store_was_at_work",
                                 children_can_grow_a_pool_whose_store_was_at_work);
 
-void a_thread_may_fork_under_a_group_guard(const contender& c) {
+// The detector on something broken: a mutex that nobody takes care of, and another thread that holds it.
+BOOST_AUTO_TEST_CASE(children_of_a_careless_mutex_hang) {
+  std::mutex mutex;
+  std::barrier step(2);
+  std::thread other([&] {
+    const std::lock_guard lock(mutex);
+    step.arrive_and_wait();
+    step.arrive_and_wait();
+  });
+  step.arrive_and_wait();
   outcomes seen;
-  {
-    hammered pool(c, 2, true);
-    for (std::size_t i = 0; i < forks && seen.hung + seen.bad < 3; ++i) {
-      pid_t child = -1;
-      int wrong = 0;
-      pool.pool().guarded([&] {
-        void* const block = pool.pool().allocate();
-        child = fork();
-        if (child == 0) {
-          alarm(300);
-          wrong = block == nullptr || !pool.pool().owns(block);
-        }
-        pool.pool().deallocate(block);
-      });
-      if (child == 0) _exit(wrong | pool.use_in_child(true));  // its thread finds the group's mutexes free
-      pool.pause();
-      seen.wait_for(child);
-      pool.go_on();
-    }
-  }
-  std::printf("%s: %zu children left the guard and went on, %zu hung, %zu failed\n", c.name, seen.good, seen.hung, seen.bad);
-  CHECK(seen.good == forks);
-}
-const case_for_each guard_cases("a_thread_may_fork_under_a_group_guard", a_thread_may_fork_under_a_group_guard,
-                                [](const contender& c) { return c.is_grouped; });
-
-// The detector on something broken: a pool with a mutex that nobody takes care of.
-class careless_pool final : public any_pool {
- public:
-  void* allocate() noexcept override {
-    const std::lock_guard lock(mutex_);
-    if (free_ == nullptr) return made_.emplace_back(new cell()).get();
-    return std::exchange(free_, *static_cast<void**>(free_));
-  }
-  void deallocate(void* block) noexcept override {
-    const std::lock_guard lock(mutex_);
-    *static_cast<void**>(block) = std::exchange(free_, block);
-  }
-  std::size_t allocate_batch(std::span<void*> out) noexcept override {
-    for (void*& block : out) block = allocate();
-    return out.size();
-  }
-  void deallocate_batch(std::span<void* const> in) noexcept override {
-    for (void* const block : in) deallocate(block);
-  }
-  bool reserve(std::size_t) noexcept override { return true; }
-  std::size_t trim() noexcept override { return 0; }
-  std::size_t capacity() const noexcept override {
-    const std::lock_guard lock(mutex_);
-    return made_.size();
-  }
-  bool owns(const void*) const noexcept override { return true; }
-  void guarded(const std::function<void()>& work) override { work(); }
-
-  /// Runs work while another thread is in a call of this pool.
-  void beside_a_call(const std::function<void()>& work) {
-    std::barrier step(2);
-    std::thread other([&] {
-      const std::lock_guard lock(mutex_);
-      step.arrive_and_wait();
-      step.arrive_and_wait();
-    });
-    step.arrive_and_wait();
-    work();
-    step.arrive_and_wait();
-    other.join();
-  }
-
- private:
-  struct alignas(block_size) cell {
-    std::array<std::byte, block_size> bytes{};
+  const auto take_it = [&] {
+    const std::lock_guard lock(mutex);
+    return 0;
   };
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<cell>> made_;
-  void* free_ = nullptr;
-};
-
-BOOST_AUTO_TEST_CASE(children_of_a_careless_pool_hang) {
-  const deadline limit("children_of_a_careless_pool_hang");
-  const contender careless{"careless", [] { return std::unique_ptr<any_pool>(new careless_pool); }};
-  outcomes seen;
-  {
-    hammered pool(careless, 0);
-    static_cast<careless_pool&>(pool.pool()).beside_a_call(
-        [&] { seen.wait_for(fork_and([&] { return pool.use_in_child(false); }, std::chrono::milliseconds(1000))); });
-  }
+  seen.wait_for(fork_and(take_it, std::chrono::milliseconds(1000)));
+  step.arrive_and_wait();
+  other.join();
   CHECK(seen.hung == 1);
 }
 

@@ -50,22 +50,17 @@ inline constexpr std::chrono::milliseconds long_enough{300'000};
 /// A pool with threads that use it until it ends.
 class hammered {
  public:
-  explicit hammered(const contender& c, std::size_t threads = 2, bool with_guard = false)
-      : pool_(c.make()), me_(*pool_, counts_) {
+  explicit hammered(const contender& c, std::size_t threads = 2) : pool_(c.make()), me_(*pool_, counts_) {
     held_.resize(50);
     me_.take(held_);
     for (std::size_t t = 0; t < threads; ++t)
-      threads_.emplace_back([this, with_guard] {
+      threads_.emplace_back([this] {
         const shaken disturbed;
         worker he(*pool_, counts_);
         std::vector<void*> mine;
         while (!over_.load(std::memory_order_relaxed)) {
           while (paused_.load(std::memory_order_relaxed) && !over_) std::this_thread::sleep_for(std::chrono::microseconds(200));
           mingle(he, shared_, mine, 100);
-          if (with_guard && he.random() % 8 == 0)
-            pool_->guarded([&] {
-              for (int i = 0; i < 10; ++i) mingle(he, shared_, mine, 100);
-            });
           ++rounds_;
         }
         he.give(mine);
