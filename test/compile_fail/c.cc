@@ -4,7 +4,6 @@
 #include <memory>
 #include <memory_resource>
 #include <mutex>
-#include <type_traits>
 #include <vector>
 
 #include "tarn/allocator/memory_pool_macros.h"
@@ -232,23 +231,6 @@ void* wrong() { return tarn::static_pool<struct named, tarn::static_size<64>, ta
 #endif
 }  // namespace c8_static_pool_with_a_run_time_name
 
-// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
-namespace c8_static_pool_over_buffer {
-RIGHT(using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::static_array_store<64>>;
-      void use() { right::instance().deallocate(right::instance().allocate()); })
-WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::buffer_store>;
-      void use() { wrong::instance().deallocate(wrong::instance().allocate()); })
-}  // namespace c8_static_pool_over_buffer
-
-// expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
-namespace c8_static_pool_with_a_budget_that_is_not_named {
-constinit tarn::memory_budget budget(1000);
-RIGHT(using right = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>>;
-      void use() { right::instance().deallocate(right::instance().allocate()); })
-WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::budgeted<tarn::heap_store>>;
-      void use() { wrong::instance().deallocate(wrong::instance().allocate()); })
-}  // namespace c8_static_pool_with_a_budget_that_is_not_named
-
 // expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
 namespace c9_static_pool_made_at_run_time {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<spin_mutex>> right;)
@@ -281,18 +263,6 @@ RIGHT(tarn::recycling_pool<Grid> right; Grid* use() { return right.acquire(); })
 WRONG(tarn::recycling_pool<Grid, tarn::batch_reuse<>> wrong; Grid* use() { return wrong.acquire(); })
 }  // namespace c12_reuse_for_a_recycling_pool
 
-// expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
-// The size of a class's pool is the class's.
-namespace c12_size_for_a_class_pool {
-struct Node {
-  Node* next = nullptr;
-RIGHT(DECLARE_MEMORY_POOL_WITH(Node, tarn::fixed_growth<64>))
-WRONG(DECLARE_MEMORY_POOL_WITH(Node, tarn::static_size<64>, tarn::fixed_growth<64>))
-};
-
-void use() { delete new Node; }
-}  // namespace c12_size_for_a_class_pool
-
 // expect: tarn: [C12] a store was given to pool_resource
 // A memory resource gets its memory from the upstream that its constructor is given.
 namespace c12_store_for_a_resource {
@@ -308,24 +278,10 @@ WRONG(tarn::pool_resource<tarn::fixed_growth<64>> wrong; void* use() { return wr
 }  // namespace c12_growth_for_a_resource
 
 // expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
-namespace c12_size_for_an_allocator {
-RIGHT(std::list<int, tarn::stl_allocator<int>> right(3);)
-WRONG(std::list<int, tarn::stl_allocator<int, tarn::static_size<64>>> wrong(3);)
-}  // namespace c12_size_for_an_allocator
-
-// expect: tarn: [C12] a size policy was given to a product whose blocks have the size of its type
 namespace c12_size_for_an_object_pool {
 RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct(1)); })
 WRONG(tarn::object_pool<int, tarn::static_size<64>> wrong; void use() { wrong.destroy(wrong.construct(1)); })
 }  // namespace c12_size_for_an_object_pool
-
-// expect: tarn: [C13] a pool was given where policies are asked for
-// A pool of one size can't be a container's source either: the size of a node isn't known.
-namespace c13_pool_for_an_allocator {
-RIGHT(tarn::size_class_pool<> blocks; std::list<int, tarn::stl_allocator<int, tarn::size_class_pool<>>> right(3, blocks);)
-WRONG(tarn::pool<tarn::static_size<64>> blocks;
-      std::list<int, tarn::stl_allocator<int, tarn::pool<tarn::static_size<64>>>> wrong(3, blocks);)
-}  // namespace c13_pool_for_an_allocator
 
 // expect: tarn: [C13] a pool was given where policies are asked for
 namespace c13_pool_for_an_object_pool {

@@ -84,49 +84,12 @@ WRONG(tarn::pool<tarn::static_size<64>, throwing_growth> wrong;)
 }  // namespace p3_growth_that_may_throw
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
-// A store with an end has to say how much it can still give.
-namespace p4_bounded_store_without_room {
-struct bottomless : tarn::heap_store {
-  using implies = tarn::no_growth<>;
-  static constexpr tarn::store_traits traits{.bounded = true};
-};
-struct bottomed : bottomless {
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using tarn::heap_store::source<Traits>::source;
-    std::size_t room(std::size_t) const noexcept { return 4096; }
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, bottomed> right;)
-WRONG(tarn::pool<tarn::static_size<64>, bottomless> wrong; std::size_t use() { return wrong.capacity(); })
-}  // namespace p4_bounded_store_without_room
-
-// expect: tarn: [P4] this store policy lacks something that the pool uses
 // mentions: acquire
 // acquire() isn't noexcept. The notes name it. A refused pool has store(), too.
 namespace p4_store_that_may_throw {
 RIGHT(tarn::pool<tarn::static_size<64>, some_store<false>> right; auto& use() { return right.store(); })
 WRONG(tarn::pool<tarn::static_size<64>, some_store<true>> wrong; auto& use() { return wrong.store(); })
 }  // namespace p4_store_that_may_throw
-
-// expect: tarn: [P4] this store policy lacks something that the pool uses
-// It says that its one region lies in the pool, and has none.
-namespace p4_store_in_place_of_nothing {
-template <bool Says>
-struct hollow_store : tarn::heap_store {
-  using implies = tarn::no_growth<8>;
-  static constexpr tarn::store_traits traits{.bounded = true, .in_place = Says};
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using tarn::heap_store::source<Traits>::source;
-    std::size_t room(std::size_t) const noexcept { return 4096; }
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, hollow_store<false>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, hollow_store<true>> wrong;)
-}  // namespace p4_store_in_place_of_nothing
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
 // mentions: acquire
@@ -160,42 +123,6 @@ RIGHT(using heap = tarn::xallocator<messages, some_store<false>>;)
 WRONG(using heap = tarn::xallocator<messages, some_store<true>>;)
 void use() { heap::deallocate(heap::allocate(10)); }
 }  // namespace p4_store_of_a_heap_that_may_throw
-
-// expect: tarn: [P5] this reuse policy lacks something that the pool uses
-// Its column has no size. The pool would otherwise be an array.
-namespace p5_reuse_with_an_empty_column {
-struct no_size : tarn::lifo_reuse<> {
-  template <class Traits>
-  struct per_chunk {};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>, tarn::static_array_store<8>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, no_size, tarn::static_array_store<8>> wrong;)
-}  // namespace p5_reuse_with_an_empty_column
-
-// expect: tarn: [P5] this reuse policy lacks something that the pool uses
-// A column that is never opened.
-namespace p5_reuse_with_half_a_column {
-struct half_column : tarn::lifo_reuse<> {
-  template <class Traits>
-  struct per_chunk {
-    template <class Geometry>
-    static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
-      return blocks;
-    }
-  };
-};
-struct whole_column : tarn::lifo_reuse<> {
-  template <class Traits>
-  struct per_chunk : half_column::per_chunk<Traits> {
-    template <class Geometry>
-    void open(std::byte*, std::size_t, const Geometry&) noexcept {}
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, whole_column> right;)
-WRONG(tarn::pool<tarn::static_size<64>, half_column> wrong;)
-}  // namespace p5_reuse_with_half_a_column
 
 // expect: tarn: [P6] this retention policy lacks something that the pool uses
 namespace p6_retention_without_part {

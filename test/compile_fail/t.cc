@@ -8,12 +8,6 @@ WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<0>> wrong;)
 }  // namespace t1_array_of_no_blocks
 
 // expect: tarn: [T2] page_store was given an option that it doesn't know, or one of them twice
-namespace t2_page_option_twice {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages, tarn::huge_pages>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages, tarn::huge_pages, tarn::guard_pages>> wrong;)
-}  // namespace t2_page_option_twice
-
-// expect: tarn: [T2] page_store was given an option that it doesn't know, or one of them twice
 namespace t2_unknown_page_option {
 struct large_pages {};
 
