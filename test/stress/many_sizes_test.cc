@@ -22,7 +22,6 @@
 #include "tarn/policies/locking/thread_cached.h"
 #include "tarn/policies/statistics.h"
 #include "tarn/policies/store/resource_store.h"
-#include "tarn/test/stress/boxes.h"
 #include "tarn/test/stress/users.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"

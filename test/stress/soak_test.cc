@@ -13,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/test/stress/boxes.h"
 #include "tarn/test/stress/users.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"

@@ -1,17 +1,34 @@
-// What a thread does with blocks of any product, and what it writes into each, to look for before it gives it back.
+// Threads with blocks of any product: what they write into each, to look for before they give it back, and how they pass it on.
 #ifndef TARN_TEST_STRESS_USERS_H_
 #define TARN_TEST_STRESS_USERS_H_
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <vector>
 
-#include "tarn/test/stress/boxes.h"
-
 namespace tarn::test {
+
+/// Where threads leave blocks for whoever comes by. It orders the two that pass a block, and no others.
+class boxes {
+ public:
+  static constexpr std::size_t count = 64;
+
+  /// Puts a block, or none, where another may lie. Returns that, or null.
+  void* swap(std::size_t which, void* block) { return slots_[which % count].exchange(block, std::memory_order_acq_rel); }
+  template <class Take>
+  void empty(Take take) {
+    for (auto& slot : slots_)
+      if (void* const block = slot.exchange(nullptr)) take(block);
+  }
+
+ private:
+  std::array<std::atomic<void*>, count> slots_{};
+};
 
 /// A block's first word is its stamp, from which all others follow: another for each taking, in its lower half; the upper half
 /// says of which block it is. All words of a small block are written and read; of a large one, those at both ends. No block is
