@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -180,7 +179,7 @@ BOOST_AUTO_TEST_CASE(where_no_page_goes_nothing_is_lost_and_little_is_tried) {
 
 // ---- a fork --------------------------------------------------------------------------------------------------------------
 
-using shared = std::tuple<mutex_locking<>, mutex_locking<std::mutex>, thread_cached<>>;
+using shared = std::tuple<mutex_locking<>, thread_cached<>>;
 
 // Another thread forks while the system takes pages. The child has the pool as it is then, with the pages that were about to
 // go: none of its blocks is missing.
