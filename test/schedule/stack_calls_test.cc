@@ -294,8 +294,6 @@ BOOST_AUTO_TEST_CASE(a_narrow_stack_is_as_good) {
   };
   for (const scenario& s : scenarios) expect(s);
   for (const scenario& s : growing) expect(s);
-  expect_wrong<stack_world<variants::untagged::types, false, std::uint32_t>>(
-      "untagged, narrow", 2, {2}, stack_script{{"aao", "aa"}, 1, 3, 3, 1, "an"});
 }
 
 BOOST_AUTO_TEST_CASE(the_header_as_it_is) {
@@ -320,11 +318,8 @@ const stack_script carving{{"aaoc", "aaca"}, 1, 4, 3, 1};
 const stack_script making_room{{"aa", "aa"}, 3, 1, 1, 0};
 const stack_script table_grows{{"coa", "+"}, 3, 2, 2, 2, "aaa"};
 
+/// Those of the stack alone: stack_test.cc.
 BOOST_AUTO_TEST_CASE(orders_that_are_too_weak_are_found) {
-  expect_found<variants::push_relaxed::types>("push relaxed", 2, carving);
-  expect_found<variants::pop_relaxed::types>("pop relaxed", 2, carving);
-  expect_found<variants::loaded_relaxed::types>("the first load of pop relaxed", 2, carving);
-  expect_found<variants::loaded_again_relaxed::types>("the failed exchange of pop relaxed", 2, {{"a", "aa"}, 1, 4, 2, 1, "a"});
   expect_found<variants::table_published_relaxed::types>("a table published relaxed", 2, table_grows);
   expect_found<variants::nothing_more_relaxed::types>("that there is nothing more is loaded relaxed", 3,
                                                       {{"a", "a", "a"}, 1, 3, 3, 1}, {2, 0, 6});
@@ -343,7 +338,6 @@ BOOST_AUTO_TEST_CASE(the_order_in_which_chunks_are_entered_is_no_matter) {
 BOOST_AUTO_TEST_CASE(mistakes_are_found) {
   expect_found<variants::batch_off_by_one::types>("a batch that is linked one short", 2, carving);
   expect_found<variants::last_of_batch_linked_first::types>("a batch whose first is linked to the stack", 2, carving);
-  expect_found<variants::untagged::types>("untagged", 2, {{"aao", "aa"}, 1, 3, 3, 1, "an"});
   expect_found<variants::carved_without_guard::types>("carved without the guard", 2, carving);
   expect_found<variants::carried_without_guard::types>("carried to the stack without the guard", 2, {{"a", "a"}, 1, 2, 2, 1});
   expect_found<variants::nothing_more_too_early::types>("nothing more said too early", 2, {{"aa", "aa"}, 1, 4, 2, 1});
