@@ -202,13 +202,9 @@ class registered_mutex {
   bool locked_ = false;
 };
 
-#ifdef TARN_TWIN
-tarn::pool<tarn::static_size<64>, tarn::mutex_locking<registered_mutex>> right;
-void* use() { return tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<>>::instance().allocate(); }
-#else
-using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<registered_mutex>>;
-void* use() { return wrong::instance().allocate(); }
-#endif
+RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<registered_mutex>> right;)
+WRONG(using wrong = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::mutex_locking<registered_mutex>>;
+      void* use() { return wrong::instance().allocate(); })
 }  // namespace c7_static_pool_with_destructor
 
 // expect: tarn: [C8] a static pool was given a policy whose object it would have to be given
@@ -224,11 +220,9 @@ void use() { delete new Node; }
 
 // expect: budgeted without the budget's name, retry_with a function, run_time_name); use another, or a pool that is an object
 namespace c8_static_pool_with_a_run_time_name {
-#ifdef TARN_TWIN
-void* right() { return tarn::static_pool<struct named, tarn::static_size<64>>::instance().allocate(); }
-#else
-void* wrong() { return tarn::static_pool<struct named, tarn::static_size<64>, tarn::run_time_name>::instance().allocate(); }
-#endif
+RIGHT(using pool = tarn::static_pool<struct orders, tarn::static_size<64>>;)
+WRONG(using pool = tarn::static_pool<struct orders, tarn::static_size<64>, tarn::run_time_name>;)
+void* use() { return pool::instance().allocate(); }
 }  // namespace c8_static_pool_with_a_run_time_name
 
 // expect: tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts
@@ -321,15 +315,10 @@ WRONG(using orders = tarn::static_pool<struct orders_tag, tarn::static_size<64>>
 // expect: object_pool
 // mentions: tarn: [C14] a pool can't be copied or moved; take a reference
 namespace c14_object_pool_by_value {
-#ifdef TARN_TWIN
-void right(tarn::object_pool<int>&);
+RIGHT(void call(tarn::object_pool<int>&);)
+WRONG(void call(tarn::object_pool<int>);)
 tarn::object_pool<int> orders;
-void use() { right(orders); }
-#else
-void wrong(tarn::object_pool<int>);
-tarn::object_pool<int> orders;
-void use() { wrong(orders); }
-#endif
+void use() { call(orders); }
 }  // namespace c14_object_pool_by_value
 
 // expect: operator
@@ -349,36 +338,6 @@ tarn::object_pool<int> other;
 RIGHT(tarn::object_pool<int>& right = other;)
 WRONG(void wrong() { one = other; })
 }  // namespace c14_object_pool_assigned
-
-// expect: operator
-// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
-namespace c14_multipool_assigned {
-tarn::multipool<int, long> one;
-tarn::multipool<int, long> other;
-RIGHT(tarn::multipool<int, long>& right = other;)
-WRONG(void wrong() { one = other; })
-}  // namespace c14_multipool_assigned
-
-// expect: operator
-// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
-namespace c14_recycling_pool_assigned {
-struct message {
-  void reset() {}
-};
-tarn::recycling_pool<message> one;
-tarn::recycling_pool<message> other;
-RIGHT(tarn::recycling_pool<message>& right = other;)
-WRONG(void wrong() { one = other; })
-}  // namespace c14_recycling_pool_assigned
-
-// expect: operator
-// mentions: tarn: [C14] a pool can't be copied or moved; take a reference
-namespace c14_size_class_pool_assigned {
-tarn::size_class_pool<> one;
-tarn::size_class_pool<> other;
-RIGHT(tarn::size_class_pool<>& right = other;)
-WRONG(void wrong() { one = other; })
-}  // namespace c14_size_class_pool_assigned
 
 // expect: operator
 // mentions: tarn: [C14] a pool can't be copied or moved; take a reference

@@ -202,12 +202,8 @@ WRONG(tarn::pool<tarn::static_size<64>, tarn::switchable_checking> wrong;)
 // expect: tarn: [R17] switchable_checking was combined with a pool without a name
 namespace r17_array_of_a_static_pool {
 struct tag;
-#ifdef TARN_TWIN
-using right = tarn::static_pool<tag, tarn::static_size<64>, tarn::static_array_store<8>, tarn::switchable_checking,
-                                tarn::named<"array">>;
-[[maybe_unused]] void* block() { return right::instance().allocate(); }
-#else
-using wrong = tarn::static_pool<tag, tarn::static_size<64>, tarn::static_array_store<8>, tarn::switchable_checking>;
-[[maybe_unused]] void* block() { return wrong::instance().allocate(); }
-#endif
+template <class... Names>
+using array = tarn::static_pool<tag, tarn::static_size<64>, tarn::static_array_store<8>, tarn::switchable_checking, Names...>;
+RIGHT([[maybe_unused]] void* block() { return array<tarn::named<"array">>::instance().allocate(); })
+WRONG([[maybe_unused]] void* block() { return array<>::instance().allocate(); })
 }  // namespace r17_array_of_a_static_pool
