@@ -140,36 +140,6 @@ BOOST_AUTO_TEST_CASE(a_pool_over_guarded_chunks_faults_behind_its_last_block) {
              }) == -SIGSEGV);
 }
 
-template <class Store>
-void grow_and_release() {
-  using pool_type = pool<static_size<64>, Store, page_local_reuse<>>;
-  for (int warm = 0; warm < 2; ++warm) {
-    const std::size_t before = mappings();
-    const std::size_t mapped = mapped_bytes();
-    {
-      pool_type pool;
-      for (int i = 0; i < 5'000; ++i) {
-        pool.reserve(10'000);
-        void* const block = pool.allocate();
-        std::memset(block, 1, 64);
-        pool.deallocate(block);
-        if (i % 2 == 0) pool.trim();
-        else pool.release();
-      }
-    }
-    if (warm == 0) continue;
-    BOOST_TEST(mappings() == before);
-    BOOST_TEST(mapped_bytes() == mapped);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(ten_thousand_cycles_leave_no_mapping) {
-  grow_and_release<page_store<>>();
-  grow_and_release<page_store<guard_pages>>();
-  grow_and_release<page_store<huge_pages>>();
-  grow_and_release<page_store<guard_pages, huge_pages>>();
-}
-
 BOOST_AUTO_TEST_CASE_TEMPLATE(resident_memory_falls_by_what_was_filled, Store, stores) {
   if (is_refused<Store>()) return;
 #if defined(TARN_TSAN)
@@ -371,21 +341,6 @@ BOOST_AUTO_TEST_CASE(without_options_only_mmap_and_munmap_are_called) {
                const detail::memory region = source.acquire(1 * MiB, 64 * KiB);
                source.release(region, 64 * KiB);
                return region ? 0 : 3;
-             }) == 0);
-}
-
-BOOST_AUTO_TEST_CASE(beyond_the_limit_of_the_address_space_a_pool_gets_what_there_is) {
-  BOOST_TEST(in_child([] {
-               pool<static_size<64>, page_store<guard_pages>, geometric_growth<64, 1'000'000>> pool;
-               const rlimit limit{mapped_bytes() + 8 * MiB, mapped_bytes() + 8 * MiB};
-               if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
-               if (pool.try_reserve(1'000'000)) return 3;  // 64 MB
-               const std::size_t mapped = mapped_bytes();
-               if (pool.capacity() != 0 || mapped > limit.rlim_cur) return 4;
-               std::size_t blocks = 0;
-               while (pool.try_allocate() != nullptr) ++blocks;
-               pool.release();
-               return blocks > 50'000 && mapped_bytes() == mapped ? 0 : 5;
              }) == 0);
 }
 
