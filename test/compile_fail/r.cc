@@ -1,6 +1,7 @@
 // R: policies that don't go together.
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
@@ -135,12 +136,35 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::return_empt
 WRONG(tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::return_empty_chunks<>> wrong;)
 }  // namespace r9_return_empty_chunks_of_lock_free
 
+// expect: tarn: [R9] a retention policy that returns chunks was combined with a locking policy whose readers may still look
+namespace r9_returning_under_readers {
+struct eager : tarn::keep_chunks {
+  static constexpr tarn::retention_traits traits{.returns_chunks = true};
+};
+struct unlocked_readers : tarn::no_locking {
+  static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
+};
+
+RIGHT(tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, tarn::mutex_locking<>> right;
+      tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<>, unlocked_readers> keeping;)
+WRONG(tarn::pool<tarn::static_size<64>, eager, tarn::page_local_reuse<>, unlocked_readers> wrong;)
+}  // namespace r9_returning_under_readers
+
 // expect: tarn: [R10] thread_cached was combined with a store that has only one chunk
 namespace r10_thread_cached_array {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::lock_free, tarn::static_array_store<100>> right;
       tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::no_growth<100>> from_the_heap;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<>, tarn::static_array_store<100>> wrong;)
 }  // namespace r10_thread_cached_array
+
+// expect: tarn: [R10] thread_cached was combined with a store that has only one chunk
+namespace r10_thread_cached_buffer {
+RIGHT(using locking = tarn::mutex_locking<>;)
+WRONG(using locking = tarn::thread_cached<>;)
+void use(std::span<std::byte> bytes) {
+  tarn::pool<tarn::static_size<64>, locking, tarn::buffer_store> pool{tarn::buffer_store{bytes}};
+}
+}  // namespace r10_thread_cached_buffer
 
 // expect: tarn: [R11] lock_free was combined with a reuse policy, which would have nothing to do
 namespace r11_reuse_for_lock_free {
