@@ -1,6 +1,6 @@
 // Any size from 1 to 512 with any power-of-two alignment up to 4096, over each store that grows: every block aligned, blocks
-// disjoint and inside their chunk, chunks aligned, capacities exact. Buffers and arrays: bounded_store_test.cc and
-// array_regions_test.cc, in test/policies/store.
+// disjoint and inside their chunk, chunks aligned, capacities exact. Buffers and arrays: bounded_store_test.cc, in
+// test/policies/store.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

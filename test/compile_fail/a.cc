@@ -6,9 +6,3 @@ namespace a1_no_name {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::named<"a">> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::named<"">> wrong;)
 }  // namespace a1_no_name
-
-// expect: tarn: [A1] named with no text, or with more than 63 characters
-namespace a1_a_long_name {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::named<"0123456789 123456789 123456789 123456789 123456789 123456789 12">> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::named<"0123456789 123456789 123456789 123456789 123456789 123456789 123">> wrong;)
-}  // namespace a1_a_long_name

@@ -9,12 +9,8 @@
 // mentions: may_return_chunks
 // Chunks can't go back while a reader may look into them: the notes name the constant `may_return_chunks`.
 namespace absent_release {
-struct unlocked_readers : tarn::no_locking {
-  static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>> right; void use() { right.release(); })
-WRONG(tarn::pool<tarn::static_size<64>, unlocked_readers> wrong; void use() { wrong.release(); })
+RIGHT(void use(tarn::object_pool<long, tarn::thread_cached<>>& right) { right.release(); })
+WRONG(void use(tarn::object_pool<long, tarn::lock_free>& wrong) { wrong.release(); })
 }  // namespace absent_release
 
 // expect: statistics
@@ -38,18 +34,6 @@ struct allocation_count : tarn::no_statistics {
 RIGHT(tarn::pool<tarn::static_size<64>, allocation_count> right; std::size_t use() { return right.statistics(); })
 WRONG(tarn::pool<tarn::static_size<64>> wrong; auto use() { return wrong.statistics(); })
 }  // namespace absent_statistics
-
-// expect: trim
-// mentions: may_return_chunks
-// Chunks can't go back while a reader may look into them: the notes name the constant `may_return_chunks`.
-namespace absent_trim {
-struct unlocked_readers : tarn::no_locking {
-  static constexpr tarn::locking_traits traits{.may_return_chunks = false, .one_thread = true};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>> right; void use() { right.trim(); })
-WRONG(tarn::pool<tarn::static_size<64>, unlocked_readers> wrong; void use() { wrong.trim(); })
-}  // namespace absent_trim
 
 // expect: trim
 // mentions: may_return_chunks
@@ -77,12 +61,6 @@ using pool = tarn::pool<tarn::dynamic_size, tarn::buffer_store>;
 RIGHT(std::size_t use() { return pool::blocks_in(4096, tarn::dynamic_size{48}); })
 WRONG(std::size_t use() { return pool::blocks_in(4096); })
 }  // namespace absent_blocks_in
-// expect: release
-// mentions: may_return_chunks
-namespace absent_release_of_objects {
-RIGHT(void use(tarn::object_pool<long, tarn::thread_cached<>>& right) { right.release(); })
-WRONG(void use(tarn::object_pool<long, tarn::lock_free>& wrong) { wrong.release(); })
-}  // namespace absent_release_of_objects
 
 // expect: trim
 // mentions: may_return_chunks

@@ -7,20 +7,6 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::batch_reuse<tarn::prefetch::none, 
 WRONG(tarn::pool<tarn::static_size<64>, tarn::batch_reuse<tarn::prefetch::none, 200>> wrong;)
 }  // namespace e1_front_of_100
 
-// expect: tarn: [E1] batch_reuse with a front that is no multiple of 64 or under 128 pointers
-namespace e1_front_too_small {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::batch_reuse<tarn::prefetch::none, 128>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::batch_reuse<tarn::prefetch::none, 64>> wrong;
-      void use() { wrong.deallocate(wrong.allocate()); })
-}  // namespace e1_front_too_small
-
-// expect: tarn: [E2] page_local_reuse with pages that are no power of two or under 4096 bytes,
-// expect: or a front that is no multiple of 64
-namespace e2_front_of_100 {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<65536, tarn::prefetch::none, 192>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<65536, tarn::prefetch::none, 100>> wrong;)
-}  // namespace e2_front_of_100
-
 // expect: tarn: [E2] page_local_reuse with pages that are no power of two or under 4096 bytes
 namespace e2_pages_of_1000 {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_local_reuse<4096>> right;)

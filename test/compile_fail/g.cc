@@ -13,12 +13,6 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32, 100>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::fixed_growth<32, 0>> wrong;)
 }  // namespace g2_fixed_cap_of_zero
 
-// expect: tarn: [G2] a growth policy with a cap of 0 blocks
-namespace g2_geometric_cap_of_zero {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::geometric_growth<8, 64, 2, 100>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::geometric_growth<8, 64, 2, 0>> wrong;)
-}  // namespace g2_geometric_cap_of_zero
-
 // expect: tarn: [G3] geometric_growth with a factor under 2 doesn't grow
 namespace g3_factor_of_one {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::geometric_growth<8, 64, 2>> right;)
@@ -37,26 +31,8 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<1>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<0>> wrong; void use() { wrong.maintain(); })
 }  // namespace g5_nothing_ahead
 
-// expect: tarn: [G5] grow_ahead was given no number of blocks, or a percentage
-namespace g5_all_blocks_ahead {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<tarn::percent<99>>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<tarn::percent<100>>> wrong;)
-}  // namespace g5_all_blocks_ahead
-
 // expect: tarn: [G6] grow_ahead was combined with no_growth
 namespace g6_ahead_of_one_chunk {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100, tarn::fixed_growth<100>>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100, tarn::no_growth<100>>> wrong;)
 }  // namespace g6_ahead_of_one_chunk
-
-// expect: tarn: [G1] fixed_growth<0>: chunks of no blocks
-namespace g1_chunks_of_no_blocks_ahead {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100, tarn::fixed_growth<1>>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::grow_ahead<100, tarn::fixed_growth<0>>> wrong;)
-}  // namespace g1_chunks_of_no_blocks_ahead
-
-// expect: tarn: [R3] a growth policy of several chunks was combined with a store that has only one
-namespace r3_array_that_grows_ahead {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::heap_store, tarn::grow_ahead<100>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<8>, tarn::grow_ahead<100>> wrong;)
-}  // namespace r3_array_that_grows_ahead

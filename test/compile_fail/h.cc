@@ -17,14 +17,6 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::shuffled>> righ
 WRONG(tarn::pool<tarn::static_size<64>, tarn::checked_with<tarn::guard_bytes>> wrong;)
 }  // namespace h2_checked_with_guard_bytes
 
-// expect: tarn: [H1] hardened_with was given something that is none of its options;
-namespace h1_hardened_with_two_handlers {
-[[maybe_unused]] void one(const tarn::misuse&) noexcept {}
-[[maybe_unused]] void other(const tarn::misuse&) noexcept {}
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, tarn::shuffled>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::hardened_with<tarn::reported_to<one>, tarn::reported_to<other>>> wrong;)
-}  // namespace h1_hardened_with_two_handlers
-
 // expect: tarn: [H4] switchable_checking_with was given something that is none of its options;
 // expect: they are guard_bytes and one reported_to<handler>
 namespace h4_switchable_and_shuffled {
@@ -37,11 +29,3 @@ namespace h3_sampled_one_in_0 {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<1>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<0>> wrong;)
 }  // namespace h3_sampled_one_in_0
-
-// expect: tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy
-namespace h3_sampled_twice {
-struct then_hardened : tarn::hardened {};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<5000, then_hardened>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::sampled_guard_pages<5000, tarn::sampled_guard_pages<>>> wrong;)
-}  // namespace h3_sampled_twice

@@ -9,21 +9,6 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<int>> wrong; void use() { wrong.deallocate(wrong.allocate()); })
 }  // namespace l1_locking_without_mutex
 
-// expect: tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor
-namespace l1_mutex_with_argument {
-struct named_mutex {
-  explicit named_mutex(const char*) {}
-  void lock() {}
-  void unlock() {}
-};
-struct unnamed_mutex : named_mutex {
-  unnamed_mutex() : named_mutex("pool") {}
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<unnamed_mutex>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<named_mutex>> wrong;)
-}  // namespace l1_mutex_with_argument
-
 // expect: tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex
 // Two groups, by mistake: the second argument is the mutex.
 namespace l2_group_without_mutex {
@@ -41,12 +26,6 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 62>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<16, 500>> wrong;)
 }  // namespace l3_magazines_of_500
 
-// expect: tarn: [L3] thread_cached was given numbers that it has no slots or magazines for
-namespace l3_slots_for_20_threads {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::thread_cached<64>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::thread_cached<20>> wrong;)
-}  // namespace l3_slots_for_20_threads
-
 // expect: tarn: [L4] interrupt_locking was given no mask
 namespace l4_nobody_knows_this_system {
 struct mask {
@@ -56,14 +35,3 @@ struct mask {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<>> wrong;)
 }  // namespace l4_nobody_knows_this_system
-
-// expect: tarn: [L4] interrupt_locking was given no mask, or one without save_and_mask() and restore(), both noexcept
-namespace l4_mask_that_throws {
-struct mask {
-  static int save_and_mask() noexcept { return 0; }
-RIGHT(static void restore(int) noexcept {})
-WRONG(static void restore(int) {})
-};
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::interrupt_locking<mask>> wrong;)
-}  // namespace l4_mask_that_throws

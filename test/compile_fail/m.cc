@@ -19,26 +19,13 @@ WRONG(void wrong(Thing* thing) { things.destroy(thing); })
 // expect: tarn: [M1] multipool<...> was asked for a type that it has no pool for
 namespace m1_multipool_unknown_type {
 struct Wall {};
-struct Door {
-  int colour;
-};
-struct Key {
-  int number;
-};
+struct Door {};
+struct Key {};
 
 tarn::multipool<Wall, Door> things;
 
-#ifdef TARN_TWIN
-void right() {
-  Door* const door = things.construct<Door>(3);
-  things.destroy(door);
-}
-#else
-void wrong() {
-  Key* const key = things.construct<Key>(3);
-  things.destroy(key);
-}
-#endif
+RIGHT(void use() { things.destroy(things.construct<Door>()); })
+WRONG(void use() { things.destroy(things.construct<Key>()); })
 }  // namespace m1_multipool_unknown_type
 
 // expect: tarn: [M2] multipool<...> names a type twice

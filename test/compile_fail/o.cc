@@ -25,12 +25,6 @@ WRONG(tarn::object_pool<int[4]> wrong; void use() { wrong.destroy(wrong.construc
 }  // namespace o1_array
 
 // expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
-namespace o1_function {
-RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct()); })
-WRONG(tarn::object_pool<int()> wrong; void use() { wrong.destroy(wrong.construct()); })
-}  // namespace o1_function
-
-// expect: tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class
 namespace o1_reference {
 RIGHT(tarn::object_pool<int> right; void use() { right.destroy(right.construct()); })
 WRONG(tarn::object_pool<int&> wrong; void use() { wrong.destroy(wrong.construct()); })

@@ -53,23 +53,6 @@ RIGHT(tarn::pool<aligned_size<60>> right;)
 WRONG(tarn::pool<rounded_size<60>> wrong;)
 }  // namespace p1_size_without_alignment
 
-// expect: tarn: [P1] this size policy lacks something that the pool uses
-// It names its axis, and nothing else.
-namespace p1_size_without_traits {
-struct half_size {
-  using axis = tarn::axis::size;
-};
-struct whole_size : half_size, private tarn::static_size<64> {
-  using half_size::axis;
-  using static_size<64>::traits;
-  using static_size<64>::bytes;
-  using static_size<64>::alignment;
-};
-
-RIGHT(tarn::pool<whole_size> right;)
-WRONG(tarn::pool<half_size> wrong;)
-}  // namespace p1_size_without_traits
-
 // expect: tarn: [P2] this locking policy lacks something that the pool uses
 // owns() and capacity() lock too, in a pool that is const.
 namespace p2_locking_with_mutable_guards {
@@ -83,25 +66,6 @@ struct mutable_locking : tarn::no_locking {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_locking> right;)
 WRONG(tarn::pool<tarn::static_size<64>, mutable_locking> wrong; bool use(const void* p) { return wrong.owns(p); })
 }  // namespace p2_locking_with_mutable_guards
-
-// expect: tarn: [P2] this locking policy lacks something that the pool uses
-namespace p2_locking_without_state {
-struct stateless {
-  using axis = tarn::axis::locking;
-  static constexpr tarn::locking_traits traits{};
-  template <class T>
-  using cell = T;
-  template <class Traits>
-  using per_chunk = tarn::no_locking::per_chunk<Traits>;
-};
-struct stateful : stateless {
-  template <class Traits>
-  using state = tarn::no_locking::state<Traits>;
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, stateful> right;)
-WRONG(tarn::pool<tarn::static_size<64>, stateless> wrong;)
-}  // namespace p2_locking_without_state
 
 // expect: tarn: [P3] this growth policy lacks something that the pool uses
 // next_chunk() isn't noexcept, but runs under a lock.
@@ -120,56 +84,12 @@ WRONG(tarn::pool<tarn::static_size<64>, throwing_growth> wrong;)
 }  // namespace p3_growth_that_may_throw
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
-// A store with an end has to say how much it can still give.
-namespace p4_bounded_store_without_room {
-struct bottomless : tarn::heap_store {
-  using implies = tarn::no_growth<>;
-  static constexpr tarn::store_traits traits{.bounded = true};
-};
-struct bottomed : bottomless {
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using tarn::heap_store::source<Traits>::source;
-    std::size_t room(std::size_t) const noexcept { return 4096; }
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, bottomed> right;)
-WRONG(tarn::pool<tarn::static_size<64>, bottomless> wrong; std::size_t use() { return wrong.capacity(); })
-}  // namespace p4_bounded_store_without_room
-
-// expect: tarn: [P4] this store policy lacks something that the pool uses
-// Whether it is bounded is asked early, to choose the other policies by.
-namespace p4_store_without_traits {
-RIGHT(tarn::pool<tarn::static_size<64>, known_store> right;)
-WRONG(tarn::pool<tarn::static_size<64>, unknown_store> wrong;)
-}  // namespace p4_store_without_traits
-
-// expect: tarn: [P4] this store policy lacks something that the pool uses
 // mentions: acquire
 // acquire() isn't noexcept. The notes name it. A refused pool has store(), too.
 namespace p4_store_that_may_throw {
 RIGHT(tarn::pool<tarn::static_size<64>, some_store<false>> right; auto& use() { return right.store(); })
 WRONG(tarn::pool<tarn::static_size<64>, some_store<true>> wrong; auto& use() { return wrong.store(); })
 }  // namespace p4_store_that_may_throw
-
-// expect: tarn: [P4] this store policy lacks something that the pool uses
-// It says that its one region lies in the pool, and has none.
-namespace p4_store_in_place_of_nothing {
-template <bool Says>
-struct hollow_store : tarn::heap_store {
-  using implies = tarn::no_growth<8>;
-  static constexpr tarn::store_traits traits{.bounded = true, .in_place = Says};
-  template <class Traits>
-  struct source : tarn::heap_store::source<Traits> {
-    using tarn::heap_store::source<Traits>::source;
-    std::size_t room(std::size_t) const noexcept { return 4096; }
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, hollow_store<false>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, hollow_store<true>> wrong;)
-}  // namespace p4_store_in_place_of_nothing
 
 // expect: tarn: [P4] this store policy lacks something that the pool uses
 // mentions: acquire
@@ -204,113 +124,6 @@ WRONG(using heap = tarn::xallocator<messages, some_store<true>>;)
 void use() { heap::deallocate(heap::allocate(10)); }
 }  // namespace p4_store_of_a_heap_that_may_throw
 
-// expect: tarn: [P5] this reuse policy lacks something that the pool uses
-// Its column has no size. The pool would otherwise be an array.
-namespace p5_reuse_with_an_empty_column {
-struct no_size : tarn::lifo_reuse<> {
-  template <class Traits>
-  struct per_chunk {};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::lifo_reuse<>, tarn::static_array_store<8>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, no_size, tarn::static_array_store<8>> wrong;)
-}  // namespace p5_reuse_with_an_empty_column
-
-// expect: tarn: [P4] this store policy lacks something that the pool uses
-// It takes nothing back.
-namespace p4_store_without_release {
-struct malloc_store : leaking_store {
-  template <class Traits>
-  struct source : leaking_store::source<Traits> {
-    using leaking_store::source<Traits>::source;
-    void release(tarn::detail::memory region, std::size_t) noexcept { std::free(region.start); }
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, malloc_store> right;)
-WRONG(tarn::pool<tarn::static_size<64>, leaking_store> wrong;)
-}  // namespace p4_store_without_release
-
-// expect: tarn: [P4] this store policy lacks something that the pool uses
-namespace p4_store_without_source {
-struct sourceless {
-  using axis = tarn::axis::store;
-  static constexpr tarn::store_traits traits{};
-};
-struct sourced : sourceless {
-  template <class Traits>
-  using source = tarn::heap_store::source<Traits>;
-  operator tarn::heap_store() const noexcept { return {}; }
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, sourced> right;)
-WRONG(tarn::pool<tarn::static_size<64>, sourceless> wrong;)
-}  // namespace p4_store_without_source
-
-// expect: tarn: [P5] this reuse policy lacks something that the pool uses
-// A column that is never opened.
-namespace p5_reuse_with_half_a_column {
-struct half_column : tarn::lifo_reuse<> {
-  template <class Traits>
-  struct per_chunk {
-    template <class Geometry>
-    static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
-      return blocks;
-    }
-  };
-};
-struct whole_column : tarn::lifo_reuse<> {
-  template <class Traits>
-  struct per_chunk : half_column::per_chunk<Traits> {
-    template <class Geometry>
-    void open(std::byte*, std::size_t, const Geometry&) noexcept {}
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, whole_column> right;)
-WRONG(tarn::pool<tarn::static_size<64>, half_column> wrong;)
-}  // namespace p5_reuse_with_half_a_column
-
-// expect: tarn: [P5] this reuse policy lacks something that the pool uses
-namespace p5_reuse_without_list {
-struct listless {
-  using axis = tarn::axis::reuse;
-  static constexpr tarn::reuse_traits traits{.min_block = 8, .min_alignment = 8};
-  template <class Traits>
-  using per_chunk = tarn::lifo_reuse<>::per_chunk<Traits>;
-};
-struct listed : listless {
-  template <class Traits>
-  using list = tarn::lifo_reuse<>::list<Traits>;
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, listed> right;)
-WRONG(tarn::pool<tarn::static_size<64>, listless> wrong;)
-}  // namespace p5_reuse_without_list
-
-// expect: tarn: [P6] this retention policy lacks something that the pool uses
-// How many chunks stay is not said.
-namespace p6_retention_without_keep {
-struct forgetful {
-  using axis = tarn::axis::retention;
-  static constexpr tarn::retention_traits traits{};
-  struct state {
-    constexpr explicit state(const forgetful&) noexcept {}
-    constexpr tarn::detail::status emptied() noexcept { return tarn::detail::status::done; }
-    constexpr void reused() noexcept {}
-  };
-};
-struct mindful : forgetful {
-  struct state : forgetful::state {
-    using forgetful::state::state;
-    constexpr std::size_t keep() const noexcept { return 1; }
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, mindful> right;)
-WRONG(tarn::pool<tarn::static_size<64>, forgetful> wrong;)
-}  // namespace p6_retention_without_keep
-
 // expect: tarn: [P6] this retention policy lacks something that the pool uses
 namespace p6_retention_without_part {
 struct partless {
@@ -336,44 +149,6 @@ struct throwing_handler : tarn::report_exhaustion {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;)
 WRONG(tarn::pool<tarn::static_size<64>, throwing_handler> wrong;)
 }  // namespace p7_exhaustion_that_may_throw
-
-// expect: tarn: [P7] this exhaustion policy lacks something that the pool uses
-namespace p7_exhaustion_without_part {
-struct partless {
-  using axis = tarn::axis::exhaustion;
-  static constexpr tarn::exhaustion_traits traits{};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::report_exhaustion> right;)
-WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
-}  // namespace p7_exhaustion_without_part
-
-// expect: tarn: [P8] this checking policy lacks something that the pool uses
-// It refuses calls, and no member says which.
-namespace p8_checking_without_hooks {
-struct silent_checking : tarn::no_checking {
-  static constexpr tarn::checking_traits traits{.refuses = true};
-};
-struct idle_checking : tarn::no_checking {
-  static constexpr tarn::checking_traits traits{};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, idle_checking> right;)
-WRONG(tarn::pool<tarn::static_size<64>, silent_checking> wrong;)
-}  // namespace p8_checking_without_hooks
-
-// expect: tarn: [P8] this checking policy lacks something that the pool uses
-namespace p8_checking_without_part {
-struct partless {
-  using axis = tarn::axis::checking;
-  static constexpr tarn::checking_traits traits{};
-  template <class Traits>
-  using per_chunk = tarn::no_checking::per_chunk<Traits>;
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_checking> right;)
-WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
-}  // namespace p8_checking_without_part
 
 // expect: tarn: [P8] this checking policy lacks something that the pool uses
 // on_deallocate() says nothing of the block.
@@ -419,43 +194,6 @@ struct open_book : tarn::no_statistics {
 RIGHT(tarn::pool<tarn::static_size<64>, open_book> right;)
 WRONG(tarn::pool<tarn::static_size<64>, secretive> wrong; void use() { static_cast<void>(wrong.statistics()); })
 }  // namespace p9_statistics_that_cannot_be_read
-
-// expect: tarn: [P9] this statistics policy lacks something that the pool uses
-// It wasn't told that chunks come and go.
-namespace p9_statistics_without_chunks {
-struct block_counter {
-  using axis = tarn::axis::statistics;
-  static constexpr tarn::statistics_traits traits{};
-  template <class Traits>
-  struct state {
-    constexpr explicit state(const block_counter&) noexcept {}
-    constexpr void on_allocate(std::size_t) noexcept {}
-    constexpr void on_deallocate(std::size_t) noexcept {}
-  };
-};
-struct full_counter : block_counter {
-  template <class Traits>
-  struct state : block_counter::state<Traits> {
-    using block_counter::state<Traits>::state;
-    constexpr void on_chunk(std::size_t) noexcept {}
-    constexpr void off_chunk(std::size_t) noexcept {}
-  };
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, full_counter> right;)
-WRONG(tarn::pool<tarn::static_size<64>, block_counter> wrong;)
-}  // namespace p9_statistics_without_chunks
-
-// expect: tarn: [P9] this statistics policy lacks something that the pool uses
-namespace p9_statistics_without_part {
-struct partless {
-  using axis = tarn::axis::statistics;
-  static constexpr tarn::statistics_traits traits{};
-};
-
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::no_statistics> right;)
-WRONG(tarn::pool<tarn::static_size<64>, partless> wrong;)
-}  // namespace p9_statistics_without_part
 
 // expect: tarn: [P10] this name policy lacks something that the pool uses
 namespace p10_a_name_without_its_text {

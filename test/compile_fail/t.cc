@@ -8,12 +8,6 @@ WRONG(tarn::pool<tarn::static_size<64>, tarn::static_array_store<0>> wrong;)
 }  // namespace t1_array_of_no_blocks
 
 // expect: tarn: [T2] page_store was given an option that it doesn't know, or one of them twice
-namespace t2_page_option_twice {
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages, tarn::huge_pages>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::page_store<tarn::guard_pages, tarn::huge_pages, tarn::guard_pages>> wrong;)
-}  // namespace t2_page_option_twice
-
-// expect: tarn: [T2] page_store was given an option that it doesn't know, or one of them twice
 namespace t2_unknown_page_option {
 struct large_pages {};
 
@@ -31,10 +25,3 @@ RIGHT(tarn::memory_budget budget(1000);
       tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store>> right{tarn::budgeted<tarn::heap_store>{budget}};)
 WRONG(tarn::pool<tarn::static_size<64>, tarn::budgeted<int>> wrong;)
 }  // namespace t3_budget_of_a_type
-
-// expect: tarn: [T3] budgeted was given something that is no store
-namespace t3_budget_of_a_growth {
-constinit tarn::memory_budget budget(1000);
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::heap_store, &budget>, tarn::fixed_growth<8>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::budgeted<tarn::fixed_growth<8>, &budget>> wrong;)
-}  // namespace t3_budget_of_a_growth

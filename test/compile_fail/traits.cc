@@ -30,16 +30,6 @@ RIGHT(tarn::pool<tarn::static_size<64>, closing_store<true>> right;)
 WRONG(tarn::pool<tarn::static_size<64>, closing_store<false>> wrong;)
 }  // namespace traits_member_not_said
 
-// expect: tarn: [P2] this locking policy lacks something that the pool uses
-// It says that its guard can be tried, and it can't.
-namespace traits_said_and_not_there {
-struct patient : tarn::no_locking {
-RIGHT(static constexpr tarn::locking_traits traits{.one_thread = true};)
-WRONG(static constexpr tarn::locking_traits traits{.one_thread = true, .can_try = true};)
-};
-tarn::pool<tarn::static_size<64>, patient> one;
-}  // namespace traits_said_and_not_there
-
 // expect: tarn: [P9] this statistics policy lacks something that the pool uses
 // It is another axis' object.
 namespace traits_of_another_axis {

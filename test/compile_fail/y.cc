@@ -21,13 +21,6 @@ RIGHT(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<mutex_of_user>> righ
 WRONG(tarn::pool<tarn::static_size<64>, tarn::mutex_locking<>> wrong;)
 }  // namespace y3_mutex
 
-// expect: tarn: [Y3] one of tarn's mutexes was named, but this target has no threads
-namespace y3_mutex_of_group {
-struct audio;
-RIGHT(tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio>> right;)
-WRONG(tarn::pool<tarn::static_size<64>, tarn::grouped_locking<audio, tarn::spin_mutex>> wrong;)
-}  // namespace y3_mutex_of_group
-
 // expect: tarn: [Y5] page_store was named, but this target has no pages of memory
 namespace y5_page_store {
 RIGHT(tarn::pool<tarn::static_size<64>, tarn::heap_store> right;)

@@ -278,6 +278,7 @@ LACKS(growth, next_chunk);
 
 static_assert(pool_takes<store_archetype>());
 LACKS(store, traits);
+LACKS(store, source);
 PART_LACKS_CONSTRUCTOR(store, source);
 PART_LACKS(store, source, acquire);
 PART_LACKS(store, source, release);
@@ -302,6 +303,7 @@ STATE_LACKS(keep);
 
 static_assert(pool_takes<exhaustion_archetype>());
 LACKS(exhaustion, traits);
+LACKS(exhaustion, state);
 PART_LACKS_CONSTRUCTOR(exhaustion, state);
 PART_LACKS(exhaustion, state, retry);
 PART_LACKS(exhaustion, state, next_chunk);
@@ -311,6 +313,7 @@ PART_LACKS(exhaustion, state, release);
 static_assert(pool_takes<checking_archetype>());
 LACKS(checking, traits);
 LACKS(checking, per_chunk);
+LACKS(checking, state);
 PART_LACKS_CONSTRUCTOR(checking, state);
 PART_LACKS(checking, state, on_allocate);
 PART_LACKS(checking, state, on_deallocate);
@@ -320,6 +323,7 @@ PART_LACKS(checking, state, report);
 
 static_assert(pool_takes<statistics_archetype>());
 LACKS(statistics, traits);
+LACKS(statistics, state);
 PART_LACKS_CONSTRUCTOR(statistics, state);
 PART_LACKS(statistics, state, on_allocate);
 PART_LACKS(statistics, state, on_deallocate);
@@ -333,6 +337,7 @@ LACKS(name, listing);
 static_assert(pool_takes<reuse_archetype>());
 LACKS(reuse, traits);
 LACKS(reuse, per_chunk);
+LACKS(reuse, list);
 PART_LACKS(reuse, list, pop);
 PART_LACKS(reuse, list, pop_slow);
 PART_LACKS(reuse, list, push);
@@ -347,6 +352,7 @@ PART_LACKS(reuse, list, forget);
 static_assert(pool_takes<locking_archetype>());
 LACKS(locking, traits);
 LACKS(locking, per_chunk);
+LACKS(locking, state);
 PART_LACKS(locking, state, hit_guard);
 PART_LACKS(locking, state, core_guard);
 PART_LACKS(locking, state, growth_guard);
@@ -395,6 +401,33 @@ struct size_of_int : tarn::static_size<64> {
 struct promised_end : tarn::heap_store {  // it says that it has one
   static constexpr tarn::store_traits traits{.has_end = true};
 };
+struct bottomless : tarn::heap_store {  // it has an end, and can't say how much it still gives
+  using implies = tarn::no_growth<>;
+  static constexpr tarn::store_traits traits{.bounded = true};
+};
+template <bool Says>
+struct hollow : bottomless {  // its one region would lie in the pool
+  using implies = tarn::no_growth<8>;
+  static constexpr tarn::store_traits traits{.bounded = true, .in_place = Says};
+  template <class Traits>
+  struct source : tarn::heap_store::source<Traits> {
+    using tarn::heap_store::source<Traits>::source;
+    std::size_t room(std::size_t) const noexcept { return 4096; }
+  };
+};
+struct empty_column : tarn::lifo_reuse<> {
+  template <class Traits>
+  struct per_chunk {};
+};
+struct half_column : tarn::lifo_reuse<> {  // nobody opens it
+  template <class Traits>
+  struct per_chunk {
+    template <class Geometry>
+    static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry&) noexcept {
+      return blocks;
+    }
+  };
+};
 struct impatient : tarn::mutex_locking<> {
   static constexpr tarn::locking_traits traits{.can_wait = true};
 };
@@ -403,8 +436,56 @@ static_assert(!tarn::store_policy<wrong_axis> && !tarn::growth_policy<wrong_axis
 static_assert(!tarn::growth_policy<mutable_growth> && !tarn::growth_policy<growth_with_value>);
 static_assert(!tarn::pool_takes<wrong_result>() && !tarn::size_policy<size_of_int>);
 static_assert(!tarn::pool_takes<promised_end>() && !tarn::pool_takes<impatient>());
+static_assert(!tarn::pool_takes<bottomless>() && !tarn::pool_takes<hollow<true>>() && tarn::pool_takes<hollow<false>>());
+static_assert(!tarn::pool_takes<empty_column>() && !tarn::pool_takes<half_column>());
 static_assert(!tarn::store_policy<tarn::no_locking> && !tarn::locking_policy<tarn::heap_store>);
 static_assert(!tarn::locking_policy<int> && !tarn::size_policy<void> && !tarn::reuse_policy<std::mutex>);
+
+// ---- parameters, at the edge of what they may be ----------------------------------------------------------------------------
+
+template <class... P>
+constexpr bool hold = (tarn::detail::arguments_hold<P> && ...);
+template <class... P>
+constexpr bool none_holds = !(tarn::detail::arguments_hold<P> || ...);
+
+static_assert(hold<tarn::size_of<int*>, tarn::size_of<int[16]>, tarn::size_of<void*>, tarn::size_of<int (*)(double)>>);
+static_assert(none_holds<tarn::size_of<int&>, tarn::size_of<int[]>, tarn::size_of<void>, tarn::size_of<int(double)>>);
+static_assert(hold<tarn::geometric_classes<32, 64>, tarn::geometric_classes<16, 64>, tarn::geometric_classes<16, 16>>);
+static_assert(none_holds<tarn::geometric_classes<64, 32>, tarn::geometric_classes<8, 64>, tarn::geometric_classes<24, 192>>);
+static_assert(hold<tarn::listed_classes<24, 64>, tarn::listed_classes<1>>);
+static_assert(none_holds<tarn::listed_classes<64, 24>, tarn::listed_classes<24, 24, 64>, tarn::listed_classes<0, 24>,
+                         tarn::listed_classes<>>);
+static_assert(hold<tarn::geometric_growth<8, 64, 2, 100>, tarn::geometric_growth<64, 64>, tarn::fixed_growth<1, 1>>);
+static_assert(none_holds<tarn::geometric_growth<8, 64, 2, 0>, tarn::geometric_growth<8, 64, 1>, tarn::fixed_growth<0, 1>>);
+static_assert(hold<tarn::grow_ahead<tarn::percent<99>>> && !hold<tarn::grow_ahead<tarn::percent<100>>>);
+static_assert(!hold<tarn::grow_ahead<100, tarn::fixed_growth<0>>>);
+static_assert(hold<tarn::batch_reuse<tarn::prefetch::none, 128>, tarn::batch_reuse<tarn::prefetch::none, 192>>);
+static_assert(none_holds<tarn::batch_reuse<tarn::prefetch::none, 64>, tarn::batch_reuse<tarn::prefetch::none, 200>>);
+static_assert(hold<tarn::page_local_reuse<4096>, tarn::page_local_reuse<65536, tarn::prefetch::none, 192>>);
+static_assert(none_holds<tarn::page_local_reuse<2048>, tarn::page_local_reuse<6000>,
+                         tarn::page_local_reuse<65536, tarn::prefetch::none, 100>>);
+static_assert(hold<tarn::thread_cached<64>, tarn::thread_cached<16, 62>>);
+static_assert(none_holds<tarn::thread_cached<20>, tarn::thread_cached<16, 500>>);
+static_assert(hold<tarn::named<"a">, tarn::named<"0123456789 123456789 123456789 123456789 123456789 123456789 12">>);
+static_assert(none_holds<tarn::named<"">, tarn::named<"0123456789 123456789 123456789 123456789 123456789 123456789 123">>);
+static_assert(hold<tarn::return_empty_chunks<4, 4>> && !hold<tarn::return_empty_chunks<4, 1>>);
+
+[[maybe_unused]] void one(const tarn::misuse&) noexcept {}
+[[maybe_unused]] void other(const tarn::misuse&) noexcept {}
+static_assert(hold<tarn::hardened_with<tarn::reported_to<one>, tarn::shuffled>>);
+static_assert(!hold<tarn::hardened_with<tarn::reported_to<one>, tarn::reported_to<other>>>);
+static_assert(none_holds<tarn::sampled_guard_pages<0>, tarn::sampled_guard_pages<5000, tarn::sampled_guard_pages<>>>);
+
+struct named_mutex {  // nobody could make one
+  explicit named_mutex(const char*) {}
+  void lock() {}
+  void unlock() {}
+};
+struct throwing_mask {
+  static int save_and_mask() noexcept { return 0; }
+  static void restore(int) {}
+};
+static_assert(none_holds<tarn::mutex_locking<named_mutex>, tarn::interrupt_locking<throwing_mask>>);
 
 // ---- a pool of them ---------------------------------------------------------------------------------------------------------
 

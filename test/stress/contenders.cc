@@ -1,4 +1,3 @@
-#include "tarn/policies/locking/group_guard.h"
 #include "tarn/test/stress/contenders.h"
 
 #include <array>
@@ -13,7 +12,7 @@ namespace tarn::test {
 namespace {
 
 /// \tparam Pool  a pool, or a reference to one that is static
-template <class Pool, class Guard>
+template <class Pool>
 class boxed : public any_pool {
  public:
   boxed() = default;
@@ -30,17 +29,9 @@ class boxed : public any_pool {
   }
   std::size_t capacity() const noexcept override { return pool_.capacity(); }
   bool owns(const void* block) const noexcept override { return pool_.owns(block); }
-  void guarded(const std::function<void()>& work) override {
-    [[maybe_unused]] const Guard guard;
-    work();
-  }
 
  protected:
   Pool pool_;
-};
-
-struct no_group_guard {
-  no_group_guard() {}
 };
 
 template <class Locking>
@@ -50,22 +41,20 @@ template <class Locking>
 using static_of = static_pool<struct stress_tag, static_size<any_pool::block_size>, Locking,
                               fixed_growth<any_pool::chunk_blocks>, ledger_store, asking_exhaustion>;
 
-template <class Locking, class Guard = no_group_guard>
+template <class Locking>
 std::unique_ptr<any_pool> object() {
-  return std::make_unique<boxed<object_of<Locking>, Guard>>();
+  return std::make_unique<boxed<object_of<Locking>>>();
 }
 template <class Locking>
 std::unique_ptr<any_pool> process_wide() {
-  return std::make_unique<boxed<typename static_of<Locking>::body&, no_group_guard>>(static_of<Locking>::instance());
+  return std::make_unique<boxed<typename static_of<Locking>::body&>>(static_of<Locking>::instance());
 }
-
-using crew = struct stress_group;
 
 constexpr auto list = std::to_array<contender>({
     {"mutex", object<mutex_locking<>>},
     {"spin_mutex", object<mutex_locking<spin_mutex>>},
     {"thread_aware_mutex", object<mutex_locking<thread_aware_mutex>>},
-    {"grouped", object<grouped_locking<crew, std::mutex>, group_guard<crew>>, false, true, 0, true},
+    {"grouped", object<grouped_locking<struct stress_group, std::mutex>>},
     {"thread_cached", object<thread_cached<>>, false, true, 510},
     {"small_thread_cached", object<thread_cached<16, 14>>, false, true, 14},
     {"static_thread_cached", process_wide<thread_cached<>>, true, true, 510},

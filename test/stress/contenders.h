@@ -3,7 +3,6 @@
 #define TARN_TEST_STRESS_CONTENDERS_H_
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 
@@ -28,8 +27,6 @@ class any_pool {
   virtual std::size_t trim() noexcept = 0;  // 0 where there is none
   virtual std::size_t capacity() const noexcept = 0;
   virtual bool owns(const void* block) const noexcept = 0;
-  /// Runs work under the group_guard, where there is one.
-  virtual void guarded(const std::function<void()>& work) = 0;
 };
 
 struct contender {
@@ -38,7 +35,6 @@ struct contender {
   bool is_static = false;
   bool trims = true;
   std::size_t magazine = 0;  // the most blocks that a magazine of a thread holds
-  bool is_grouped = false;
 
   bool caches() const { return magazine != 0; }
 };

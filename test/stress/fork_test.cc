@@ -1,25 +1,141 @@
 // A process forks while its other threads use pools, hold their locks or wait in their stores. The child has one thread, and
 // can use every pool.
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <barrier>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "tarn/test/stress/cases.h"
-#include "tarn/test/stress/forking.h"
 #include "tarn/test/support/observed_thread.h"
 
 namespace tarn::test {
 namespace {
+
+/// What became of a child.
+struct outcomes {
+  std::size_t good = 0;
+  std::size_t hung = 0;  // until its alarm
+  std::size_t bad = 0;  // another status, or signal
+
+  void wait_for(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) != child) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) ++good;
+    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) ++hung;
+    else ++bad, std::printf("a child ended with status %#x\n", static_cast<unsigned>(status));
+  }
+};
+
+/// Forks, and runs the body in the child, whose result is its status.
+template <class Body>
+pid_t fork_and(Body body, std::chrono::milliseconds patience) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  const auto microseconds = patience.count() * 1000;
+  const itimerval alarm{{0, 0}, {microseconds / 1'000'000, microseconds % 1'000'000}};
+  setitimer(ITIMER_REAL, &alarm, nullptr);
+  _exit(body());
+}
+constexpr std::chrono::milliseconds long_enough{300'000};
+
+/// A pool with threads that use it until it ends.
+class hammered {
+ public:
+  explicit hammered(const contender& c, std::size_t threads = 2) : pool_(c.make()), me_(*pool_, counts_) {
+    held_.resize(50);
+    me_.take(held_);
+    for (std::size_t t = 0; t < threads; ++t)
+      threads_.emplace_back([this] {
+        const shaken disturbed;
+        worker he(*pool_, counts_);
+        std::vector<void*> mine;
+        while (!over_.load(std::memory_order_relaxed)) {
+          while (paused_.load(std::memory_order_relaxed) && !over_) std::this_thread::sleep_for(std::chrono::microseconds(200));
+          mingle(he, shared_, mine, 100);
+          ++rounds_;
+        }
+        he.give(mine);
+      });
+  }
+  ~hammered() {
+    over_ = true;
+    for (std::thread& t : threads_) t.join();
+    CHECK(std::ranges::all_of(held_, [&](void* block) { return me_.is_whole(block); }));
+    me_.give(held_);
+    shared_.empty([&](void* block) { me_.give(block); });
+    const std::size_t capacity = pool_->capacity();
+    CHECK(blocks_at_hand(*pool_, counts_) == capacity);
+    check_integrity(counts_);
+    pool_->trim();
+  }
+  hammered(const hammered&) = delete;
+  hammered& operator=(const hammered&) = delete;
+
+  any_pool& pool() { return *pool_; }
+  std::size_t rounds() const { return rounds_; }
+  /// The children have the processor for themselves; what they find is what there was when the fork came.
+  void pause() { paused_ = true; }
+  void go_on() {
+    seen_ = rounds_;
+    paused_ = false;
+  }
+  void wait_for_rounds() {
+    while (rounds_ < seen_ + 8) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+
+  /// In the child: what the parent holds is whole, and goes back; everything that a pool can do still works. No block comes
+  /// that is in use, by this thread or by those that are gone. Returns what went wrong, 0: nothing.
+  int use_in_child(bool with_thread) {
+    books.closed = false;
+    books.alone = true;
+    bool whole = std::ranges::all_of(held_, [&](void* block) { return me_.is_whole(block); });
+    me_.give(held_);
+    use_all(me_);
+    if (with_thread)
+      std::thread([this] {
+        worker second(*pool_, counts_);
+        use_all(second);
+      }).join();
+    pool_->trim();
+    use_all(me_);
+    whole &= pool_->reserve(pool_->capacity() + 1);
+    const bool grown = counts_.refused == 0;
+    return (whole ? 0 : 1) | (counts_.twice == 0 ? 0 : 2) | (counts_.spoiled == 0 ? 0 : 4) | (grown ? 0 : 8);
+  }
+
+ private:
+  static void use_all(worker& me) {
+    std::vector<void*> blocks(150);
+    for (void*& block : blocks) block = me.take();
+    std::vector<void*> batch(50);
+    batch.resize(me.take(batch));
+    for (void* const block : blocks)
+      if (block != nullptr) me.give(block);
+    me.give(batch);
+  }
+
+  std::unique_ptr<any_pool> pool_;
+  tally counts_;
+  boxes shared_;
+  worker me_;
+  std::vector<void*> held_;
+  std::atomic<bool> over_{false};
+  std::atomic<bool> paused_{false};
+  std::atomic<std::size_t> rounds_{0};
+  std::size_t seen_ = 0;
+  std::vector<std::thread> threads_;
+};
 
 constexpr std::size_t forks = up_to(300);
 
@@ -126,94 +242,24 @@ void children_can_grow_a_pool_whose_store_was_at_work(const contender& c) {
 const case_for_each store_cases("children_can_grow_a_pool_whose_store_was_at_work",
                                 children_can_grow_a_pool_whose_store_was_at_work);
 
-void a_thread_may_fork_under_a_group_guard(const contender& c) {
+// The detector on something broken: a mutex that nobody takes care of, and another thread that holds it.
+BOOST_AUTO_TEST_CASE(children_of_a_careless_mutex_hang) {
+  std::mutex mutex;
+  std::barrier step(2);
+  std::thread other([&] {
+    const std::lock_guard lock(mutex);
+    step.arrive_and_wait();
+    step.arrive_and_wait();
+  });
+  step.arrive_and_wait();
   outcomes seen;
-  {
-    hammered pool(c, 2, true);
-    for (std::size_t i = 0; i < forks && seen.hung + seen.bad < 3; ++i) {
-      pid_t child = -1;
-      int wrong = 0;
-      pool.pool().guarded([&] {
-        void* const block = pool.pool().allocate();
-        child = fork();
-        if (child == 0) {
-          alarm(300);
-          wrong = block == nullptr || !pool.pool().owns(block);
-        }
-        pool.pool().deallocate(block);
-      });
-      if (child == 0) _exit(wrong | pool.use_in_child(true));  // its thread finds the group's mutexes free
-      pool.pause();
-      seen.wait_for(child);
-      pool.go_on();
-    }
-  }
-  std::printf("%s: %zu children left the guard and went on, %zu hung, %zu failed\n", c.name, seen.good, seen.hung, seen.bad);
-  CHECK(seen.good == forks);
-}
-const case_for_each guard_cases("a_thread_may_fork_under_a_group_guard", a_thread_may_fork_under_a_group_guard,
-                                [](const contender& c) { return c.is_grouped; });
-
-// The detector on something broken: a pool with a mutex that nobody takes care of.
-class careless_pool final : public any_pool {
- public:
-  void* allocate() noexcept override {
-    const std::lock_guard lock(mutex_);
-    if (free_ == nullptr) return made_.emplace_back(new cell()).get();
-    return std::exchange(free_, *static_cast<void**>(free_));
-  }
-  void deallocate(void* block) noexcept override {
-    const std::lock_guard lock(mutex_);
-    *static_cast<void**>(block) = std::exchange(free_, block);
-  }
-  std::size_t allocate_batch(std::span<void*> out) noexcept override {
-    for (void*& block : out) block = allocate();
-    return out.size();
-  }
-  void deallocate_batch(std::span<void* const> in) noexcept override {
-    for (void* const block : in) deallocate(block);
-  }
-  bool reserve(std::size_t) noexcept override { return true; }
-  std::size_t trim() noexcept override { return 0; }
-  std::size_t capacity() const noexcept override {
-    const std::lock_guard lock(mutex_);
-    return made_.size();
-  }
-  bool owns(const void*) const noexcept override { return true; }
-  void guarded(const std::function<void()>& work) override { work(); }
-
-  /// Runs work while another thread is in a call of this pool.
-  void beside_a_call(const std::function<void()>& work) {
-    std::barrier step(2);
-    std::thread other([&] {
-      const std::lock_guard lock(mutex_);
-      step.arrive_and_wait();
-      step.arrive_and_wait();
-    });
-    step.arrive_and_wait();
-    work();
-    step.arrive_and_wait();
-    other.join();
-  }
-
- private:
-  struct alignas(block_size) cell {
-    std::array<std::byte, block_size> bytes{};
+  const auto take_it = [&] {
+    const std::lock_guard lock(mutex);
+    return 0;
   };
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<cell>> made_;
-  void* free_ = nullptr;
-};
-
-BOOST_AUTO_TEST_CASE(children_of_a_careless_pool_hang) {
-  const deadline limit("children_of_a_careless_pool_hang");
-  const contender careless{"careless", [] { return std::unique_ptr<any_pool>(new careless_pool); }};
-  outcomes seen;
-  {
-    hammered pool(careless, 0);
-    static_cast<careless_pool&>(pool.pool()).beside_a_call(
-        [&] { seen.wait_for(fork_and([&] { return pool.use_in_child(false); }, std::chrono::milliseconds(1000))); });
-  }
+  seen.wait_for(fork_and(take_it, std::chrono::milliseconds(1000)));
+  step.arrive_and_wait();
+  other.join();
   CHECK(seen.hung == 1);
 }
 

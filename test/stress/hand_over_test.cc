@@ -1,4 +1,4 @@
-// Every locking policy under four workloads. In each, tens of thousands of blocks are given back by another thread than took
+// Every locking policy under three workloads. In each, tens of thousands of blocks are given back by another thread than took
 // them, while the pool grows and shrinks; the counts are printed, and asserted.
 #include <algorithm>
 #include <array>
@@ -71,20 +71,6 @@ class campaign {
   std::size_t shakes_before_ = shaken::times();
   std::unique_ptr<any_pool> pool_;
 };
-
-void uniform(const contender& c) {
-  for (const std::size_t threads : thread_counts()) {
-    campaign run("uniform", c, threads);
-    in_threads(threads, [&](std::size_t) {
-      worker me(run.pool(), run.counts);
-      std::vector<void*> mine;
-      while (!run.reached(goal)) mingle(me, run.left_over, mine, 100);
-      me.give(mine);
-    });
-    run.finish();
-  }
-}
-const case_for_each uniform_cases("uniform", uniform);
 
 void producer_consumer(const contender& c) {
   for (const std::size_t threads : thread_counts()) {

@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <thread>
 
@@ -41,7 +40,6 @@ struct ledger {
   std::atomic<std::size_t> bytes{0};  // outstanding
   std::atomic<std::size_t> overlaps{0};  // calls that began while another call of the same pool's store was under way
   std::atomic<std::size_t> beside_others{0};  // calls during which other threads used pools
-  std::atomic<std::uint64_t> callers{0};  // a bit for each thread, modulo 64
   std::atomic<std::size_t> waited{0};  // calls that found the gate closed
   std::atomic<bool> closed{false};  // calls wait
   std::atomic<bool> refuses{false};  // further regions
@@ -49,9 +47,6 @@ struct ledger {
   progress work;  // of all threads that use pools
 };
 inline constinit ledger books;
-
-/// Which of the threads that use pools the calling one is.
-inline constinit thread_local std::size_t this_worker = 0;
 
 struct ledger_store {
   using axis = tarn::axis::store;
@@ -86,7 +81,6 @@ struct ledger_store {
       explicit visit(source& s) noexcept : source_(s), before_(books.work.sum()) {
         if (s.inside_.exchange(true, std::memory_order_relaxed)) ++books.overlaps;
         ++s.calls_;
-        books.callers.fetch_or(std::uint64_t{1} << this_worker % 64, std::memory_order_relaxed);
         if (!books.alone.load(std::memory_order_relaxed)) std::this_thread::yield();
         if (!books.closed.load(std::memory_order_relaxed)) return;
         ++books.waited;

@@ -22,8 +22,7 @@
 #include "tarn/policies/locking/thread_cached.h"
 #include "tarn/policies/statistics.h"
 #include "tarn/policies/store/resource_store.h"
-#include "tarn/test/stress/boxes.h"
-#include "tarn/test/stress/stamps.h"
+#include "tarn/test/stress/users.h"
 #include "tarn/test/support/check.h"
 #include "tarn/test/support/model.h"
 #include "tarn/test/support/upstream.h"
@@ -131,73 +130,17 @@ constexpr std::size_t bytes_of(std::uint32_t low) {
   return 8 + low / 512 % (most - 7);
 }
 
-/// A thread's view of a heap: what it holds, and what it has done.
-class user {
+class heap_user final : public user {
  public:
-  user(heap& its, boxes& shared, std::uint64_t seed)
-      : heap_(its), shared_(shared), random_(static_cast<std::uint32_t>(seed)) {}
-
-  void work(std::size_t operations) {
-    for (const std::size_t end = done_ + operations; done_ < end;) {
-      const std::uint32_t dice = random() % 8192;
-      if (dice == 0) heap_.trim();
-      else if (dice < 16) level_ = random() % 800;
-      else if (dice < 1024) pass_on();
-      else if (live_.size() < level_) take();
-      else if (!live_.empty()) give();
-      else level_ = random() % 800;
-    }
-  }
-  void take() {
-    const std::uint32_t low = random();
-    if (void* const block = heap_.take(bytes_of(low))) {
-      stamps::put(block, bytes_of(low), low);
-      live_.push_back(block);
-    } else {
-      ++refused_;
-      for (std::size_t n = live_.size() / 2; n != 0; --n) give();
-    }
-    ++done_;
-  }
-  void give() {
-    const std::size_t i = random() % live_.size();
-    void* const block = live_[i];
-    live_[i] = live_.back();
-    live_.pop_back();
-    const std::size_t bytes = bytes_of(stamps::look(block));
-    spoiled_ += stamps::take(block, bytes);
-    heap_.give(block, bytes);
-    ++done_;
-  }
-  void give_all() {
-    while (!live_.empty()) give();
-  }
-  void found(void* block) { live_.push_back(block); }
-  std::size_t done() const { return done_; }
-  std::size_t spoiled() const { return spoiled_; }
-  std::size_t passed_on() const { return passed_on_; }
-  std::size_t refused() const { return refused_; }
+  heap_user(heap& its, boxes& shared, std::uint64_t seed) : user(&shared, 800, seed), heap_(its) {}
 
  private:
-  std::uint32_t random() { return static_cast<std::uint32_t>(random_()); }
-  void pass_on() {
-    void* mine = nullptr;
-    if (!live_.empty()) {
-      mine = live_.back();
-      live_.pop_back();
-    }
-    if (void* const theirs = shared_.swap(random(), mine)) live_.push_back(theirs), ++passed_on_;
-  }
+  void* take_block(std::uint32_t low) override { return heap_.take(bytes_of(low)); }
+  void give_block(void* block, std::size_t bytes) override { heap_.give(block, bytes); }
+  std::size_t bytes_with(std::uint32_t low) const override { return bytes_of(low); }
+  void trim() override { heap_.trim(); }
 
   heap& heap_;
-  boxes& shared_;
-  std::minstd_rand random_;
-  std::vector<void*> live_;
-  std::size_t level_ = 400;
-  std::size_t done_ = 0;
-  std::size_t spoiled_ = 0;
-  std::size_t passed_on_ = 0;
-  std::size_t refused_ = 0;
 };
 
 bool nightly() { return patience() != 1; }
@@ -213,7 +156,7 @@ BOOST_DATA_TEST_CASE(blocks_of_many_sizes_stay_as_they_were_left, rows, is) {
   std::size_t refused = 0;
   for (std::size_t round = 0; round != rounds; ++round) {
     boxes shared;
-    std::vector<user> users;
+    std::vector<heap_user> users;
     for (std::size_t t = 0; t != threads; ++t) users.emplace_back(*its, shared, seed() + round * threads + t);
     {
       std::barrier start(threads);
@@ -226,7 +169,7 @@ BOOST_DATA_TEST_CASE(blocks_of_many_sizes_stay_as_they_were_left, rows, is) {
       work(0);
     }
     shared.empty([&](void* block) { users[0].found(block); });
-    for (user& u : users) {
+    for (heap_user& u : users) {
       u.give_all();
       CHECK(u.spoiled() == 0);
       done_in_all += u.done();

@@ -1,6 +1,5 @@
 // What runs while a pool asks its store, or its exhaustion handler: everything else. A store may take its time, since it is
 // called by one thread at a time and no other thread waits for it that doesn't need it.
-#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -181,40 +180,24 @@ void a_handler_runs_with_nothing_held(const contender& c) {
 }
 const case_for_each handlers("a_handler_runs_with_nothing_held", a_handler_runs_with_nothing_held);
 
-void a_store_is_called_by_one_thread_at_a_time(const contender& c) {
-  const std::size_t regions = books.regions;
-  const std::size_t beside = books.beside_others;
-  books.callers = 0;
-  tally counts;
-  const auto pool = c.make();
-  const std::size_t times = nightly() ? 100 : 1;
-  const auto enough = [&] {
-    return books.regions - regions >= 200 * times && books.beside_others - beside >= 20 * times &&
-           std::popcount(books.callers.load()) >= 3;
-  };
-  in_threads(4, [&](std::size_t t) {
-    worker me(*pool, counts);
-    std::vector<void*> all;
-    for (std::size_t round = 0; !enough(); ++round) {
-      std::vector<void*> blocks(c.trims ? 2000 : 500);
-      CHECK(me.take(blocks) == blocks.size());
-      std::this_thread::yield();
-      // A pool that can't shrink grows as long as half of the threads give nothing back.
-      if (c.trims || (t + round) % 2 == 0) me.give(blocks);
-      else all.insert(all.end(), blocks.begin(), blocks.end());
-      pool->trim();
-    }
-    me.give(all);
-  });
-  std::printf("%s: %zu regions, for %d threads, %zu calls beside others\n", c.name, books.regions - regions,
-              std::popcount(books.callers.load()), books.beside_others - beside);
-  CHECK(enough());
-  const std::size_t capacity = pool->capacity();
-  CHECK(blocks_at_hand(*pool, counts) == capacity);
-  check_integrity(counts);
-  pool->trim();
+// The detector on something broken: two calls of a store at once. ThreadSanitizer would say so itself.
+BOOST_AUTO_TEST_CASE(calls_of_a_store_that_overlap_are_seen, *boost::unit_test::enable_if<!under_tsan>()) {
+  const std::size_t overlaps = books.overlaps;
+  const std::size_t waited = books.waited;
+  struct no_pool {};
+  ledger_store::source<no_pool> store{ledger_store{}};
+  const auto call = [&store] { store.release(store.acquire(64, 64), 64); };
+  books.closed = true;
+  std::thread one(call);
+  std::thread other(call);
+  const bool met = soon([&] { return books.waited == waited + 2; });
+  books.closed = false;
+  one.join();
+  other.join();
+  CHECK(met);
+  CHECK(books.overlaps != overlaps);
+  books.overlaps = overlaps;
 }
-const case_for_each calls("a_store_is_called_by_one_thread_at_a_time", a_store_is_called_by_one_thread_at_a_time);
 
 }  // namespace
 }  // namespace tarn::test

@@ -1,15 +1,18 @@
-// What thread_cached promises beyond other policies. Its invariants, and where something would show that one is broken:
+// Threads that end and still use pools; and what thread_cached promises beyond other policies. Its invariants, and where
+// something would show that one is broken:
 //
 //   1 a slot is used by the holder of its number alone           numbers_change_hands, and every workload, under TSan
 //   2 a number passes on with all that lies in its slots         numbers_change_hands, under TSan
 //   3 a block is in one place                                    every workload: stamps, and all blocks are there at its end
 //   4 a spare magazine is empty or full                          not visible from outside
-//   5 a thread keeps two magazines of blocks at most             memory_is_bounded_between_producer_and_consumer
+//   5 a thread keeps two magazines of blocks at most             hand_over_test.cc: producer_consumer
 //   6 a full magazine in the depot isn't changed                 every workload, under TSan
 //   7 the slot of nobody isn't written                           threads_use_pools_while_they_end, more_threads_than_numbers
 //   8 no lock is held over a store or handler                    store_calls_test.cc
-//   9 memory for magazines goes back in trim()                   trim_gives_the_magazines_of_ended_threads_back
+//   9 memory for magazines goes back in trim()                   magazine_test.cc, in test/policies/locking
 //  10 a free needs no memory                                     a_free_needs_no_memory
+#include <pthread.h>
+
 #include <array>
 #include <barrier>
 #include <cstdio>
@@ -18,6 +21,7 @@
 #include <memory>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tarn/test/stress/cases.h"
@@ -80,42 +84,6 @@ void pools_end_and_begin_under_living_threads(const contender& c) {
 }
 const case_for_each ends("pools_end_and_begin_under_living_threads", pools_end_and_begin_under_living_threads,
                          is_caching_object);
-
-void more_than_a_thousand_pools(const contender& c) {
-  constexpr std::size_t pools = 1100;
-  tally counts;
-  const std::size_t before = books.bytes;
-  {
-    std::vector<std::unique_ptr<any_pool>> all(pools);
-    for (auto& pool : all) pool = c.make();
-    std::vector<boxes> shared(pools);
-    in_threads(4, [&](std::size_t t) {
-      for (std::size_t i = 0; i < (nightly() ? 20 : 2) * pools; ++i) {
-        const std::size_t p = (i * (2 * t + 3) + t * 257) % pools;  // each thread in an order of its own
-        worker me(*all[p], counts);
-        std::vector<void*> mine;
-        for (int k = 0; k < 6; ++k) mingle(me, shared[p], mine, 20);
-        me.give(mine);
-      }
-    });
-    for (std::size_t p = 0; p < pools; ++p) {
-      {
-        worker me(*all[p], counts);
-        shared[p].empty([&](void* block) { me.give(block); });
-      }
-      const std::size_t capacity = all[p]->capacity();
-      CHECK(blocks_at_hand(*all[p], counts) == capacity);
-    }
-  }
-  std::printf("%s: %zu pools, %zu operations, %zu hand-overs\n", c.name, pools, counts.operations.load(),
-              counts.handed_over.load());
-  // A thread finds what those before it have left in 12 of 64 boxes each: 11 hand-overs a pool, were one to run after the
-  // other.
-  CHECK(counts.handed_over.load() >= 5 * pools);
-  CHECK(books.bytes == before);
-  check_integrity(counts);
-}
-const case_for_each thousand("more_than_a_thousand_pools", more_than_a_thousand_pools, is_caching_object);
 
 /// So many threads at once that each has a number of its own, if there are enough.
 void in_a_crowd(const contender& c, std::size_t threads, std::size_t goal, called_from = {}) {
@@ -184,66 +152,6 @@ void numbers_change_hands(const contender& c) {
 }
 const case_for_each hands("numbers_change_hands", numbers_change_hands, caches);
 
-void memory_is_bounded_between_producer_and_consumer(const contender& c) {
-  const std::size_t objects = nightly() ? up_to(100'000'000) : up_to(3'000'000);
-  tally counts;
-  const auto pool = c.make();
-  ring way;
-  in_threads(2, [&](std::size_t t) {
-    worker me(*pool, counts);
-    for (std::size_t i = 0; i < objects; ++i) {
-      if (t == 0) {
-        void* const block = me.take();
-        while (!way.put(block)) std::this_thread::yield();
-      } else {
-        void* block;
-        while ((block = way.get()) == nullptr) std::this_thread::yield();
-        me.give(block);
-      }
-    }
-  });
-  // In flight, with what each holds in hand; in two magazines of the consumer; in one that the producer fills before it grows.
-  const std::size_t bound = ring::room + 2 + 3 * c.magazine + any_pool::chunk_blocks;
-  std::printf("%s: %zu of %zu blocks for %zu objects, %zu in flight\n", c.name, pool->capacity(), bound, objects, ring::room);
-  CHECK(counts.handed_over.load() == objects);
-  CHECK(pool->capacity() <= bound);
-  check_all_there(*pool, counts);
-  pool->trim();
-}
-const case_for_each bounds("memory_is_bounded_between_producer_and_consumer", memory_is_bounded_between_producer_and_consumer,
-                           caches);
-
-void trim_gives_the_magazines_of_ended_threads_back(const contender& c) {
-  const std::size_t before = books.bytes;
-  {
-    tally counts;
-    const auto pool = c.make();
-    constexpr std::size_t threads = 3;
-    std::barrier all_have_theirs(threads);  // the same is needed in each round
-    std::size_t most = 0;
-    for (int round = 0; round < 20; ++round) {
-      in_threads(threads, [&](std::size_t) {
-        worker me(*pool, counts);
-        std::vector<void*> blocks(3000);
-        CHECK(me.take(blocks) == blocks.size());
-        all_have_theirs.arrive_and_wait();
-        for (void* const block : blocks) me.give(block);
-      });
-      const std::size_t held = books.bytes - before;
-      if (round == 14) most = held;
-      if (round > 14) CHECK(held <= 2 * most);
-      CHECK(pool->trim() < held);  // what the magazines took isn't counted
-      CHECK(pool->capacity() == 0);  // those of threads that ended and the caller's own gave their blocks back
-      CHECK(books.bytes == before);
-    }
-    std::printf("%s: %zu bytes with magazines\n", c.name, most);
-    check_integrity(counts);
-  }
-  CHECK(books.bytes == before);
-}
-const case_for_each magazines("trim_gives_the_magazines_of_ended_threads_back", trim_gives_the_magazines_of_ended_threads_back,
-                              is_caching_object);
-
 void a_free_needs_no_memory(const contender& c) {
   constexpr std::size_t blocks = 5000;
   tally counts;
@@ -272,6 +180,111 @@ void a_free_needs_no_memory(const contender& c) {
   pool->trim();
 }
 const case_for_each frees("a_free_needs_no_memory", a_free_needs_no_memory);
+
+// ---- after a thread's pools have been told that it ends --------------------------------------------------------------------
+
+struct late_user {
+  any_pool* pool = nullptr;
+  tally* counts = nullptr;
+  std::atomic<std::size_t>* ran = nullptr;
+  std::vector<void*> held;  // stamped
+
+  /// Takes, gives back what was taken now and before, and ends with nothing.
+  void use() {
+    worker me(*pool, *counts);
+    std::vector<void*> more(40);
+    CHECK(me.take(more) == more.size());
+    for (void* const block : held) CHECK(me.is_whole(block));
+    me.give(held);
+    held.clear();
+    me.give(std::span(more).first(20));
+    for (std::size_t i = 20; i < more.size(); ++i) me.give(more[i]);
+    for (int i = 0; i < 20; ++i)
+      if (void* const block = me.take()) me.give(block);
+    ran->fetch_add(1, std::memory_order_relaxed);
+  }
+};
+struct user_at_exit : late_user {
+  ~user_at_exit() {
+    if (pool != nullptr) use();
+  }
+};
+/// Its destructor makes and uses another thread_local object, which ends later still.
+struct nesting_user : late_user {
+  ~nesting_user() {
+    if (pool == nullptr) return;
+    static thread_local user_at_exit nested;
+    static_cast<late_user&>(nested) = static_cast<late_user&>(*this);
+    use();
+  }
+};
+
+pthread_key_t late_key() {  // destructors of keys run after those of thread_local objects
+  static const pthread_key_t key = [] {
+    pthread_key_t k{};
+    pthread_key_create(&k, [](void* user) {
+      const std::unique_ptr<late_user> mine(static_cast<late_user*>(user));
+      mine->use();
+    });
+    return k;
+  }();
+  return key;
+}
+
+/// Bytes that so many threads can need at once beyond what they needed before: `each` blocks, which they may have held one
+/// after the other then, and what their magazines keep from others: two of them in each thread, full, and the memory that
+/// magazines lie in, which doubles as it grows.
+std::size_t needed_by(const contender& c, std::size_t threads, std::size_t each) {
+  const std::size_t magazines = c.caches() ? 2 * threads * (c.magazine + 2) * sizeof(void*) : 0;
+  const std::size_t chunks = (threads * (each + 2 * c.magazine) / any_pool::chunk_blocks + 2) * (any_pool::chunk_blocks + 2);
+  return chunks * any_pool::block_size + 4 * magazines;
+}
+
+/// Objects that were made before the thread's first use of a pool end after whatever that use made; those made later, before.
+void threads_use_pools_while_they_end(const contender& c) {
+  constexpr std::size_t at_once = 4;
+  const std::size_t threads = up_to(nightly() ? 10'000 : 1'000) / at_once * at_once;
+  tally counts;
+  const std::size_t before = books.bytes;
+  const auto pool = c.make();
+  std::atomic<std::size_t> ran{0};
+  std::size_t baseline = 0;
+  for (std::size_t n = 0; n < threads; n += at_once) {
+    in_threads(at_once, [&](std::size_t) {
+      static thread_local user_at_exit early;
+      static thread_local nesting_user nesting;
+      early = {};
+      nesting = {};
+      worker me(*pool, counts);
+      const auto set_up = [&](late_user& user, std::size_t blocks) {
+        std::vector<void*> held(blocks);
+        CHECK(me.take(held) == blocks);
+        user.pool = pool.get();
+        user.counts = &counts;
+        user.ran = &ran;
+        user.held = std::move(held);
+      };
+      set_up(early, 30);
+      set_up(nesting, 0);
+      static thread_local user_at_exit late;
+      set_up(late, 10);
+      auto last = std::make_unique<late_user>();
+      set_up(*last, 20);
+      pthread_setspecific(late_key(), last.release());
+    });
+    if (n == at_once) baseline = books.bytes - before;
+  }
+  std::printf("%s: %zu threads, %zu uses of the pool while they ended, %zu bytes after the first, %zu at last\n", c.name,
+              threads, ran.load(), baseline, books.bytes - before);
+  CHECK(ran.load() == 5 * threads);
+  CHECK(books.bytes - before <= baseline + needed_by(c, at_once, 100));
+  const std::size_t capacity = pool->capacity();
+  CHECK(blocks_at_hand(*pool, counts) == capacity);
+  check_integrity(counts);
+  pool->trim();
+  if (c.trims) CHECK(pool->capacity() == 0);
+}
+const case_for_each late_cases("threads_use_pools_while_they_end", threads_use_pools_while_they_end);
 
 }  // namespace
 }  // namespace tarn::test

@@ -46,7 +46,6 @@ bool nightly() { return std::getenv("TARN_NIGHTLY") != nullptr; }
 
 worker::worker(any_pool& pool, tally& counts)
     : pool_(pool), tally_(counts), number_(workers.fetch_add(1, std::memory_order_relaxed)), random_(number_ * 7919 + 1) {
-  this_worker = number_;
   ended[number_ % most_workers].store(false, std::memory_order_relaxed);
 }
 worker::~worker() {

@@ -11,33 +11,19 @@
 #include <string>
 #include <vector>
 
-#include "tarn/test/stress/boxes.h"
+#include "tarn/policies/platform/memory_tools.h"
 #include "tarn/test/stress/contenders.h"
 #include "tarn/test/stress/ledger_store.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define TARN_UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TARN_UNDER_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define TARN_UNDER_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TARN_UNDER_ASAN 1
-#endif
-#endif
+#include "tarn/test/stress/users.h"
 
 namespace tarn::test {
 
-#if defined(TARN_UNDER_TSAN)
+#if defined(TARN_TSAN)
 inline constexpr bool under_tsan = true;
 #else
 inline constexpr bool under_tsan = false;
 #endif
-#if defined(TARN_UNDER_ASAN)
+#if defined(TARN_ASAN)
 inline constexpr bool under_asan = true;
 #else
 inline constexpr bool under_asan = false;

@@ -54,8 +54,7 @@ LISTS = [
     ("//test/support:selftest", "test/support/selftest.py",
      r'^ +(?:\w+)?\(f?"((?:[^"\\]|\\.)+)",|\["?specimen\(program, "([^"]+)"', "def specimens"),
     ("//test/stress:fork_test", "test/stress/fork_test.cc", r"CASE\((children_of_a_careless\w+)", ""),
-    ("//test/policies/locking:locking_test", "test/policies/locking/locking_test.cc",
-     r"CASE\((calls_of_a_store_that_overlap\w+)", ""),
+    ("//test/stress:store_calls_test", "test/stress/store_calls_test.cc", r"CASE\((calls_of_a_store_that_overlap\w+)", ""),
 ]
 
 

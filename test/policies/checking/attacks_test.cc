@@ -260,36 +260,5 @@ BOOST_AUTO_TEST_CASE(a_call_that_finds_blocks_in_use_again_and_again_gives_up) {
   BOOST_TEST(taken_twice(pool, in_use, 1100) == 0u);
 }
 
-/// Chunks that the table has no room for, since it expects a larger one where they lie, are served like others.
-struct large_then_small {
-  using axis = tarn::axis::growth;
-  static constexpr growth_traits traits{};
-  constexpr detail::chunk_request next_chunk(std::size_t newest, std::size_t, std::size_t) const noexcept {
-    const std::size_t blocks = newest == 0 ? 8192 : 1;
-    return {blocks, blocks};
-  }
-};
-BOOST_AUTO_TEST_CASE(blocks_of_many_small_chunks_behind_a_large_one_are_known) {
-  const recording here;
-  land memory;
-  pool<static_size<64>, hardened, large_then_small, resource_store> pool{resource_store{&memory}};
-  std::set<void*> in_use;
-  BOOST_TEST(taken_twice(pool, in_use, 8192 + 500) == 0u);
-  BOOST_TEST(in_use.size() == 8692u);
-  for (int round = 0; round != 2; ++round) {
-    for (void* const block : in_use) pool.deallocate(block);
-    in_use.clear();
-    BOOST_TEST(taken_twice(pool, in_use, 8692) == 0u);
-  }
-  BOOST_TEST(told.empty());
-  void* const block = *in_use.begin();
-  pool.deallocate(block);
-  pool.deallocate(block);
-  BOOST_REQUIRE(told.size() == 1u);
-  BOOST_TEST((told[0].kind == misuse_kind::double_free));
-  in_use.erase(block);
-  for (void* const each : in_use) pool.deallocate(each);
-}
-
 }  // namespace
 }  // namespace tarn::test

@@ -94,9 +94,8 @@ struct shape {
 };
 std::vector<shape> shapes() {
   std::vector<shape> all;
-  for (const std::size_t bytes : std::vector<std::size_t>{1, 7, 8, 64, 100, 4096, 5000, 3 * page_bytes()})
-    for (std::size_t alignment = 1; alignment <= 4096; alignment *= bytes > 64 && alignment > 1 ? 4 : 2)
-      all.push_back({bytes, alignment});
+  for (const std::size_t bytes : std::vector<std::size_t>{1, 7, 64, 100, 4096, 5000})
+    for (const std::size_t alignment : {1u, 8u, 64u, 4096u}) all.push_back({bytes, alignment});
   all.push_back({100, 4 * page_bytes()});
   all.push_back({5000, 4 * page_bytes()});
   all.push_back({3 * page_bytes(), 2 * page_bytes()});
@@ -566,7 +565,7 @@ BOOST_AUTO_TEST_CASE(any_thread_may_ask) {
 }
 
 BOOST_AUTO_TEST_CASE(one_call_in_n_is_due) {
-  constexpr int calls = 10'000'000;
+  constexpr int calls = 4'000'000;
   struct rate {
     std::uint32_t mean;
     std::uint32_t seed;

@@ -135,20 +135,6 @@ BOOST_AUTO_TEST_CASE(trim_and_release_make_the_array_as_new) {
   p.release();
 }
 
-BOOST_AUTO_TEST_CASE(blocks_in_use_are_told_when_an_array_ends_and_it_takes_none_back) {
-  alignas(array_pool) std::byte place[sizeof(array_pool)];
-  own.clear();
-  auto* const p = new (place) array_pool;
-  void* const one = p->allocate();
-  p->~array_pool();
-  BOOST_REQUIRE(own.size() == 1u);
-  BOOST_TEST(static_cast<int>(own[0].kind) == static_cast<int>(misuse_kind::leak));
-  BOOST_TEST(own[0].leaked == 1u);
-  own.clear();
-  p->deallocate(one);
-  expect(*p, misuse_kind::ended_pool, one);
-}
-
 BOOST_AUTO_TEST_CASE(a_pool_of_many_chunks_and_a_checked_one_name_a_handler_too) {
   const recording others;
   own.clear();

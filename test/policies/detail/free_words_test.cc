@@ -152,19 +152,6 @@ BOOST_AUTO_TEST_CASE(no_address_stands_in_clear_where_it_is_encoded) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_same_address_looks_different_everywhere) {
-  blocks<hiding_checking> all;
-  std::set<std::uintptr_t> looks;
-  for (std::size_t i = 0; i != all.count; ++i)
-    for (std::size_t w = 0; w != all.in().count(); ++w) {
-      all.in().write(all.at(i), w, all.at(0));
-      std::uintptr_t look;
-      std::memcpy(&look, all.place(i, w), word);
-      looks.insert(look);
-    }
-  BOOST_TEST(looks.size() == all.count * all.in().count());
-}
-
 BOOST_AUTO_TEST_CASE(words_of_another_run_say_nothing_in_this) {
   blocks<hiding_checking> all;
   all.in().write(all.at(0), 0, all.at(1));

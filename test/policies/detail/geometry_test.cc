@@ -277,23 +277,6 @@ BOOST_AUTO_TEST_CASE(have_their_layout_stored_as_it_is_computed) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(have_the_shape_that_reuse_and_checking_ask_for) {
-  const auto same = [](const block_shape& a, const block_shape& b) {
-    return a.min_block == b.min_block && a.min_alignment == b.min_alignment && a.prefix == b.prefix && a.suffix == b.suffix &&
-           a.links == b.links;
-  };
-  constexpr std::size_t word = sizeof(void*);
-  using tarn::batch_reuse;
-  using tarn::lifo_reuse;
-  BOOST_TEST(same(shape_for<lifo_reuse<>, tarn::no_checking>(), {word, word, 0, 0, 0}));
-  BOOST_TEST(same(shape_for<batch_reuse<>, tarn::no_checking>(), {2 * word, word, 0, 0, 0}));
-  BOOST_TEST(same(shape_for<batch_reuse<>, tarn::hardened>(), {2 * word, word, 0, 0, 0}));
-  BOOST_TEST(same(shape_for<batch_reuse<>, tarn::hardened_with<tarn::guard_bytes>>(), {2 * word, word, 16, 16, 0}));
-  BOOST_TEST(same(shape_for<lifo_reuse<>, tarn::checked>(), {1, word, word + 16, 16, word}));
-  BOOST_TEST(same(shape_for<batch_reuse<>, tarn::checked>(), {1, word, 2 * word + 16, 16, 2 * word}));
-  BOOST_TEST(same(shape_for<tarn::page_local_reuse<>, tarn::checked>(), {1, word, word + 16, 16, word}));
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(chunks)

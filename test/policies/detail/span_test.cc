@@ -40,19 +40,10 @@ struct derived : base {
 
 template <class E>
 constexpr bool to_each =
-    whatever_holds_it<E, void*> && whatever_holds_it<E, void* const> && whatever_holds_it<E, const void*> &&
-    whatever_holds_it<E, const void* const> && whatever_holds_it<E, base*> && whatever_holds_it<E, base* const> &&
-    whatever_holds_it<E, base> && whatever_holds_it<E, const base> && whatever_holds_it<E, int> &&
-    whatever_holds_it<E, const int>;
-static_assert(to_each<void*>);
-static_assert(to_each<const void*>);
-static_assert(to_each<base*>);
-static_assert(to_each<derived*>);
-static_assert(to_each<const base*>);
-static_assert(to_each<base>);
-static_assert(to_each<derived>);
-static_assert(to_each<int>);
-static_assert(to_each<long>);
+    whatever_holds_it<E, void*> && whatever_holds_it<E, void* const> && whatever_holds_it<E, const void* const> &&
+    whatever_holds_it<E, base> && whatever_holds_it<E, const base>;
+static_assert(to_each<void*> && to_each<const void*> && to_each<derived*>);
+static_assert(to_each<base> && to_each<derived>);
 static_assert(in_each_way<std::string, char> && in_each_way<std::string, const char>);
 static_assert(in_each_way<std::string_view, const char> && in_each_way<std::string_view, char>);
 

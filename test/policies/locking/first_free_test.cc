@@ -74,9 +74,8 @@ template <class... Policies>
 struct with {
   using pool_type = pool<static_size<64>, Policies...>;
 };
-using lockings = std::tuple<with<mutex_locking<spin_mutex>>, with<mutex_locking<thread_aware_mutex>>,
-                            with<grouped_locking<struct crew, tarn::mutex>>, with<lock_free>,
-                            with<thread_cached<>, return_empty_chunks<>>, with<mutex_locking<>, checked>,
+using lockings = std::tuple<with<mutex_locking<thread_aware_mutex>, checked>, with<grouped_locking<struct crew, tarn::mutex>>,
+                            with<lock_free>, with<thread_cached<>, return_empty_chunks<>>,
                             with<thread_cached<>, hardened, reclaim_and_retry<>>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_first_call_that_frees_needs_no_memory, With, lockings) {
@@ -93,7 +92,7 @@ template <class... Policies>
 struct of_malloc {
   using heap = xallocator<of_malloc<Policies...>, page_store<>, no_statistics, Policies...>;
 };
-using mallocs = std::tuple<of_malloc<>, of_malloc<checked>, of_malloc<hardened>, of_malloc<mutex_locking<>, checked>,
+using mallocs = std::tuple<of_malloc<>, of_malloc<mutex_locking<>, checked>,
                            of_malloc<switchable_checking, named<"of_malloc">>>;
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_allocation_of_malloc_s_functions_asks_for_pages_alone, With, mallocs) {
   std::size_t asked = 0;

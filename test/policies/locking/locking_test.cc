@@ -1,18 +1,15 @@
-// Pools that several threads share, and groups. Blocks change hands; every byte is written by one thread and read by another.
+// Whose mutexes a pool locks, when, and how often; groups and their guards.
 #include <boost/test/unit_test.hpp>
 
 #include <dlfcn.h>
 #include <pthread.h>
 
 #include <atomic>
-#include <barrier>
 #include <cstddef>
-#include <cstring>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -37,8 +34,6 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 namespace tarn::test {
 namespace {
 
-constexpr std::size_t thread_count = 4;
-
 /// Any BasicLockable serves. It also counts, so that a pool which doesn't lock is seen.
 class counting_mutex {
  public:
@@ -52,75 +47,6 @@ class counting_mutex {
  private:
   std::mutex mutex_;
 };
-
-/// A store that is no more thread-safe than it needs to be, and says so when two calls overlap.
-struct lonely_store {
-  using axis = tarn::axis::store;
-  static constexpr tarn::store_traits traits{};
-  static inline std::atomic<int> inside{0};
-  static inline std::atomic<std::size_t> overlaps{0};
-  static inline std::atomic<std::size_t> calls{0};
-
-  struct visit {
-    visit() {
-      if (inside.fetch_add(1) != 0) ++overlaps;
-      ++calls;
-      std::this_thread::yield();
-    }
-    ~visit() { --inside; }
-  };
-  template <class Traits>
-  struct source : heap_store::source<Traits> {
-    using base = heap_store::source<Traits>;
-    explicit source(const lonely_store&) noexcept : base(heap_store{}) {}
-    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      visit v;
-      return base::acquire(bytes, alignment);
-    }
-    void release(detail::memory region, std::size_t alignment) noexcept {
-      visit v;
-      base::release(region, alignment);
-    }
-  };
-};
-
-/// Threads take blocks, write them, and hand them over through slots to whoever comes by.
-template <class Pool>
-std::size_t hand_over(Pool& pool, std::size_t rounds, called_from = {}) {
-  std::vector<std::atomic<unsigned char*>> slots(64);
-  std::atomic<std::size_t> handed{0};
-  std::atomic<std::size_t> spoiled{0};
-  const auto work = [&](unsigned who) {
-    std::size_t got = 0;
-    unsigned random = who * 7919 + 1;
-    for (std::size_t i = 0; i < rounds; ++i) {
-      random = random * 1664525 + 1013904223;
-      auto* block = static_cast<unsigned char*>(pool.try_allocate());
-      if (block == nullptr) continue;
-      std::memset(block, static_cast<int>(random >> 24), pool.block_size());
-      block = slots[(random >> 8) % slots.size()].exchange(block);
-      if (block != nullptr) {
-        for (std::size_t b = 1; b < pool.block_size(); ++b) spoiled += block[b] != block[0];
-        pool.deallocate(block);
-        ++got;
-      }
-      if (i % 1000 == 999) {  // the pool grows and shrinks while the others work
-        std::vector<void*> burst(300);
-        const std::size_t n = pool.try_allocate_batch(burst);
-        pool.deallocate_batch(std::span(burst).first(n));
-        pool.trim();
-      }
-    }
-    handed += got;
-  };
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < thread_count; ++t) threads.emplace_back(work, t);
-  for (std::thread& thread : threads) thread.join();
-  for (auto& slot : slots)
-    if (auto* const block = slot.load()) pool.deallocate(block);
-  BOOST_TEST(spoiled.load() == 0u);
-  return handed.load();
-}
 
 /// One thread, in which the mutex plays the others: when it is about to be locked, they come first.
 struct meddled_mutex {
@@ -158,19 +84,6 @@ BOOST_AUTO_TEST_CASE(room_is_made_before_another_thread_can_push) {
   std::set<void*> again;
   for (std::size_t i = 0; i < blocks.size(); ++i) again.insert(pool.allocate());
   BOOST_TEST((again == all));
-}
-
-BOOST_AUTO_TEST_CASE(a_pool_with_a_mutex_of_the_user_survives_hand_overs_growth_and_trims) {
-  pool<static_size<64>, mutex_locking<counting_mutex>, lonely_store, fixed_growth<64>> pool;
-  const std::size_t locked = counting_mutex::locked;
-  const std::size_t overlaps = lonely_store::overlaps;
-  const std::size_t calls = lonely_store::calls;
-  std::size_t handed = 0;
-  while (handed < 50000 || lonely_store::calls - calls < 100) handed += hand_over(pool, 20000);
-  BOOST_TEST(counting_mutex::locked - locked >= 2 * handed);
-  BOOST_TEST(lonely_store::overlaps == overlaps);
-  pool.trim();
-  BOOST_TEST(pool.capacity() == 0u);  // every block came back
 }
 
 BOOST_AUTO_TEST_CASE(a_group_guard_locks_once_for_many_operations_on_many_pools) {
@@ -278,20 +191,6 @@ BOOST_AUTO_TEST_CASE(groups_without_a_mutex_take_no_lock) {
   BOOST_TEST(locks_of_a_pool<mutex_locking<std::mutex>>() >= 4u);
 }
 #endif
-
-// The detector on something broken: two calls of a store at once.
-BOOST_AUTO_TEST_CASE(calls_of_a_store_that_overlap_are_seen) {
-  const std::size_t before = lonely_store::overlaps;
-  std::barrier inside(2);
-  const auto call = [&] {
-    const lonely_store::visit now;
-    inside.arrive_and_wait();
-  };
-  std::thread other(call);
-  call();
-  other.join();
-  BOOST_TEST(lonely_store::overlaps - before == 1u);
-}
 
 }  // namespace
 }  // namespace tarn::test

@@ -1,13 +1,9 @@
 // lock_free as it is where a processor exchanges no more than 32 bits at once: numbers of 16 bits, and growth that stops there.
 #include <boost/test/unit_test.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
-#include <span>
-#include <thread>
 #include <vector>
 
 #include "tarn/allocator/pool.h"
@@ -94,25 +90,6 @@ BOOST_AUTO_TEST_CASE(a_chunk_with_more_blocks_than_numbers_is_refused) {
   BOOST_TEST(in_buffer.try_allocate() == nullptr);
   tarn::pool<block_type, narrow, buffer_store, no_growth<most>> with_a_cap{buffer_store(memory)};
   expect_all(with_a_cap, most);
-}
-
-BOOST_AUTO_TEST_CASE(threads_share_it) {
-  tarn::pool<block_type, narrow, fixed_growth<50, 2000>> pool;
-  std::array<std::size_t, 4> wrong = {};
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t != wrong.size(); ++t)
-    threads.emplace_back([&, t] {
-      for (int round = 0; round != 500; ++round) {
-        std::array<std::size_t*, 100> blocks;
-        for (std::size_t*& block : blocks) *(block = static_cast<std::size_t*>(pool.allocate())) = t;
-        for (std::size_t* const block : blocks) {
-          wrong[t] += *block != t;
-          pool.deallocate(block);
-        }
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  for (const std::size_t w : wrong) BOOST_TEST(w == 0u);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ void check_calls(called_from = {}) {
   watch seen;
   watched_pool<Bytes> pool{watched_store<>{seen}};
   stamped_blocks blocks(pool, Bytes, Bytes);
-  const std::size_t peak = 16 * MiB / Bytes;
+  const std::size_t peak = 4 * MiB / Bytes;
   std::size_t frees = 0;
   const auto note = [&](const char* what) {
     std::printf("%zu bytes, %s: %zu calls, %zu frees\n", Bytes, what, seen.discards, frees);

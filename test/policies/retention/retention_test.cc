@@ -4,17 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
-#include <memory>
-#include <mutex>
 #include <random>
 #include <set>
-#include <thread>
 #include <tuple>
-#include <utility>
 #include <vector>
 
-#include "tarn/allocator/memory_resource.h"
-#include "tarn/allocator/object_pool.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/policies/store/resource_store.h"
 #include "tarn/test/support/upstream.h"
@@ -41,7 +35,7 @@ void arrange(std::vector<void*>& blocks, order how) {
   if (how == order::random) std::shuffle(blocks.begin(), blocks.end(), std::mt19937(17));
 }
 
-using lockings = std::tuple<no_locking, mutex_locking<>, grouped_locking<struct crew, std::mutex>, thread_cached<16, 62>>;
+using lockings = std::tuple<no_locking, mutex_locking<>, thread_cached<16, 62>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_peak_of_200_chunks_goes_back_by_itself, locking, lockings) {
   for (const order how : {order::as_taken, order::newest_first, order::random}) {
@@ -153,21 +147,6 @@ BOOST_AUTO_TEST_CASE(blocks_come_from_the_fullest_chunk_so_that_others_become_em
   BOOST_TEST(many >= 90u);
 }
 
-BOOST_AUTO_TEST_CASE(trim_works_without_looking_at_free_blocks) {
-  upstream memory;
-  pool_of_64<page_local_reuse<>> pool{resource_store{&memory}};  // keeps its chunks
-  std::vector<void*> blocks = fill(pool, 100'000);
-  arrange(blocks, order::random);
-  for (void* const block : blocks) pool.deallocate(block);
-  BOOST_TEST(pool.capacity() == 100'000u);
-  BOOST_TEST(pool.trim() >= 100'000u * 64);
-  BOOST_TEST(pool.capacity() == 0u);
-  pool.reserve(10'000);  // chunks that were never used go, too
-  BOOST_TEST(pool.capacity() == 10'000u);
-  pool.trim();
-  BOOST_TEST(pool.capacity() == 0u);
-}
-
 /// A reuse policy that counts the blocks and the chunks which a trim hands to its list.
 template <class Reuse>
 struct stepping : Reuse {
@@ -254,106 +233,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_chunk_that_became_empty_goes_whatever_was_taken,
   its.deallocate(blocks[taken < blocks[16] ? 16 : 0]);
   BOOST_TEST(its.trim() != 0u);
   BOOST_TEST(its.capacity() == 48u);
-}
-
-struct counted {
-  explicit counted(std::size_t& n) : alive(n) { ++alive; }
-  ~counted() { --alive; }
-  std::size_t& alive;
-  std::byte rest[56];
-};
-
-/// The pool gives chunks back while it visits what lives in them.
-BOOST_AUTO_TEST_CASE(objects_can_be_destroyed_while_they_are_visited) {
-  upstream memory;
-  std::size_t alive = 0;
-  {
-    object_pool<counted, fixed_growth<1000>, resource_store, return_empty_chunks<0, 0>> pool{resource_store{&memory}};
-    for (int i = 0; i < 20'000; ++i) static_cast<void>(pool.construct(alive));
-    std::size_t visited = 0;
-    pool.for_each([&](counted& one) {
-      ++visited;
-      pool.destroy(&one);
-    });
-    BOOST_TEST(visited == 20'000u);
-    BOOST_TEST(alive == 0u);
-    for (int i = 0; i < 3'000; ++i) static_cast<void>(pool.construct(alive));
-  }
-  BOOST_TEST(alive == 0u);
-  BOOST_TEST(memory.bytes() == 0u);
-}
-
-struct one_of_many {
-  ~one_of_many() { ++ended; }
-  long value = 0;
-  static inline int ended = 0;
-};
-
-BOOST_AUTO_TEST_CASE(clear_of_objects_gives_back_what_is_not_kept) {
-  object_pool<one_of_many, fixed_growth<100>, return_empty_chunks<1, 3>> objects;
-  for (int i = 0; i < 10'000; ++i) static_cast<void>(objects.construct());
-  one_of_many::ended = 0;
-  objects.clear();
-  BOOST_TEST(one_of_many::ended == 10'000);
-  BOOST_TEST(objects.blocks().capacity() <= 300u);
-}
-
-BOOST_AUTO_TEST_CASE(products_take_the_policy) {
-  upstream memory;
-  {
-    pool_resource<no_locking, return_empty_chunks<0, 1>> resource(&memory);
-    std::vector<void*> blocks;
-    for (int i = 0; i < 100'000; ++i) blocks.push_back(resource.allocate(48, 8));
-    const std::size_t peak = memory.bytes();
-    arrange(blocks, order::random);
-    for (void* const block : blocks) resource.deallocate(block, 48, 8);
-    BOOST_TEST(memory.bytes() * 2 < peak);  // the last chunks of geometric growth are half of all
-  }
-  BOOST_TEST(memory.bytes() == 0u);
-}
-
-/// Threads allocate and give back what others took, while chunks come and go under them.
-using for_threads = std::tuple<mutex_locking<>, thread_cached<16, 14>>;
-BOOST_AUTO_TEST_CASE_TEMPLATE(chunks_come_and_go_under_threads, locking, for_threads) {
-  pool<static_size<64>, fixed_growth<200>, locking, return_empty_chunks<0, 1>> pool;
-  std::mutex mutex;
-  std::vector<std::vector<void*>> table;
-  std::size_t wrong = 0;
-  const auto work = [&](unsigned seed) {
-    std::mt19937 random(seed);
-    for (int round = 0; round < 300; ++round) {
-      std::vector<void*> mine(random() % 2'000 + 1);
-      for (void*& block : mine) {
-        block = pool.allocate();
-        *static_cast<void**>(block) = block;
-      }
-      std::shuffle(mine.begin(), mine.end(), random);
-      {
-        const std::lock_guard lock(mutex);
-        table.push_back(std::move(mine));
-        std::swap(table.back(), table[random() % table.size()]);
-        mine = std::move(table.back());
-        table.pop_back();
-      }
-      std::size_t bad = 0;
-      for (void* const block : mine) {
-        bad += *static_cast<void**>(block) != block;
-        pool.deallocate(block);
-      }
-      const std::lock_guard lock(mutex);
-      wrong += bad;
-    }
-  };
-  {
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < 4; ++i) threads.emplace_back(work, i);
-    for (std::thread& thread : threads) thread.join();
-  }
-  BOOST_TEST(wrong == 0u);
-  for (const auto& blocks : table)
-    for (void* const block : blocks) pool.deallocate(block);
-  pool.trim();
-  BOOST_TEST(pool.capacity() == 0u);
 }
 
 }  // namespace

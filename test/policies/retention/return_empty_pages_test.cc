@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -180,7 +179,7 @@ BOOST_AUTO_TEST_CASE(where_no_page_goes_nothing_is_lost_and_little_is_tried) {
 
 // ---- a fork --------------------------------------------------------------------------------------------------------------
 
-using shared = std::tuple<mutex_locking<>, mutex_locking<std::mutex>, thread_cached<>>;
+using shared = std::tuple<mutex_locking<>, thread_cached<>>;
 
 // Another thread forks while the system takes pages. The child has the pool as it is then, with the pages that were about to
 // go: none of its blocks is missing.
@@ -286,26 +285,15 @@ BOOST_AUTO_TEST_CASE(objects_are_visited_and_destroyed_beside_pages_that_have_go
     pool.blocks().trim();
     BOOST_TEST(seen.runs > 0u);
     const std::size_t few = seen.resident();
-    std::size_t visited = 0;
-    for (int round = 0; round != 2; ++round) {
-      std::size_t met = 0;
-      visited = 0;
-      pool.for_each([&](const counted& one) { ++visited, met += one.number; });
-      BOOST_TEST(visited == 50u);
-      BOOST_TEST(met == sum);
-    }
+    std::size_t visited = 0, met = 0;
+    pool.for_each([&](const counted& one) { ++visited, met += one.number; });
+    BOOST_TEST(visited == 50u);
+    BOOST_TEST(met == sum);
     pool.blocks().trim();
     BOOST_TEST(seen.resident() <= few + 2);  // what for_each() touched goes again
     pool.clear();
     BOOST_TEST(counted::alive == 0u);
-    for (std::uint64_t i = 0; i != 50'000; ++i) objects[i] = pool.construct(i);
-    for (std::size_t i = 0; i != 49'950; ++i) pool.destroy(objects[i]);
-    pool.blocks().trim();
-    BOOST_TEST(counted::alive == 50u);
-    pool.clear();
-    pool.release();
-    BOOST_TEST(seen.held.size() == 0u);
-    for (std::uint64_t i = 0; i != 1000; ++i) objects[i] = pool.construct(i);
+    for (std::uint64_t i = 0; i != 1000; ++i) (void)pool.construct(i);
     pool.blocks().trim();
   }
   BOOST_TEST(counted::alive == 0u);

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -21,7 +20,7 @@ namespace {
 template <class Locking>
 using shared_pool =
     pool<dynamic_size, watched_store<>, return_empty_pages<10, 16 * KiB>, fixed_growth<8192>, Locking>;
-using lockings = std::tuple<mutex_locking<>, mutex_locking<std::mutex>, thread_cached<>>;
+using lockings = std::tuple<mutex_locking<>, thread_cached<>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(threads_find_their_blocks_as_they_left_them, locking, lockings) {
   for (const std::size_t bytes : {16u, 48u, 64u, 1000u, 1024u}) {

@@ -172,26 +172,4 @@ BOOST_AUTO_TEST_CASE(it_agrees_with_a_vector) {
   BOOST_TEST(sum.taken > 100'000u);
 }
 
-BOOST_AUTO_TEST_CASE(large_units_are_seen_as_a_block_comes_and_goes) {
-  modelled map(1024, 4, 9);  // units of 8 words
-  counts sum;
-  std::mt19937 random(1);
-  map.free(0, 1024, random, true);
-  map.check();
-  map.take(1, sum);  // the lowest: its unit is no longer idle
-  map.check();
-  map.decommit(0, 1024, 0, sum);
-  BOOST_TEST(sum.left == 512u);
-  map.free(0, 1, random, true);
-  map.check();
-  map.decommit(0, 1024, 0, sum);
-  BOOST_TEST(sum.left == 1024u);
-  map.recommit(sum);  // a unit of which one word is in memory is idle, and goes as a whole
-  map.check();
-  map.decommit(0, 1024, 0, sum);
-  BOOST_TEST(sum.left == 1088u);
-  BOOST_TEST(sum.left_twice == 448u);
-  map.check();
-}
-
 }  // namespace

@@ -164,11 +164,8 @@ void hear_all(called_from = {}) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_every_policy_does_is_heard) {
-  hear_all<>();
   hear_all<mutex_locking<>, hardened, lifo_reuse<>>();
-  hear_all<thread_cached<>, checked>();
   hear_all<thread_cached<>, grow_ahead<100>>();
-  hear_all<lock_free>();
   hear_all<lock_free, checked>();
   hear_all<deferred_checking, page_local_reuse<>>();
   hear_all<sampled_guard_pages<3>>();

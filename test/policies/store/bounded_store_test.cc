@@ -18,22 +18,16 @@
 namespace tarn::test {
 namespace {
 
-struct crew;
-
 // The policies of a pool, without its size and store.
 template <class... Policies>
 struct row {
   template <class Size, class Store>
   using pool = tarn::pool<Size, Store, Policies...>;
 };
-template <class Locking>
-using rows_of = std::tuple<row<Locking>, row<Locking, lifo_reuse<prefetch::on_allocate>>, row<Locking, batch_reuse<>>,
-                           row<Locking, batch_reuse<prefetch::none, 128>>, row<Locking, page_local_reuse<>>,
-                           row<Locking, page_local_reuse<4096, prefetch::on_free, 128>, return_empty_chunks<0, 0>>,
-                           row<Locking, return_empty_chunks<>>>;
-using rows = decltype(std::tuple_cat(rows_of<no_locking>{}, rows_of<grouped_locking<crew, std::mutex>>{},
-                                     std::tuple<row<lock_free>>{}));
-static_assert(std::tuple_size_v<rows> == 15);
+using rows =
+    std::tuple<row<no_locking>, row<no_locking, batch_reuse<>>, row<no_locking, batch_reuse<prefetch::none, 128>>,
+               row<no_locking, page_local_reuse<>>, row<grouped_locking<struct crew, std::mutex>, return_empty_chunks<>>,
+               row<no_locking, page_local_reuse<4096, prefetch::on_free, 128>, return_empty_chunks<0, 0>>, row<lock_free>>;
 
 /// What `blocks` blocks may cost beside themselves, in bytes, by what the reuse and locking policies' pages say.
 template <class Pool>

@@ -211,27 +211,19 @@ detail::chunk_request linear(std::size_t last, std::size_t total, std::size_t) n
 
 constexpr next_chunk_of growths[] = {
     next_of<geometric_growth<>>,
-    next_of<geometric_growth<1>>,
     next_of<geometric_growth<100, 100'000>>,
-    next_of<geometric_growth<natural, natural, 3>>,
     next_of<geometric_growth<65'536, 65'536>>,
-    next_of<geometric_growth<natural, natural, 2, 50'000>>,
+    next_of<fixed_growth<65'536>>,
+    next_of<geometric_growth<1>>,
+    next_of<geometric_growth<natural, natural, 3>>,
     next_of<geometric_growth<natural, natural, 2, unlimited, 30'000'000>>,
     next_of<grow_ahead<1000>>,
     next_of<fixed_growth<1>>,
-    next_of<fixed_growth<8>>,
-    next_of<fixed_growth<64>>,
     next_of<fixed_growth<1000>>,
-    next_of<fixed_growth<4096>>,
-    next_of<fixed_growth<65'536>>,
-    next_of<fixed_growth<1'000'000>>,
-    next_of<no_growth<500'000>>,
     linear,
 };
-constexpr std::size_t sizes[] = {
-    16,        24,        40,      64,      72,        100,           256,     1000,    4096,    5000,      65'536,     100'000,
-    256 * KiB, 300'000,   512 * KiB, 1 * MiB, 1'500'000, 2 * MiB - 192, 2 * MiB, 3 * MiB, 4 * MiB, 4'194'312, 8 * MiB,
-    16 * MiB + 8, 32 * MiB, 64 * MiB};
+constexpr std::size_t sizes[] = {16,      24,      64,      100,     1000,        5000,    65'536,    256 * KiB, 300'000,
+                                 1 * MiB, 1'500'000, 2 * MiB - 192, 2 * MiB, 4'194'312, 16 * MiB + 8, 64 * MiB};
 
 /// What each chunk may take besides: its record, to the block's alignment; and of pages, what rounding to one adds.
 constexpr std::size_t record = 256;
@@ -267,7 +259,7 @@ BOOST_AUTO_TEST_CASE(of_the_heap_a_pool_takes_an_eighth_more_than_its_blocks_at_
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 4096);  // so that one pool leaves no hole in the heap for another
 #endif
-  BOOST_TEST(check_bytes<heap_store>(0, [] { return requested; }) >= 200u);
+  BOOST_TEST(check_bytes<heap_store>(0, [] { return requested; }) >= 120u);
   BOOST_TEST(out.now == 0u);
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
@@ -282,7 +274,7 @@ BOOST_AUTO_TEST_CASE(also_behind_another_store) {
   for (std::size_t i = 17 * MiB / 64; i < blocks.size(); i += 10'000) BOOST_TEST(asked_in(blocks[i], 64) != 0u);
 }
 BOOST_AUTO_TEST_CASE(of_pages_too_but_for_one_in_each_chunk) {
-  BOOST_TEST(check_bytes<page_store<>>(page_bytes(), [] { return out.now.load(); }) >= 200u);
+  BOOST_TEST(check_bytes<page_store<>>(page_bytes(), [] { return out.now.load(); }) >= 120u);
 }
 BOOST_AUTO_TEST_CASE(and_of_huge_pages_but_for_chunks_smaller_than_one) {
   std::size_t pairs = 0;
@@ -297,7 +289,7 @@ BOOST_AUTO_TEST_CASE(and_of_huge_pages_but_for_chunks_smaller_than_one) {
         source.release(region, 64);
         ++pairs;
       }
-  BOOST_TEST(pairs > 20u);
+  BOOST_TEST(pairs > 12u);
   // Where growth leaves the number of blocks open, they fill whole huge pages, if they can.
   for (const std::size_t size : {16u, 64u, 100u, 5000u, 65'536u}) {
     pool<dynamic_size, any_growth, exact<page_store<huge_pages>>> pool{dynamic_size{size}, any_growth{growths[0]}};
@@ -326,7 +318,7 @@ BOOST_AUTO_TEST_CASE(nor_is_more_in_memory) {
   std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), setting);
   if (setting.find("[always]") != std::string::npos) return;  // small pools have huge pages, too, unasked
   for (const std::size_t size : {64u, 4096u, 65'536u, 262'144u, 4'194'304u})
-    for (const next_chunk_of growth : {growths[0], growths[2], growths[4], growths[13]}) {
+    for (const next_chunk_of growth : {growths[0], growths[1], growths[2], growths[3]}) {
       if (growth(0, 0, size).wanted > 160 * MiB / size) continue;
       pool<dynamic_size, any_growth, exact<heap_store>> pool{dynamic_size{size}, any_growth{growth}};
       for (std::size_t used = 0; used < 26 * MiB;) {

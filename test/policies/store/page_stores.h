@@ -1,4 +1,4 @@
-// What the tests of page_store share: all combinations of its options.
+// What the tests of page_store share: its options, each alone or beside others.
 #ifndef TARN_TEST_POLICIES_STORE_PAGE_STORES_H_
 #define TARN_TEST_POLICIES_STORE_PAGE_STORES_H_
 
@@ -18,10 +18,9 @@ struct no_pool {};
 template <class Store>
 using source_of = typename Store::template source<no_pool>;
 
-using stores = std::tuple<page_store<>, page_store<huge_pages>, page_store<guard_pages>, page_store<locked_pages>,
-                          page_store<guard_pages, huge_pages>, page_store<huge_pages, locked_pages>,
-                          page_store<locked_pages, guard_pages>, page_store<huge_pages, guard_pages, locked_pages>,
-                          page_store<prefilled>, page_store<huge_pages, prefilled, guard_pages>>;
+using stores = std::tuple<page_store<>, page_store<huge_pages>, page_store<guard_pages>, page_store<locked_pages, guard_pages>,
+                          page_store<huge_pages, guard_pages, locked_pages>, page_store<prefilled>,
+                          page_store<huge_pages, prefilled, guard_pages>>;
 
 /// Whether this process may lock so many bytes.
 inline bool may_lock(std::size_t bytes) {

@@ -99,17 +99,6 @@ inline std::string text_of(const char* path) {
   return text;
 }
 
-/// Memory that nobody has; 0: not told. MemFree of /proc/meminfo lacks what each processor keeps for itself, which may be an
-/// eighth of all memory (Linux 6.7): 128 MiB that were given back didn't show.
-inline std::size_t free_bytes() {
-  const std::string text = text_of("/proc/zoneinfo");  // root's
-  std::size_t pages = 0;
-  for (const std::string name : {" nr_free_pages ", " count: "})
-    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += name.size())
-      pages += std::strtoull(text.c_str() + at + name.size(), nullptr, 10);
-  return pages * page_bytes();
-}
-
 /// How many pages of a range are mapped, and how many of these are in memory.
 struct pages {
   std::size_t mapped = 0;
