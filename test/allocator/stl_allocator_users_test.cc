@@ -5,21 +5,21 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
+#include <deque>
 #include <forward_list>
 #include <functional>
 #include <future>
 #include <iterator>
 #include <limits>
 #include <list>
+#include <map>
 #include <memory>
 #include <scoped_allocator>
+#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
-#include <type_traits>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -27,37 +27,76 @@
 #include "tarn/allocator/stl_allocator.h"
 #include "tarn/test/allocator/allocator_sources.h"
 #include "tarn/test/support/check.h"
-#include "tarn/test/support/upstream.h"
 
 namespace tarn::test {
 namespace {
 
+template <class T>
+using from = stl_allocator<T, ledger>;
+template <class T>
+using list_of = std::list<T, from<T>>;
+template <class T>
+using forward_list_of = std::forward_list<T, from<T>>;
+template <class T>
+using vector_of = std::vector<T, from<T>>;
+template <class T>
+using deque_of = std::deque<T, from<T>>;
+template <class T>
+using set_of = std::set<T, std::less<T>, from<T>>;
+template <class T>
+using map_of = std::map<T, T, std::less<T>, from<std::pair<const T, T>>>;
+template <class T>
+using multimap_of = std::multimap<T, T, std::less<T>, from<std::pair<const T, T>>>;
+template <class T>
+using unordered_map_of = std::unordered_map<T, T, std::hash<T>, std::equal_to<T>, from<std::pair<const T, T>>>;
+using text = std::basic_string<char, std::char_traits<char>, from<char>>;
+
+/// Puts `n` elements in, from `first` on.
+template <class C>
+void put(C& c, int first, int n) {
+  for (int i = first; i < first + n; ++i) {
+    using value = typename C::value_type;
+    if constexpr (requires { typename C::mapped_type; }) c.emplace(i, -i);
+    else if constexpr (requires { typename C::key_type; }) c.emplace(i);
+    else if constexpr (requires { c.push_back(value()); }) c.push_back(static_cast<value>(i));
+    else c.push_front(static_cast<value>(i));
+  }
+}
+template <class C>
+void drop_one(C& c) {
+  if constexpr (requires { c.erase(c.begin()); }) c.erase(c.begin());
+  else c.pop_front();
+}
+template <class C>
+const void* address_of_first(const C& c) {
+  return &*c.begin();
+}
+template <class C>
+std::size_t length(const C& c) {
+  return static_cast<std::size_t>(std::distance(c.begin(), c.end()));
+}
+
 /// Every operation of two containers with unequal sources. Afterwards each is used further, so that a block that is on the
 /// wrong side comes back there.
-template <class C, class Rig>
+template <class C>
 void go_every_way(called_from = {}) {
-  Rig here, there;
-  const typename C::allocator_type a(here.get()), b(there.get());
+  ledger here, there, elsewhere;
+  const typename C::allocator_type a(here), b(there);
   CHECK(a != b && !(a == b));
-  const auto is_on = [](const C& c, Rig& rig) { return &c.get_allocator().source() == &rig.get(); };
   auto use = [next = 5000](C& c) mutable {
     const std::size_t before = length(c);
     put(c, next += 100, 60);
     drop_one(c);
     CHECK(length(c) == before + 59);
   };
-  const auto calls = [&] {
-    if constexpr (std::is_same_v<Rig, ledger_rig>) return here.blocks.calls() + there.blocks.calls();
-    else return 0;
-  };
-  const auto in = [](const C& c, Rig& rig) {  // its elements lie there
-    if constexpr (std::is_same_v<Rig, ledger_rig>)
-      for (const auto& element : c) CHECK(rig.blocks.holds(&element));
-    CHECK(&c.get_allocator().source() == &rig.get());
+  const auto calls = [&] { return here.calls() + there.calls(); };
+  const auto in = [](const C& c, const ledger& its) {  // its elements lie there
+    for (const auto& element : c) CHECK(its.holds(&element));
+    CHECK(&c.get_allocator().source() == &its);
   };
   const auto finished = [&](called_from = {}) {
-    check_that(here.idle() && there.idle(), "a block did not come back to its source");
-    check_that(here.sound() && there.sound(), "a block came back to another source, or with another size");
+    check_that(here.blocks() + there.blocks() == 0, "a block did not come back to its source");
+    check_that(here.faults() + there.faults() == 0, "a block came back to another source, or with another size");
   };
   const auto filled = [](const typename C::allocator_type& allocator) {
     C c(allocator);
@@ -65,8 +104,7 @@ void go_every_way(called_from = {}) {
     return c;
   };
   const auto origin = [&] { return filled(a); };
-  Rig elsewhere;
-  const C expected = filled(elsewhere.get());
+  const C expected = filled(elsewhere);
 
   {  // copies
     C c = origin();
@@ -118,8 +156,8 @@ void go_every_way(called_from = {}) {
     other = std::move(c);
     if constexpr (!requires { c.push_front(1), c[0]; }) CHECK(calls() == before);  // libstdc++'s empty deque has a block
     in(other, here);
-    CHECK(other == expected && address_of_first(other) == first && is_on(other, here));
-    CHECK(there.idle());
+    CHECK(other == expected && address_of_first(other) == first);
+    CHECK(there.blocks() == 0);
     c = C(b);
     in(c, there);
     use(c), use(other);
@@ -145,79 +183,32 @@ void go_every_way(called_from = {}) {
     use(c), use(other);
   }
   finished();
-  {  // a short life after each other
-    C c(a);
-    for (int i = 0; i < 5; ++i) {
-      put(c, 0, 40);
-      C next(i % 2 == 0 ? b : a);
-      put(next, 100, 40);
-      c = std::move(next);
-      c.clear();
-    }
-  }
-  finished();
-  CHECK(elsewhere.sound());
 }
 
-BOOST_AUTO_TEST_CASE(containers_with_a_ledger) {
-  using rig = ledger_rig;
-  go_every_way<list_of<rig, long>, rig>();
-  go_every_way<forward_list_of<rig, long>, rig>();
-  go_every_way<vector_of<rig, long>, rig>();
-  go_every_way<deque_of<rig, long>, rig>();
-  go_every_way<string_of<rig>, rig>();
-  go_every_way<set_of<rig, long>, rig>();
-  go_every_way<map_of<rig, long>, rig>();
-  go_every_way<unordered_map_of<rig, long>, rig>();
-}
-// What a source is makes no difference to a container: an array and nodes.
-BOOST_AUTO_TEST_CASE(containers_with_a_memory_resource) {
-  go_every_way<vector_of<resource_rig, long>, resource_rig>();
-  go_every_way<list_of<resource_rig, long>, resource_rig>();
-}
-BOOST_AUTO_TEST_CASE(containers_with_a_size_class_pool) {
-  go_every_way<vector_of<pool_rig, long>, pool_rig>();
-  go_every_way<unordered_map_of<pool_rig, long>, pool_rig>();
+BOOST_AUTO_TEST_CASE(containers_go_every_way) {
+  go_every_way<list_of<long>>();
+  go_every_way<forward_list_of<long>>();
+  go_every_way<vector_of<long>>();
+  go_every_way<deque_of<long>>();
+  go_every_way<text>();
+  go_every_way<set_of<long>>();
+  go_every_way<map_of<long>>();
+  go_every_way<unordered_map_of<long>>();
 }
 
 // ---- nodes -----------------------------------------------------------------------------------------------------------------
 
-/// Lists of equal sources hand nodes over without a call of the source.
-template <class Rig>
-void splice_and_merge() {
-  Rig rig;
-  {
-    list_of<Rig, long> a({1, 3, 5, 7}, rig.get()), b({2, 4, 6, 8}, rig.get());
-    const long* const three = &*std::next(a.begin());
-    b.splice(b.end(), a, std::next(a.begin()));
-    CHECK(&b.back() == three);
-    a.splice(a.begin(), b, b.begin(), std::next(b.begin(), 2));
-    a.splice(a.end(), std::move(b));
-    CHECK(b.empty() && a.size() == 8);
-    b.assign({9, 10});
-    a.sort();
-    b.merge(a);
-    CHECK(a.empty() && (b == list_of<Rig, long>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, rig.get())));
-    forward_list_of<Rig, long> f({1, 3}, rig.get()), g({2, 4}, rig.get());
-    f.merge(g);
-    g.assign({7, 8});
-    f.splice_after(f.before_begin(), g);
-    CHECK(g.empty() && (f == forward_list_of<Rig, long>({7, 8, 1, 2, 3, 4}, rig.get())));
-  }
-  CHECK(rig.idle() && rig.sound());
-}
-
-template <class C, class Rig>
+template <class C>
 void hand_nodes_over(called_from = {}) {
-  Rig rig, other;
+  ledger source, other;
   {
     std::vector<typename C::node_type> left_over;  // handles outside would make g++ 12 warn of its own library
     {
-      C a(rig.get()), b(rig.get()), c(other.get());
+      C a(source), b(source), c(other);
       put(a, 0, 50), put(b, 20, 10), put(b, 60, 40), put(c, 0, 10);
       const void* const address = address_of_first(a);
       auto node = a.extract(a.begin());
-      CHECK(&node.get_allocator().source() == &rig.get());
+      CHECK(&node.get_allocator().source() == &source);
       const auto inserted = b.insert(std::move(node));
       if constexpr (requires { inserted.inserted; }) CHECK(inserted.inserted && &*inserted.position == address);
       else CHECK(&*inserted == address);
@@ -226,40 +217,36 @@ void hand_nodes_over(called_from = {}) {
       left_over.push_back(b.extract(b.begin()));
       left_over.push_back(c.extract(c.begin()));
       b.extract(b.begin());  // dies at once
-      C into(rig.get());
+      C into(source);
       into.swap(b);
       C moved(std::move(into));
       CHECK(moved.size() + a.size() == 98);
     }
-    CHECK(!rig.idle() && !other.idle());  // nodes outlive their containers
+    CHECK(source.blocks() != 0 && other.blocks() != 0);  // nodes outlive their containers
     left_over[0] = std::move(left_over[1]);  // a node handle takes the allocator along
-    CHECK(&left_over[0].get_allocator().source() == &other.get());
-    CHECK(rig.idle());
-    C again(other.get());
+    CHECK(&left_over[0].get_allocator().source() == &other);
+    CHECK(source.blocks() == 0);
+    C again(other);
     again.insert(std::move(left_over[0]));
     CHECK(again.size() == 1);
   }
-  CHECK(rig.idle() && other.idle() && rig.sound() && other.sound());
+  CHECK(source.blocks() + other.blocks() == 0 && source.faults() + other.faults() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_with_a_ledger) {
-  splice_and_merge<ledger_rig>();
-  hand_nodes_over<multimap_of<ledger_rig, long>, ledger_rig>();
-  hand_nodes_over<set_of<ledger_rig, long>, ledger_rig>();
-  hand_nodes_over<unordered_map_of<ledger_rig, long>, ledger_rig>();
-}
-BOOST_AUTO_TEST_CASE(nodes_with_a_size_class_pool) {
-  splice_and_merge<pool_rig>();
-  hand_nodes_over<map_of<pool_rig, long>, pool_rig>();
+BOOST_AUTO_TEST_CASE(nodes_outlive_their_containers) {
+  hand_nodes_over<multimap_of<long>>();
+  hand_nodes_over<unordered_map_of<long>>();
 }
 
 BOOST_AUTO_TEST_CASE(moving_nodes_asks_no_source) {
   ledger blocks;
-  list_of<ledger_rig, long> a({1, 3, 5}, blocks), b({2, 4, 6}, blocks);
-  map_of<ledger_rig, long> m({{1, 1}, {2, 2}}, blocks), n({{3, 3}, {2, 2}}, blocks);
+  list_of<long> a({1, 3, 5}, blocks), b({2, 4, 6}, blocks);
+  map_of<long> m({{1, 1}, {2, 2}}, blocks), n({{3, 3}, {2, 2}}, blocks);
   const std::size_t calls = blocks.calls();
   const std::size_t live = blocks.blocks();
+  const long* const first = &a.front();
   b.splice(b.begin(), a, a.begin());
+  BOOST_TEST(&b.front() == first);
   a.merge(b);
   m.merge(n);
   auto node = m.extract(1);
@@ -299,46 +286,28 @@ BOOST_AUTO_TEST_CASE(shared_pointers) {
   BOOST_TEST(blocks.faults() == 0u);
 }
 
-struct incomplete_for_now;
-struct holder {  // its members are instantiated before their element is complete
-  std::vector<incomplete_for_now, stl_allocator<incomplete_for_now>> vector;
-  std::list<incomplete_for_now, stl_allocator<incomplete_for_now>> list;
-  std::forward_list<incomplete_for_now, stl_allocator<incomplete_for_now>> forward_list;
-};
-struct incomplete_for_now {
-  int depth;
-  holder below;
+struct tree;
+struct branches {  // its members are instantiated before their element is complete
+  std::vector<tree, stl_allocator<tree>> vector;
+  std::list<tree, stl_allocator<tree>> list;
+  std::forward_list<tree, stl_allocator<tree>> forward_list;
 };
 struct tree {
-  int depth = 0;
-  std::vector<tree, stl_allocator<tree, size_class_pool<>>> children;
+  int depth;
+  branches below;
 };
 static_assert(sizeof(stl_allocator<struct never_completed>) == 1);
 static_assert(stl_allocator<struct never_completed>() == stl_allocator<int>());
 
 BOOST_AUTO_TEST_CASE(elements_that_are_incomplete) {
-  const auto grow = [](const auto& self, incomplete_for_now& node) -> int {
-    if (node.depth == 0) return 1;
-    for (int i = 0; i < 3; ++i) node.below.vector.push_back({node.depth - 1, {}});
-    node.below.list.push_back({node.depth - 1, {}});
-    node.below.forward_list.push_front({node.depth - 1, {}});
-    int count = 1;
-    for (auto& child : node.below.vector) count += self(self, child);
-    for (auto& child : node.below.list) count += self(self, child);
-    for (auto& child : node.below.forward_list) count += self(self, child);
-    return count;
-  };
-  incomplete_for_now root{5, {}};
-  BOOST_TEST(grow(grow, root) == (5 * 5 * 5 * 5 * 5 * 5 - 1) / 4);
-  const incomplete_for_now copy = root;
+  tree root{2, {}};
+  root.below.vector.push_back({1, {}});
+  root.below.vector[0].below.list.push_back({0, {}});
+  root.below.forward_list.push_front({1, {}});
+  const tree copy = root;
   root.below = {};
-  BOOST_TEST(copy.below.vector[2].below.list.front().depth == 3);
-
-  size_class_pool<> pool;
-  tree t{1, std::vector<tree, stl_allocator<tree, size_class_pool<>>>(pool)};
-  t.children.push_back(t);
-  t.children.push_back(t);
-  BOOST_TEST(t.children[1].children.size() == 1u);
+  BOOST_TEST(copy.below.vector[0].below.list.front().depth == 0);
+  BOOST_TEST(copy.below.forward_list.front().depth == 1);
 }
 
 class later;  // as in a header that names it only in members
@@ -365,10 +334,9 @@ BOOST_AUTO_TEST_CASE(a_source_that_is_only_declared) {
 }
 
 BOOST_AUTO_TEST_CASE(uses_by_const_and_by_traits) {
-  ledger blocks;
+  ledger blocks, others;
   const stl_allocator<int, ledger> a(blocks);
-  const stl_allocator<char, ledger> converted(a);
-  BOOST_TEST(&converted.source() == &blocks);
+  BOOST_TEST((&stl_allocator<char, ledger>(a).source() == &blocks));
   using traits = std::allocator_traits<stl_allocator<int, ledger>>;
   BOOST_TEST((traits::select_on_container_copy_construction(a) == a));
   BOOST_TEST(traits::max_size(a) == std::numeric_limits<std::size_t>::max() / sizeof(int));
@@ -376,24 +344,17 @@ BOOST_AUTO_TEST_CASE(uses_by_const_and_by_traits) {
   int* const p = traits::allocate(copy, 1);
   traits::construct(copy, p, 5);
   BOOST_TEST(*p == 5);
-  traits::destroy(copy, p);
-  traits::deallocate(copy, p, 1);
   int* const hinted = traits::allocate(copy, 3, p);
   traits::deallocate(copy, hinted, 3);
-  BOOST_TEST(blocks.faults() == 0u);
-
-  ledger others;
+  traits::deallocate(copy, p, 1);
+  BOOST_TEST(blocks.blocks() + blocks.faults() == 0u);
   copy = stl_allocator<int, ledger>(others);
   BOOST_TEST((copy != a));
-  BOOST_TEST((copy != converted));
-  std::swap(copy, const_cast<stl_allocator<int, ledger>&>(a));
-  BOOST_TEST(&copy.source() == &blocks);
 }
 
 BOOST_AUTO_TEST_CASE(allocators_that_are_handed_down) {
   ledger outer;
   {
-    using text = string_of<ledger_rig>;
     using scoped = std::scoped_allocator_adaptor<stl_allocator<text, ledger>>;
     std::vector<text, scoped> texts{scoped(stl_allocator<text, ledger>(outer))};
     for (int i = 0; i < 20; ++i) texts.emplace_back("a string that is too long to be stored inside its object");
@@ -420,35 +381,26 @@ BOOST_AUTO_TEST_CASE(allocators_that_are_handed_down) {
 
 // ---- threads ----------------------------------------------------------------------------------------------------------------
 
-struct stamped {
-  std::uint64_t id;
-  std::uint64_t words[3];
-  explicit stamped(std::uint64_t i) : id(i), words{i * 3, ~i, i ^ 0x5555} {}
-  bool is_intact() const { return words[0] == id * 3 && words[1] == ~id && words[2] == (id ^ 0x5555); }
-};
-
 // Nothing but the allocator makes these threads wait for each other, and they start together each time.
 BOOST_AUTO_TEST_CASE(two_threads_take_and_give_at_once) {
   constexpr unsigned rounds = 1000;
   std::atomic<unsigned> arrived = 0;
   bool intact[2] = {true, true};
   const auto work = [&](std::size_t me) {
-    std::list<stamped, stl_allocator<stamped>> list;
+    std::list<std::size_t, stl_allocator<std::size_t>> list;
     std::vector<int, stl_allocator<int>> ints;
-    std::uint64_t next = me << 60;
     for (unsigned round = 0; round < rounds; ++round) {
       ++arrived;
       while (arrived < 2 * (round + 1)) std::this_thread::yield();
       for (int i = 0; i < 300; ++i) {
-        list.emplace_back(next++);
-        list.emplace_front(next++);
-        intact[me] = intact[me] && list.back().is_intact() && list.back().id >> 60 == me;
+        list.push_back(me);
+        list.push_front(me);
         list.pop_back();
         ints.assign(static_cast<std::size_t>(i % 32 + 2), i);
         ints.shrink_to_fit();
         intact[me] = intact[me] && ints.front() == i && ints.back() == i;
       }
-      for (const stamped& s : list) intact[me] = intact[me] && s.is_intact() && s.id >> 60 == me;
+      for (const std::size_t whose : list) intact[me] = intact[me] && whose == me;
       if (round % 2 == 1) list.clear();
     }
   };
@@ -505,18 +457,12 @@ BOOST_AUTO_TEST_CASE(a_constexpr_function_at_run_time) {
 // A front's batches need two pointers in a free block: smaller objects take that much.
 BOOST_AUTO_TEST_CASE(small_objects_go_with_batch_reuse) {
   using policies_allocator = stl_allocator<char, no_locking, batch_reuse<>>;
-  std::list<char, policies_allocator> letters;
-  for (int i = 0; i < 1000; ++i) letters.push_back(static_cast<char>(i % 100));
-  std::basic_string<char, std::char_traits<char>, policies_allocator> text(100, 'x');
-  using of_numbers = std::allocator_traits<policies_allocator>::rebind_alloc<int>;
-  std::unordered_set<int, std::hash<int>, std::equal_to<>, of_numbers> numbers{1, 2, 3};
+  std::list<char, policies_allocator> letters(1000, 'x');
   policies_allocator one;
   char* const letter = one.allocate(1);
   *letter = 'y';
+  BOOST_TEST(std::count(letters.begin(), letters.end(), 'x') == 1000);
   one.deallocate(letter, 1);
-  BOOST_TEST(letters.size() == 1000u);
-  BOOST_TEST(text.size() == 100u);
-  BOOST_TEST(numbers.size() == 3u);
 }
 
 }  // namespace
