@@ -6,11 +6,8 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "tarn/allocator/memory_pool_macros.h"
 #include "tarn/test/support/check.h"
@@ -103,24 +100,6 @@ BOOST_AUTO_TEST_CASE(a_semicolon_may_follow_and_access_is_public_afterwards) {
   CHECK(with_semicolon().after() == 1 && without_semicolon().after() == 2);
 }
 
-template <class K, class V>
-struct entry {
-  virtual ~entry() = default;
-  K key{};
-  V value{};
-  DECLARE_MEMORY_POOL(entry)
-};
-
-BOOST_AUTO_TEST_CASE(each_class_of_a_template_has_its_own_pool) {
-  using small = entry<char, char>;
-  using large = entry<std::string, std::string>;
-  CHECK((is_pooled<small, small>()) && (is_pooled<large, large>()));
-  CHECK(small::memory_pool().block_size() == sizeof(small) && large::memory_pool().block_size() == sizeof(large));
-  small* const object = new small;
-  CHECK(!large::memory_pool().owns(object));
-  delete object;
-}
-
 // The macros take a class by any of its names, also by one that has commas.
 template <class K, class V>
 struct named_in_full {
@@ -162,31 +141,28 @@ struct pooled {
 struct of_a_pooled : pooled<of_a_pooled> {
   long content = 0;
 };
+class owner {
+ public:
+  static bool test() { return is_pooled<secret, secret>(); }
 
-BOOST_AUTO_TEST_CASE(a_base_template_names_the_class_that_is_derived_from_it) {
-  CHECK((is_pooled<of_a_pooled, of_a_pooled>()));
-  CHECK(of_a_pooled::memory_pool().block_size() == sizeof(of_a_pooled));
-}
-
-template <int N>
-std::size_t use_of_a_local_class(called_from = {}) {
-  struct local {
-    virtual ~local() = default;
-    char content[N] = {};
-    DECLARE_MEMORY_POOL(local)
+ private:
+  class secret {
+   public:
+    virtual ~secret() = default;
+    DECLARE_MEMORY_POOL(secret)
   };
-  CHECK((is_pooled<local, local>()));
-  return sizeof(local);
-}
+};
 
-BOOST_AUTO_TEST_CASE(local_classes_can_have_pools) {
+BOOST_AUTO_TEST_CASE(a_class_may_be_local_or_private_or_named_by_its_base) {
   struct local {
     virtual ~local() = default;
     int content = 0;
     DECLARE_MEMORY_POOL_WITH(local, tarn::static_array_store<1>)
   };
   CHECK((is_pooled<local, local>()));
-  CHECK(use_of_a_local_class<8>() != use_of_a_local_class<100>());
+  CHECK(owner::test());
+  CHECK((is_pooled<of_a_pooled, of_a_pooled>()));
+  CHECK(of_a_pooled::memory_pool().block_size() == sizeof(of_a_pooled));
 }
 
 struct task {
@@ -202,19 +178,6 @@ struct large_task : task {
   int run() override { return 2; }
   char content[100] = "";
 };
-
-BOOST_AUTO_TEST_CASE(a_base_may_be_abstract) {
-  CHECK((is_pooled<task, same_size_task, task>()));
-  CHECK(!(is_pooled<task, large_task, task>()));
-}
-
-struct observer {
-  virtual ~observer() = default;
-  long seen = 0;
-};
-struct watched : observer, task {
-  int run() override { return 3; }
-};
 struct first_pool {
   virtual ~first_pool() = default;
   long first = 1;
@@ -224,15 +187,6 @@ struct of_two_pools : first_pool, task {
   int run() override { return 4; }
   DECLARE_MEMORY_POOL(of_two_pools)
 };
-
-BOOST_AUTO_TEST_CASE(bases_may_be_several) {
-  static_assert(sizeof(watched) != sizeof(task));
-  CHECK(!(is_pooled<task, watched, task>()));
-  CHECK(!(is_pooled<task, watched, observer>()));
-  CHECK((is_pooled<of_two_pools, of_two_pools, first_pool>()));
-  CHECK((is_pooled<of_two_pools, of_two_pools, task>()));  // which doesn't lie where the block starts
-}
-
 struct virtual_base {
   virtual ~virtual_base() = default;
   long common = 1;
@@ -244,64 +198,16 @@ struct bottom final : left, right {
   DECLARE_MEMORY_POOL(bottom)
 };
 
-BOOST_AUTO_TEST_CASE(bases_may_be_virtual) {
-  CHECK((is_pooled<virtual_base, virtual_base>()));
+BOOST_AUTO_TEST_CASE(bases_may_be_abstract_several_or_virtual) {
+  CHECK((is_pooled<task, same_size_task, task>()));
+  CHECK(!(is_pooled<task, large_task, task>()));
+  CHECK((is_pooled<of_two_pools, of_two_pools, first_pool>()));
+  CHECK((is_pooled<of_two_pools, of_two_pools, task>()));  // which doesn't lie where the block starts
   CHECK(!(is_pooled<virtual_base, left, virtual_base>()));
-  CHECK((is_pooled<bottom, bottom, virtual_base>()));
   CHECK((is_pooled<bottom, bottom, right>()));
 }
 
-class owner {
- public:
-  static bool test() { return is_pooled<secret, secret>() && is_pooled<guarded, guarded>(); }
-
- protected:
-  struct guarded {
-    virtual ~guarded() = default;
-    DECLARE_MEMORY_POOL(guarded)
-  };
-
- private:
-  class secret {
-   public:
-    virtual ~secret() = default;
-    DECLARE_MEMORY_POOL(secret)
-  };
-};
-
-BOOST_AUTO_TEST_CASE(nested_classes_may_be_private_or_protected) { CHECK(owner::test()); }
-
-class with_private_ends {
- public:
-  static with_private_ends* make() { return new with_private_ends; }
-  void end() { delete this; }
-
- private:
-  with_private_ends() = default;
-  ~with_private_ends() = default;
-  [[maybe_unused]] long content_ = 0;
-  DECLARE_MEMORY_POOL(with_private_ends)
-};
-
-BOOST_AUTO_TEST_CASE(constructor_and_destructor_may_be_private) {
-  with_private_ends* const object = with_private_ends::make();
-  CHECK(with_private_ends::memory_pool().owns(object));
-  object->end();
-  CHECK(with_private_ends::memory_pool().allocate() == object);
-}
-
-BOOST_AUTO_TEST_CASE(smart_pointers_of_the_standard_library_can_be_used) {
-  CHECK(task::memory_pool().owns(std::make_unique<same_size_task>().get()));
-  CHECK(task::memory_pool().owns(std::shared_ptr<task>(new same_size_task).get()));
-  const auto shared = std::make_shared<same_size_task>();  // with what its owners share, in one block of another size
-  CHECK(!task::memory_pool().owns(shared.get()) && shared->run() == 1);
-  const auto array = std::make_unique<with_semicolon[]>(3);
-  CHECK(!with_semicolon::memory_pool().owns(array.get()) && array[2].after() == 1);
-  std::vector<with_semicolon> values(3);
-  CHECK(values[2].after() == 1);
-}
-
-// ---- before main, after main, at the end of threads ------------------------------------------------------------------------
+// ---- before main and after it: static_pool_test.cc has the ends of threads, too --------------------------------------------------
 
 struct early {
   explicit early(long v) : value(v) {}
@@ -309,11 +215,6 @@ struct early {
   char more[40] = "";
   DECLARE_MEMORY_POOL(early)
 };
-
-bool usable(long value) {
-  const std::unique_ptr<early> object(new early(value));
-  return early::memory_pool().owns(object.get()) && object->value == value;
-}
 
 void must(bool holds) {
   if (!holds) std::abort();  // nobody reports any more
@@ -330,42 +231,14 @@ struct user_before_main {
     must(early::memory_pool().owns(object) && object->value == 1 && prepared->value == 2);
     delete object;
     delete prepared;
-    must(usable(3));
+    const std::unique_ptr<early> another(new early(3));
+    must(early::memory_pool().owns(another.get()));
   }
 } before_main;
 
-BOOST_AUTO_TEST_CASE(they_work_before_main_and_in_static_destructors) {
+BOOST_AUTO_TEST_CASE(they_work_before_main_and_after_it) {
   CHECK(early::memory_pool().owns(before_main.object) && before_main.object->value == 1);
   CHECK(early::memory_pool().owns(before_main.prepared) && early::memory_pool().capacity() >= 100u);
-  static const std::unique_ptr<early> function_static(new early(4));
-  CHECK(early::memory_pool().owns(function_static.get()));
-}
-
-BOOST_AUTO_TEST_CASE(they_work_in_atexit_handlers) {
-  static early* const object = new early(5);
-  CHECK(std::atexit([] {
-          must(object->value == 5);
-          delete object;
-          must(usable(6));
-        }) == 0);
-}
-
-BOOST_AUTO_TEST_CASE(they_work_in_thread_local_destructors) {
-  static early* left_over = nullptr;
-  struct late {
-    early* object = new early(7);
-    ~late() {
-      must(object->value == 7 && usable(8));
-      delete object;
-      left_over = new early(9);
-    }
-  };
-  std::thread([] {
-    static thread_local late at_the_end;
-    CHECK(early::memory_pool().owns(at_the_end.object));
-  }).join();
-  CHECK(early::memory_pool().owns(left_over) && left_over->value == 9);
-  delete left_over;
 }
 
 }  // namespace
