@@ -1,4 +1,5 @@
-// Policies written outside the library, one for each axis, as a user would write them: the pool carries them without a change.
+// Policies written outside the library, as a user would write them: the pool carries them without a change. Simpler ones, for
+// each axis: test/static/archetypes_test.cc.
 // They also show the order of events: which hook runs when, and what is held then.
 #include <boost/test/unit_test.hpp>
 
@@ -22,48 +23,6 @@
 
 namespace tarn::test {
 namespace {
-
-// ---- store: std::malloc -------------------------------------------------------------------------------------------------
-
-struct malloc_store {
-  using axis = tarn::axis::store;
-  static constexpr tarn::store_traits traits{};
-  template <class Traits>
-  struct source {
-    explicit source(const malloc_store&) noexcept {}
-    detail::memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
-      void* const start = std::aligned_alloc(alignment, detail::round_up(bytes, alignment));
-      return {start, start == nullptr ? 0 : bytes};
-    }
-    void release(detail::memory region, std::size_t) noexcept { std::free(region.start); }
-  };
-};
-
-BOOST_AUTO_TEST_CASE(a_store) {
-  pool<static_size<64>, malloc_store> pool;
-  model model(pool);
-  for (int i = 0; i < 5000; ++i) REQUIRE(model.take());
-  while (model.live() > 7) model.give(3);
-  BOOST_TEST(pool.trim() > 0u);
-  model.verify();
-}
-
-// ---- growth: one chunk for each weekday ---------------------------------------------------------------------------------
-
-struct weekly_growth {
-  using axis = tarn::axis::growth;
-  static constexpr tarn::growth_traits traits{.max_chunks = 7};
-  detail::chunk_request next_chunk(std::size_t, std::size_t total, std::size_t) const noexcept {
-    return total < 70 ? detail::chunk_request{10, 10} : detail::chunk_request{};
-  }
-};
-
-BOOST_AUTO_TEST_CASE(a_growth) {
-  pool<static_size<64>, weekly_growth> pool;
-  std::vector<void*> blocks(71);
-  BOOST_TEST(pool.try_allocate_batch(blocks) == 70u);
-  BOOST_TEST(pool.capacity() == 70u);
-}
 
 // ---- statistics, and a checking policy that knows every live block -------------------------------------------------------
 

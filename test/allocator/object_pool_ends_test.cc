@@ -236,21 +236,6 @@ BOOST_AUTO_TEST_CASE(clear_touches_few_of_the_free_blocks) {  // they are in no 
   BOOST_TEST(written < 100u);
 }
 
-/// As smart pointers of some libraries are.
-struct hides_its_address {
-  hides_its_address() { ++alive; }
-  ~hides_its_address() { --alive; }
-  hides_its_address* operator&() { return nullptr; }
-  static inline int alive = 0;
-};
-
-BOOST_AUTO_TEST_CASE(an_object_may_hide_its_address) {
-  object_pool<hides_its_address> pool;
-  for (int i = 0; i != 10; ++i) (void)pool.construct();
-  pool.clear();
-  BOOST_TEST(hides_its_address::alive == 0);
-}
-
 struct house;
 struct room {
   explicit room(house* its) : owned(its) { ++alive; }

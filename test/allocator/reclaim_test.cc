@@ -158,8 +158,7 @@ BOOST_AUTO_TEST_CASE(a_pool_that_keeps_its_record_is_asked_no_more_when_it_ended
 
 // ---- who asks whom ----------------------------------------------------------------------------------------------------------
 
-using shared =
-    std::tuple<mutex_locking<>, mutex_locking<std::recursive_mutex>, grouped_locking<crew, std::mutex>, thread_cached<>>;
+using shared = std::tuple<mutex_locking<>, grouped_locking<crew, std::mutex>, thread_cached<>>;
 using confined = std::tuple<no_locking, grouped_locking<crew>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(any_thread_asks_pools_that_have_a_lock, locking, shared) {
@@ -452,41 +451,6 @@ BOOST_AUTO_TEST_CASE(threads_that_all_ran_dry_ask_each_other_and_nobody_hangs) {
     BOOST_TEST(memory.given_back() > 500u);
   }
   BOOST_TEST(memory.left() == long(24 * chunk));
-}
-
-BOOST_AUTO_TEST_CASE(a_child_can_reclaim_although_others_were_at_it_when_it_was_forked) {
-  const test::alarm_clock patience(600);
-  using pool_type = asked<0, mutex_locking<>>;
-  budget memory(1 << 20);
-  std::optional<pool_type> pool{std::in_place, resource_store{&memory}};
-  std::atomic<bool> stop = false;
-  std::atomic<std::size_t> bytes = 0;
-  std::thread asker([&] {
-    while (!stop) bytes += reclaim_all();
-  });
-  std::thread user([&] {
-    while (!stop) fill_and_empty(*pool);
-  });
-  int good = 0;
-  for (int i = 0; i < 40; ++i) {
-    for (const std::size_t before = bytes; bytes == before;) std::this_thread::yield();  // it is at it
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(300);
-      pool->try_reserve(20);
-      const std::size_t reclaimed = reclaim_all();
-      pool.reset();  // nobody is asking it here, although somebody may have been in the parent
-      _exit(reclaimed != 0 ? 0 : 1);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    good += WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  }
-  stop = true;
-  asker.join();
-  user.join();
-  BOOST_TEST(good == 40);
-  BOOST_TEST(bytes > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_child_can_end_a_pool_that_was_being_asked_at_its_store) {
