@@ -1,4 +1,5 @@
-// The synchronized pool resource with many threads: blocks that change hands, threads that come and go, calls of upstream.
+// The synchronized pool resource with many threads: what they leave, and calls of upstream. Blocks that change hands:
+// test/stress/many_sizes_test.cc.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <new>
 #include <set>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "tarn/allocator/memory_resource.h"
@@ -91,59 +91,6 @@ bool unpack(std::pmr::memory_resource& resource, parcel p) {
   const bool stayed_whole = is_whole(p);
   resource.deallocate(p.block, p.bytes, 8);
   return came_whole && stayed_whole;
-}
-
-/// Where one thread leaves parcels for the next.
-class mailbox {
- public:
-  void put(std::vector<parcel>& parcels) {
-    const std::scoped_lock lock(mutex_);
-    parcels_.insert(parcels_.end(), parcels.begin(), parcels.end());
-    parcels.clear();
-  }
-  std::vector<parcel> take() {
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(parcels_, {});
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<parcel> parcels_;
-};
-
-BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_blocks_change_hands) {
-  upstream upstream;  // it locks nothing: two calls at once would be a data race
-  std::atomic<std::size_t> handed_over = 0;
-  std::atomic<std::size_t> broken = 0;
-  {
-    resource_type resource(small_chunks(), &upstream);
-    std::vector<mailbox> mailboxes(threads_at_once);
-    const std::size_t rounds = 500 * patience();
-    in_threads(threads_at_once, [&](std::size_t t) {
-      constexpr std::size_t at_once = 32;
-      const auto open = [&](const std::vector<parcel>& parcels) {
-        for (const parcel& p : parcels) broken += !unpack(resource, p);
-        handed_over += parcels.size();
-      };
-      std::vector<parcel> packed;
-      for (std::size_t i = 0; i < rounds; ++i) {
-        for (std::size_t j = 0; j < at_once; ++j)
-          packed.push_back(pack(resource, j == 0 ? 1500 : 1 + (i * 7 + j * 13 + t) % 120, i + j * 3 + t * 64));
-        mailboxes[(t + 1) % threads_at_once].put(packed);
-        open(mailboxes[t].take());
-      }
-    });
-    std::vector<parcel> rest;  // what came after the last look
-    for (mailbox& m : mailboxes)
-      for (const parcel& p : m.take()) rest.push_back(p);
-    for (const parcel& p : rest) broken += !unpack(resource, p);
-    handed_over += rest.size();
-    BOOST_TEST(handed_over == rounds * threads_at_once * 32);
-  }
-  BOOST_TEST(handed_over >= 50'000u);
-  BOOST_TEST(broken == 0u);
-  BOOST_TEST(upstream.bytes() == 0u);
-  BOOST_TEST(upstream.faults() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_that_come_and_go_leave_no_memory_behind) {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/store/resource_store.h"
@@ -130,6 +131,34 @@ static_assert(
 static_assert(!same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block>>);
 static_assert(
     !same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block, tarn::grouped_locking<audio, std::mutex>>>);
+
+// Numbers in the rules. Each rule is broken, and kept by a neighbour, in test/compile_fail.
+BOOST_AUTO_TEST_CASE(what_is_larger_than_an_address_space) {
+  using namespace tarn::detail;
+  tarn::detail::composition c;
+  BOOST_TEST((first_broken(c) == rule::none));
+  c.bytes = size_limit + 1;
+  BOOST_TEST((first_broken(c) == rule::r7));
+  c.bytes = 1;
+  c.first_chunk = size_max;
+  BOOST_TEST((first_broken(c) == rule::r7));
+}
+
+BOOST_AUTO_TEST_CASE(growth_past_what_can_be_told_apart) {
+  using tarn::detail::outgrows;
+  constexpr std::size_t most = 65'535;
+  BOOST_TEST((outgrows<tarn::fixed_growth<100>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::fixed_growth<100, most>, 64, most>()));
+  BOOST_TEST((outgrows<tarn::fixed_growth<100, most + 1>, 64, most>()));
+  BOOST_TEST((outgrows<tarn::geometric_growth<>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::geometric_growth<64, 1024, 2, most>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::geometric_growth<64, 1024, 2, tarn::unlimited, most * 64 + 63>, 64, most>()));
+  BOOST_TEST((outgrows<tarn::geometric_growth<64, 1024, 2, tarn::unlimited, most * 64 + 64>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::no_growth<most>, 64, most>()));
+  BOOST_TEST((outgrows<tarn::no_growth<most + 1>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::no_growth<>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::fixed_growth<100>, 64, tarn::unlimited>()));
+}
 
 BOOST_AUTO_TEST_SUITE_END()
 
