@@ -205,19 +205,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_pool_without_memory_for_its_table_finds_its_chun
 
 // ---- frees ------------------------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(a_thread_that_only_frees_asks_no_store) {
-  test::upstream memory;
-  pool<block, thread_cached<>, resource_store> pool{resource_store{&memory}};
-  std::vector<void*> blocks(20'000);
-  for (void*& b : blocks) b = pool.allocate();
-  const std::size_t calls = memory.calls(), bytes = memory.bytes();
-  std::thread([&] {
-    for (void* const b : blocks) pool.deallocate(b);
-  }).join();
-  BOOST_TEST(memory.calls() == calls);
-  BOOST_TEST(memory.bytes() == bytes);
-}
-
 /// A mutex that can only be locked.
 class stubborn {
  public:
