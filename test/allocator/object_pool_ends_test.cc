@@ -71,11 +71,9 @@ struct forest {
 };
 
 using forests =
-    std::tuple<forest<>, forest<lifo_reuse<>, fixed_growth<10>>, forest<page_local_reuse<>, fixed_growth<50>>,
-               forest<return_empty_chunks<>, fixed_growth<20>>, forest<mutex_locking<>, counting_statistics>,
+    std::tuple<forest<>, forest<page_local_reuse<>, fixed_growth<50>>, forest<return_empty_chunks<>, fixed_growth<20>>,
                forest<thread_cached<>>, forest<lock_free>, forest<checked>, forest<hardened, page_local_reuse<>>,
-               forest<static_array_store<400>>, forest<static_array_store<400>, wait_for_block<1>, mutex_locking<>>,
-               forest<sampled_guard_pages<3, checked>>>;
+               forest<static_array_store<400>, wait_for_block<1>, mutex_locking<>>, forest<sampled_guard_pages<3, checked>>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(objects_that_own_others_are_destroyed_once, trees, forests) {
   std::mt19937 random(5);

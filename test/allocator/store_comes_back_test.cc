@@ -454,9 +454,7 @@ void refuses_at_once(const char* name, called_from = {}) {
 BOOST_AUTO_TEST_CASE(a_refusal_at_the_cap_waits_for_no_thread) {
   refuses_at_once<lock_free, static_array_store<10>>("lock_free array");
   refuses_at_once<lock_free, fixed_growth<10, 40>, named<"l">>("lock_free of several chunks");
-  refuses_at_once<mutex_locking<>, static_array_store<10>, counting_statistics>("mutex, array");
   refuses_at_once<mutex_locking<>, fixed_growth<10, 40>, checked>("mutex, checked");
-  refuses_at_once<mutex_locking<only_lockable>, no_growth<40>, return_empty_chunks<>>("lockable");
   refuses_at_once<thread_cached<>, fixed_growth<10, 40>>("thread_cached");
   refuses_at_once<own_locking, fixed_growth<10, 40>>("a user's");
 }
