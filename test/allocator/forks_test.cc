@@ -158,28 +158,16 @@ BOOST_AUTO_TEST_CASE(a_handler_may_lock_what_a_thread_holds_while_it_allocates) 
 template <class Locking>
 using growing = blocks_of_64<Locking, resource_store, fixed_growth<4>>;
 
-/// The pools of a group have one mutex, so a pool that another one's store waits for is in another group.
-struct other_crew;
-template <class Locking>
-struct apart {
-  using type = Locking;
-};
-template <>
-struct apart<grouped_locking<crew, std::mutex>> {
-  using type = grouped_locking<other_crew, std::mutex>;
-};
-template <class Locking>
-using other_growing = growing<typename apart<Locking>::type>;
-
-using with_store = std::tuple<mutex_locking<>, grouped_locking<crew, std::mutex>, thread_cached<>, lock_free>;
+/// Groups, which have one mutex: test/policies/locking/fork_test.cc.
+using with_store = std::tuple<mutex_locking<>, thread_cached<>, lock_free>;
 
 // Thread 1 is at the store and waits for a mutex. Thread 2 holds that, and waits to grow its pool until the fork is over.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_a_store_that_waits_for_who_waits_for_the_fork, locking, with_store) {
   const test::alarm_clock patience(300);
   budget memory(1 << 20);
   growing<locking> at_work{resource_store{&memory}};
-  other_growing<locking> waiting{resource_store{&memory}};
-  blocks_of_64<typename apart<locking>::type, resource_store, reclaim_and_retry<>> asked{resource_store{&memory}};
+  growing<locking> waiting{resource_store{&memory}};
+  blocks_of_64<locking, resource_store, reclaim_and_retry<>> asked{resource_store{&memory}};
   asked.reserve(1);
   waiting.reserve(1);
   std::mutex of_program;
@@ -268,7 +256,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_early_handler_gets_no_chunk_while_a_thread_is_a
   while (at_store != 2) std::this_thread::yield();
   const auto ask = [&] {
     ++calls;
-    const group_guard<crew> guard;
     BOOST_TEST(pool.try_allocate() == nullptr);
     BOOST_TEST(!pool.try_reserve(1));
     if constexpr (!std::is_same_v<locking, lock_free>) BOOST_TEST(pool.trim() == 0u);
@@ -319,7 +306,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_store_may_fork, locking, with_store) {
   const test::alarm_clock patience(300);
   budget memory(1 << 20), inner(1 << 20);
   growing<locking> pool{resource_store{&memory}};
-  other_growing<locking> other{resource_store{&inner}};
+  growing<locking> other{resource_store{&inner}};
   other.reserve(1);
   pid_t child = -1;
   memory.on_allocate = [&, calls = 0]() mutable {

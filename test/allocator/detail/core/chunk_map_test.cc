@@ -196,13 +196,18 @@ std::size_t depth_of_tree(std::size_t n, std::uint64_t stride, std::size_t left 
   return depth_of(all, in);
 }
 
-BOOST_AUTO_TEST_CASE(the_tree_is_flat_whatever_lies_between_its_chunks) {
-  std::vector<std::uint64_t> strides = {64, 4096, 46'368, 65'536, 2u << 20, 1u << 30};
+/// From 64 on: powers of two, and Fibonacci's numbers times `unit`.
+std::vector<std::uint64_t> all_strides(std::uint64_t unit) {
+  std::vector<std::uint64_t> strides = {64, 1024, 4096, 46'368, 65'536, 2u << 20, 1u << 30};
   std::uint64_t before = 1;
-  for (std::uint64_t f = 2; f < std::uint64_t{1} << 34; before = std::exchange(f, f + before))  // Fibonacci's numbers
-    if (f >= 64) strides.push_back(f);
+  for (std::uint64_t f = 2; f < std::uint64_t{1} << 34; before = std::exchange(f, f + before))
+    if (f * unit >= 64) strides.push_back(f * unit);
+  return strides;
+}
+
+BOOST_AUTO_TEST_CASE(the_tree_is_flat_whatever_lies_between_its_chunks) {
   const plain_secret here;
-  for (const std::uint64_t stride : strides) {
+  for (const std::uint64_t stride : all_strides(1)) {
     // Expected: about 2 ln n, so 15 and 16.6.
     BOOST_TEST(depth_of_tree(2000, stride) <= 60u, stride);
     BOOST_TEST(depth_of_tree(4000, stride) <= 60u, stride);
@@ -430,16 +435,14 @@ std::pair<std::size_t, std::size_t> of_small_after_large(std::size_t n, std::siz
 }
 
 BOOST_AUTO_TEST_CASE(a_block_has_its_number_after_few_steps_whatever_chunks_there_are) {
-  std::vector<std::uint64_t> strides = {1024, 1088, 4096, 46'368, 65'536, 2u << 20, 1u << 30};
-  std::uint64_t before = 1;
-  for (std::uint64_t f = 2; f < std::uint64_t{1} << 34; before = std::exchange(f, f + before))
-    if (f >= 16) strides.push_back(f * 64);
-  for (const std::uint64_t stride : strides)
+  for (const std::uint64_t stride : all_strides(64)) {
+    if (stride < 1024) continue;  // 16 blocks
     for (const std::size_t n : {2000u, 4000u}) {
       const auto [loads, stores] = of_small_after_large(n, 16, stride);
       BOOST_TEST(loads <= 100u, stride << ", " << n << ": " << loads);
       BOOST_TEST(stores <= 800u, stride << ", " << n << ": " << stores);
     }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_block_has_its_number_after_few_steps_in_chunks_of_all_sizes) {
