@@ -150,6 +150,31 @@ std::set<std::string> open_descriptors() {
   std::erase_if(found, [](const std::string& name) { return ::fcntl(std::stoi(name), F_GETFD) < 0; });
   return found;
 }
+/// A child that holds what this process has, until this ends.
+class waiting_child {
+ public:
+  waiting_child() {
+    REQUIRE(::pipe(pipe_) == 0);
+    child_ = ::fork();
+    if (child_ != 0) return;
+    ::alarm(120);  // whatever fails, it ends
+    char byte;
+    ::close(pipe_[1]);
+    ::_exit(::read(pipe_[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  ~waiting_child() {
+    for (const int end : pipe_) ::close(end);
+    int status = 1;
+    ::waitpid(child_, &status, 0);
+    CHECK(status == 0);
+  }
+  waiting_child(const waiting_child&) = delete;
+  waiting_child& operator=(const waiting_child&) = delete;
+
+ private:
+  int pipe_[2];
+  ::pid_t child_;
+};
 /// Runs in a child. Returns whether it returned true.
 template <class F>
 bool child_can(F f) {
@@ -568,21 +593,10 @@ BOOST_AUTO_TEST_CASE(what_a_crashed_process_left_to_a_child_is_replaced_unless_t
       ::flock(folder_of_it, LOCK_UN);
       std::this_thread::yield();
     }
-    int both[2];
-    REQUIRE(::pipe(both) == 0);
-    const ::pid_t child = ::fork();
-    if (child == 0) {
-      ::alarm(120);
-      char byte;
-      ::close(both[1]);
-      ::_exit(::read(both[0], &byte, 1) == 0 ? 0 : 1);
-    }
+    const waiting_child child;
     observes.join();
     CHECK(::flock(folder_of_it, LOCK_EX | LOCK_NB) == 0);
     ::close(folder_of_it);
-    ::close(both[1]);
-    ::close(both[0]);
-    ::waitpid(child, nullptr, 0);
     CHECK(asked(*watched, its.socket, "help\n").starts_with("json"));
   }
   const left_by_process answers(its.socket, [](int socket) {
@@ -697,32 +711,18 @@ BOOST_AUTO_TEST_CASE(a_child_closes_what_it_inherited) {
 
 BOOST_AUTO_TEST_CASE(a_child_that_holds_copies_keeps_no_client_waiting) {
   const folder its;
-  int both[2];
-  REQUIRE(::pipe(both) == 0);
-  {
-    std::optional<observer> watched(observe(its.socket));
-    client early(its.socket);
-    watched->serve();
-    const ::pid_t child = ::fork();
-    if (child == 0) {
-      char byte;
-      ::close(both[1]);
-      ::_exit(::read(both[0], &byte, 1) == 0 ? 0 : 1);  // until the parent closes it
-    }
-    early.say("help\n");
-    CHECK(early.answer(*watched).starts_with("json"));  // to the end of the connection
-    CHECK(!is_readable(watched->descriptor()));
-    client late(its.socket);
-    std::filesystem::create_hard_link(its.socket, its.at + "/second");
-    watched.reset();
-    CHECK(late.is_ended());
-    CHECK(bare_socket(its.at + "/second", true) == -1);
-    ::close(both[1]);
-    int status = 1;
-    ::waitpid(child, &status, 0);
-    CHECK(status == 0);
-  }
-  ::close(both[0]);
+  std::optional<observer> watched(observe(its.socket));
+  client early(its.socket);
+  watched->serve();
+  const waiting_child child;
+  early.say("help\n");
+  CHECK(early.answer(*watched).starts_with("json"));  // to the end of the connection
+  CHECK(!is_readable(watched->descriptor()));
+  client late(its.socket);
+  std::filesystem::create_hard_link(its.socket, its.at + "/second");
+  watched.reset();
+  CHECK(late.is_ended());
+  CHECK(bare_socket(its.at + "/second", true) == -1);
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_answers_until_it_ends) {
