@@ -14,8 +14,8 @@
 #include "tarn/allocator/containers.h"
 #include "tarn/test/support/check.h"
 
-// A standard library that hashes strings of every allocator (LWG 3705: libstdc++ from 13 on, libc++ too): its hash is that of our
-// strings. An older libstdc++ is made such a library here, for one type of characters.
+// A standard library that hashes strings of every allocator (LWG 3705: libstdc++ from 13 on, libc++ too): its hash is that of
+// our strings. An older libstdc++ is made such a library here, for one type of characters.
 #if defined(_GLIBCXX_RELEASE) && _GLIBCXX_RELEASE < 13
 template <class Allocator>
 struct std::hash<std::basic_string<char32_t, std::char_traits<char32_t>, Allocator>> {
@@ -86,7 +86,7 @@ static_assert(std::is_same_v<tarn::set<int, std::less<>, std::allocator<int>>, s
 static_assert(std::is_same_v<tarn::queue<int, tarn::list<int>>, std::queue<int, std::list<int, of<int>>>>);
 static_assert(std::is_same_v<tarn::basic_string<char, traits, std::allocator<char>>, std::string>);
 
-// ---- containers and strings ---------------------------------------------------------------------------------------------------
+// ---- containers and strings ---------------------------------------------------------------------------------------------
 
 /// Elements of several kinds: small, and such that hold memory themselves.
 template <class Value>

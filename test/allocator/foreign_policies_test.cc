@@ -1,5 +1,5 @@
-// Policies written outside the library, as a user would write them, that take part in more than their own axis: one that hears of
-// frees, and a list that sees its chunks empty. For each axis, with just what is asked for: test/static/archetypes_test.cc.
+// Policies written outside the library, as a user would write them, that take part in more than their own axis: one that hears
+// of frees, and a list that sees its chunks empty. For each axis, with just what is asked for: test/static/archetypes_test.cc.
 #include <boost/test/unit_test.hpp>
 
 #include <array>

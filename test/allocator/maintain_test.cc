@@ -1,5 +1,5 @@
-// maintain(), called in between and beside other threads, and maintenance_thread: what is ready afterwards, how a deadline cuts it,
-// and what becomes of a chunk that is half filled.
+// maintain(), called in between and beside other threads, and maintenance_thread: what is ready afterwards, how a deadline cuts
+// it, and what becomes of a chunk that is half filled.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -317,7 +317,7 @@ static_assert(!has_maintain<pool<static_size<64>>>);
 using growth = fixed_growth<100>;  // only who grows ahead has the words for that
 static_assert(sizeof(pool<static_size<64>, growth>) < sizeof(pool<static_size<64>, grow_ahead<1, growth>>));
 
-// ---- beside other threads, and maintenance_thread. They are made to meet: a store, or the filling of a slice, waits -----------
+// ---- beside other threads, and maintenance_thread. They are made to meet: a store, or the filling of a slice, waits -----
 
 using test::budget;
 using test::observed_thread;

@@ -1,5 +1,5 @@
 // Class-level operator new: what the pool of the class gets, what the global operators get, and that each takes back its own.
-// Where there is no memory, where a constructor throws, placement new, PREPARE_MEMORY_POOL, every kind of class, and before main.
+// Where there is no memory, where a constructor throws, placement new, PREPARE_MEMORY_POOL, kinds of classes, and before main.
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
@@ -429,7 +429,7 @@ BOOST_AUTO_TEST_CASE(prepare_gets_room_or_throws) {
   CHECK(node::memory_pool().capacity() >= 1000u && blocks_left<one_of_two>() == 2u);
 }
 
-// ---- kinds of classes --------------------------------------------------------------------------------------------------------
+// ---- kinds of classes ---------------------------------------------------------------------------------------------------
 
 /// Whether a new object of T lies in the pool of Owner, and its block is the one that comes next once it was deleted.
 template <class Owner, class T, class Deleted = T, class... Args>
@@ -621,7 +621,7 @@ BOOST_AUTO_TEST_CASE(bases_may_be_abstract_several_or_virtual) {
   CHECK((is_pooled<bottom, bottom, right>()));
 }
 
-// ---- before main and after it: static_pool_test.cc has the ends of threads, too --------------------------------------------------
+// ---- before main and after it: static_pool_test.cc has the ends of threads, too -----------------------------------------
 
 struct early {
   explicit early(long v) : value(v) {}

@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(defect_25_release_twice_makes_no_block_twice) {
   BOOST_TEST(room_of(pool, {}, 1) == 40u);
 }
 
-// ---- bursts: many objects made and destroyed by one call, all or none --------------------------------------------------------
+// ---- bursts: many objects made and destroyed by one call, all or none ---------------------------------------------------
 
 /// Counts what is alive; the constructor throws when `until` more were made.
 struct spark {

@@ -1,5 +1,5 @@
-// stl_allocator against the standard's requirements of allocators: types, blocks, which pool they come from, a store that fails.
-// Whole containers with sources, what else asks an allocator for memory, threads, and constant expressions.
+// stl_allocator against the standard's requirements of allocators: types, blocks, which pool they come from, a store that
+// fails. Whole containers with sources, what else asks an allocator for memory, threads, and constant expressions.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -504,7 +504,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_refuses_changes_nothing) {
   BOOST_TEST(blocks.faults() == 0u);
 }
 
-// ---- whole containers, whichever way they are copied, moved and swapped: each block returns to where it came from -----------------
+// ---- whole containers, whichever way they are copied, moved and swapped: each block returns to where it came from -------
 
 template <class T>
 using from = stl_allocator<T, ledger>;

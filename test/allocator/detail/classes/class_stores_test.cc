@@ -1,5 +1,5 @@
-// The stores that the classes of a pool of many sizes share: second stores, handlers, pools that are asked to trim; and a region that
-// goes back waits for no thread that is at a store.
+// The stores that the classes of a pool of many sizes share: second stores, handlers, pools that are asked to trim; and a region
+// that goes back waits for no thread that is at a store.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_class_that_finds_nothing_gets_what_its_siblings_do_not_us
   pool->deallocate(b, 200);
 }
 
-// ---- what goes back waits for nobody --------------------------------------------------------------------------------------------
+// ---- what goes back waits for nobody ------------------------------------------------------------------------------------
 
 std::atomic<bool> at_store = false;
 std::atomic<bool> freed = false;

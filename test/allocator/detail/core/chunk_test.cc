@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_goes_in_as_many_steps_whatever_their_number) {
   BOOST_TEST(steps(2000) <= 8000u);
 }
 
-// ---- the line in front of the record: each byte counts, and those of another place don't pass ----------------------------------
+// ---- the line in front of the record: each byte counts, and those of another place don't pass ---------------------------
 
 using tarn::detail::red_line;
 using line = std::array<std::byte, red_line::bytes>;
@@ -134,11 +134,11 @@ BOOST_AUTO_TEST_CASE(who_knows_one_word_of_it_does_not_know_the_others) {
   BOOST_TEST(words.size() == red_line::bytes / sizeof(std::uint64_t));
 }
 
-// ---- the bits --------------------------------------------------------------------------------------------------------------------
+// ---- the bits -----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(blocks_leave_in_ascending_order_whatever_came_meanwhile) {
   for (const std::size_t blocks : {1u, 63u, 64u, 65u, 1000u}) {
-    std::vector<std::uint64_t> memory(tarn::detail::free_bits::bytes(blocks) / 8, ~std::uint64_t{0});  // which it clears by itself
+    std::vector<std::uint64_t> memory(tarn::detail::free_bits::bytes(blocks) / 8, ~std::uint64_t{0});  // it clears them
     tarn::detail::free_bits bits;
     bits.open(reinterpret_cast<std::byte*>(memory.data()));
     std::set<std::size_t> free;
