@@ -1,4 +1,4 @@
-// The stores that the classes of a pool of many sizes share: second stores, handlers, pools that are asked to trim; and a region
+// The stores that the classes of a pool of many sizes share: second stores, handlers, pools that are asked to trim; a region
 // that goes back waits for no thread that is at a store.
 #include <atomic>
 #include <cstddef>
