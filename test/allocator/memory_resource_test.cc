@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <memory_resource>
 #include <new>
@@ -499,9 +500,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_trim_returns_wholly_free_chunks, 
 BOOST_AUTO_TEST_CASE_TEMPLATE(mem_res_pool_mem_do_is_equal_is_identity, Resource, resources) {
   upstream upstream;
   const Resource one(&upstream), other(&upstream);
+  const std::pmr::unsynchronized_pool_resource standard(&upstream);
+  const pool_resource<mutex_locking<>> of_another_type(&upstream);
   const std::pmr::memory_resource& base = one;
   BOOST_TEST((one.is_equal(one) && one.is_equal(base) && base == one));
-  BOOST_TEST((!one.is_equal(other) && base != other && !one.is_equal(upstream)));
+  for (const std::pmr::memory_resource* const its : std::initializer_list<const std::pmr::memory_resource*>{
+           &other, &upstream, &standard, &of_another_type})
+    BOOST_TEST((!one.is_equal(*its) && !its->is_equal(one) && base != *its));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(reset_forgets_all_blocks_and_keeps_what_they_lay_in, Resource, more_resources) {
