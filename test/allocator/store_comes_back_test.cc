@@ -483,7 +483,7 @@ constexpr product of_sizes() {
           [] {
             ask_registry();
             static_cast<void>(its<Sizes>->large());
-            for (const std::size_t bytes : {200, 1 << 20})  // another class, and a region of its own: what there is
+            for (const std::size_t bytes : {200u, 1u << 20})  // another class, and a region of its own: what there is
               if (void* const other = its<Sizes>->try_allocate(bytes)) its<Sizes>->deallocate(other, bytes);
           },
           nullptr};
@@ -503,7 +503,7 @@ constexpr product of_functions() {
           [] { Functions::trim(); },
           [] {
             ask_registry();
-            for (const std::size_t bytes : {200, 1 << 20}) Functions::deallocate(Functions::allocate(bytes));
+            for (const std::size_t bytes : {200u, 1u << 20}) Functions::deallocate(Functions::allocate(bytes));
           },
           nullptr};
 }
