@@ -172,14 +172,6 @@ BOOST_AUTO_TEST_CASE(some_compositions_are_an_array_in_the_pool) {  // no pair o
   BOOST_TEST(pools_in_place(std::type_identity<compositions>{}) >= 2u);
 }
 
-BOOST_AUTO_TEST_CASE(no_composition_stands_twice) {
-  const std::vector<composition> tested = describe(std::type_identity<compositions>{});
-  for (const composition& one : tested) {
-    const auto is_same = [&](const composition& other) { return other.policies == one.policies; };
-    BOOST_TEST(std::count_if(tested.begin(), tested.end(), is_same) == 1);
-  }
-}
-
 // ---- products: those that a rule refuses stand in products.h, with what shows that ----------------------------------------
 
 struct row {

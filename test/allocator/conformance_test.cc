@@ -55,7 +55,6 @@ void take_through(pool_model& m, two_ways& ways, any_reservation& r, std::size_t
   ways.through = nullptr;
 }
 
-/// Takes blocks until the pool has no more; the rest of the case is about such pools only.
 std::size_t exhaust(pool_model& model) {
   std::size_t taken = 0;
   while (model.take()) ++taken;
@@ -79,28 +78,21 @@ bool take_from_chunk(const tested_pool& is, pool_model& model) {
 
 #define END }
 
-FOR_EVERY_COMPOSITION(a_new_pool_has_touched_nothing)
+FOR_EVERY_COMPOSITION(a_new_pool_asks_for_nothing_until_a_block_is_wanted)
+  CHECK(pool.block_size() == (is.at_run_time ? 48 : is.bytes));
+  CHECK(pool.block_alignment() == (is.at_run_time ? 16 : is.alignment));
   CHECK(!pool.owns(nullptr));
   CHECK(!pool.owns(&pool));
-  CHECK(rig->upstream.calls() == 0u);
   CHECK((pool.capacity() != 0) == is.bounded);
-END
-
-FOR_EVERY_COMPOSITION(blocks_have_the_size_and_alignment_that_was_asked_for)
-  if (is.at_run_time) {
-    CHECK(pool.block_size() == 48u);
-    CHECK(pool.block_alignment() == 16u);
-  } else {
-    CHECK(pool.block_size() == is.bytes);
-    CHECK(pool.block_alignment() == is.alignment);
-  }
-END
-
-FOR_EVERY_COMPOSITION(blocks_are_aligned_disjoint_and_owned)
-  for (int i = 0; i < 1000; ++i) REQUIRE(model.take());
-  model.verify();
-  CHECK(pool.capacity() + is.beside >= 1000u);
-  while (model.live() != 0) model.give(0);
+  CHECK(pool.allocate_batch({}) == 0u);
+  CHECK(pool.try_allocate_batch({}) == 0u);
+  pool.deallocate_batch({});
+  pool.deallocate(nullptr);
+  pool.deallocate_batch(std::vector<void*>(3, nullptr));
+  pool.reserve(0);
+  const auto none = rig->try_reserve_blocks(0);
+  CHECK(*none && none->remaining() == 0 && none->allocate() == nullptr);
+  CHECK(rig->upstream.calls() == 0u);
 END
 
 FOR_EVERY_COMPOSITION(blocks_given_back_are_used_again_before_the_pool_grows)
@@ -143,17 +135,7 @@ FOR_EVERY_COMPOSITION(a_batch_given_back_is_handed_out_in_its_own_order)
   pool.deallocate_batch(second);
 END
 
-FOR_EVERY_COMPOSITION(an_empty_batch_does_nothing)
-  CHECK(pool.allocate_batch({}) == 0u);
-  CHECK(pool.try_allocate_batch({}) == 0u);
-  pool.deallocate_batch({});
-  CHECK(rig->upstream.calls() == 0u);
-END
-
 FOR_EVERY_COMPOSITION(freeing_null_does_nothing)
-  pool.deallocate(nullptr);
-  pool.deallocate_batch(std::vector<void*>(3, nullptr));
-  CHECK(rig->upstream.calls() == 0u);
   std::vector<void*> blocks(1000);
   for (void*& block : blocks) {
     pool.deallocate(nullptr);
@@ -179,8 +161,6 @@ FOR_EVERY_COMPOSITION(freeing_null_does_nothing)
 END
 
 FOR_EVERY_COMPOSITION(reserve_gets_the_chunks_up_front)
-  pool.reserve(0);
-  CHECK(rig->upstream.calls() == 0u);
   pool.reserve(1500);
   CHECK(pool.capacity() >= 1500u);
   const std::size_t calls = rig->upstream.calls();
@@ -348,7 +328,7 @@ BOOST_DATA_TEST_CASE(a_destroyed_pool_has_given_everything_back, those([](const 
 
 // ---- reservations --------------------------------------------------------------------------------------------------------
 
-FOR_THOSE(reserved_blocks_are_blocks_like_others, true)
+FOR_EVERY_COMPOSITION(reserved_blocks_are_blocks_like_others)
   for (int i = 0; i != 100; ++i) REQUIRE(model.take());
   model.give_batch(40);
   const auto r = rig->try_reserve_blocks(300);
@@ -365,13 +345,7 @@ FOR_THOSE(reserved_blocks_are_blocks_like_others, true)
   while (model.live() != 0) model.give(model.live() / 2);
 END
 
-FOR_THOSE(a_reservation_of_nothing_asks_for_nothing, true)
-  const auto r = rig->try_reserve_blocks(0);
-  CHECK(*r && r->remaining() == 0 && r->allocate() == nullptr);
-  CHECK(rig->upstream.calls() == 0);
-END
-
-FOR_THOSE(what_is_left_goes_back, true)
+FOR_EVERY_COMPOSITION(what_is_left_goes_back)
   auto r = rig->try_reserve_blocks(300);
   take_through(model, ways, *r, 50);
   const std::size_t capacity = pool.capacity();
@@ -381,7 +355,7 @@ FOR_THOSE(what_is_left_goes_back, true)
   CHECK((pool.capacity() == capacity || is.returns_chunks));
   model.verify();
   if (is.ends) {
-    while (model.take()) {}
+    exhaust(model);
     CHECK(model.live() == pool.capacity() + is.beside);
   }
   model.give_batch(model.live());
@@ -393,9 +367,8 @@ FOR_THOSE(other_threads_can_leave_the_pool_without_a_block, is.ends || is.over_r
   const auto r = rig->try_reserve_blocks(200);
   REQUIRE(*r);
   rig->upstream.fail(1, failing::for_ever);
-  const auto exhaust = [&] { while (model.take()) {} };
-  if (is.one_thread) exhaust();
-  else std::thread(exhaust).join();
+  if (is.one_thread) exhaust(model);
+  else std::thread([&] { exhaust(model); }).join();
   CHECK((model.live() + 200 >= pool.capacity() || is.keeps_blocks));  // some may lie with this thread
   const std::size_t calls = rig->upstream.calls();
   take_through(model, ways, *r, 200);
@@ -415,7 +388,7 @@ FOR_THOSE(more_than_there_are_is_refused_as_a_whole, is.ends)
     CHECK(pool.capacity() == capacity);
     CHECK((rig->upstream.bytes() == bytes || is.keeps_memory));
   }
-  while (model.take()) {}
+  exhaust(model);
   model.verify();
   model.give_batch(100);
   CHECK(!*rig->try_reserve_blocks(101 + is.beside));

@@ -1,5 +1,5 @@
 // Forks that meet something: handlers of the program that allocate, or lock what threads hold while they allocate; stores that
-// wait for such a lock, or fork; threads that fork at once; what lay in threads that are gone; chunks that are being filled.
+// wait for such a lock, or fork; what lay in threads that are gone; chunks that are being filled.
 #include <boost/test/unit_test.hpp>
 
 #include <pthread.h>
@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -159,29 +158,16 @@ BOOST_AUTO_TEST_CASE(a_handler_may_lock_what_a_thread_holds_while_it_allocates) 
 template <class Locking>
 using growing = blocks_of_64<Locking, resource_store, fixed_growth<4>>;
 
-/// The pools of a group have one mutex, so a pool that another one's store waits for is in another group.
-struct other_crew;
-template <class Locking>
-struct apart {
-  using type = Locking;
-};
-template <>
-struct apart<grouped_locking<crew, std::mutex>> {
-  using type = grouped_locking<other_crew, std::mutex>;
-};
-template <class Locking>
-using other_growing = growing<typename apart<Locking>::type>;
-
-using with_store = std::tuple<mutex_locking<>, mutex_locking<std::recursive_mutex>, grouped_locking<crew, std::mutex>,
-                              thread_cached<>, lock_free>;
+/// Groups, which have one mutex: test/policies/locking/fork_test.cc.
+using with_store = std::tuple<mutex_locking<>, thread_cached<>, lock_free>;
 
 // Thread 1 is at the store and waits for a mutex. Thread 2 holds that, and waits to grow its pool until the fork is over.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_fork_passes_a_store_that_waits_for_who_waits_for_the_fork, locking, with_store) {
   const test::alarm_clock patience(300);
   budget memory(1 << 20);
   growing<locking> at_work{resource_store{&memory}};
-  other_growing<locking> waiting{resource_store{&memory}};
-  blocks_of_64<typename apart<locking>::type, resource_store, reclaim_and_retry<>> asked{resource_store{&memory}};
+  growing<locking> waiting{resource_store{&memory}};
+  blocks_of_64<locking, resource_store, reclaim_and_retry<>> asked{resource_store{&memory}};
   asked.reserve(1);
   waiting.reserve(1);
   std::mutex of_program;
@@ -270,7 +256,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_early_handler_gets_no_chunk_while_a_thread_is_a
   while (at_store != 2) std::this_thread::yield();
   const auto ask = [&] {
     ++calls;
-    const group_guard<crew> guard;
     BOOST_TEST(pool.try_allocate() == nullptr);
     BOOST_TEST(!pool.try_reserve(1));
     if constexpr (!std::is_same_v<locking, lock_free>) BOOST_TEST(pool.trim() == 0u);
@@ -321,7 +306,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_store_may_fork, locking, with_store) {
   const test::alarm_clock patience(300);
   budget memory(1 << 20), inner(1 << 20);
   growing<locking> pool{resource_store{&memory}};
-  other_growing<locking> other{resource_store{&inner}};
+  growing<locking> other{resource_store{&inner}};
   other.reserve(1);
   pid_t child = -1;
   memory.on_allocate = [&, calls = 0]() mutable {
@@ -342,25 +327,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_store_may_fork, locking, with_store) {
   waitpid(child, &status, 0);
   BOOST_TEST(good);
   BOOST_TEST(status == 0);
-}
-
-BOOST_AUTO_TEST_CASE(two_threads_may_fork_at_once) {
-  const test::alarm_clock patience(300);
-  budget memory(1 << 20);
-  growing<mutex_locking<>> pool{resource_store{&memory}};
-  std::barrier step(2);
-  std::atomic<int> good = 0;
-  const auto work = [&] {
-    for (int i = 0; i < 10; ++i) {
-      step.arrive_and_wait();
-      pool.reserve(pool.capacity() + 1);
-      good += child_can([&] { return can_use(pool); });
-    }
-  };
-  std::thread other(work);
-  work();
-  other.join();
-  BOOST_TEST(good == 20);
 }
 
 // ---- threads that are gone ------------------------------------------------------------------------------------------
@@ -422,35 +388,6 @@ BOOST_AUTO_TEST_CASE(a_childs_threads_get_the_lowest_numbers) {
     }).join();
     return number == 1 || number == 2;  // the other is this thread's, if it has one
   }));
-}
-
-BOOST_AUTO_TEST_CASE(a_child_may_fork) {
-  const test::alarm_clock patience(300);
-  guarded_pool pool;
-  pool.reserve(1);
-  BOOST_TEST(child_can([&] {
-    return child_can([&] { return child_can([&] { return can_use(pool); }) && can_use(pool); }) && can_use(pool);
-  }));
-}
-
-// A fork waits for each mutex once, however many threads use pools without a pause.
-BOOST_AUTO_TEST_CASE(forks_end_while_many_threads_use_pools_without_a_pause) {
-  const test::alarm_clock patience(300);
-  std::array<guarded_pool, 16> pools;
-  std::atomic<bool> stop = false;
-  std::vector<std::thread> threads;
-  std::barrier begin(17);
-  for (guarded_pool& pool : pools)
-    threads.emplace_back([&] {
-      begin.arrive_and_wait();
-      while (!stop) pool.deallocate(pool.allocate());
-    });
-  begin.arrive_and_wait();
-  int good = 0;
-  for (int i = 0; i < 5; ++i) good += child_can([&] { return std::ranges::all_of(pools, can_use<guarded_pool>); });
-  stop = true;
-  for (std::thread& t : threads) t.join();
-  BOOST_TEST(good == 5);
 }
 
 // ---- chunks that are filled, and the thread that does it ---------------------------------------------------------------

@@ -1,4 +1,5 @@
-// The synchronized pool resource with many threads: blocks that change hands, threads that come and go, calls of upstream.
+// The synchronized pool resource with many threads: what they leave, and calls of upstream. Blocks that change hands:
+// test/stress/many_sizes_test.cc.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <new>
 #include <set>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "tarn/allocator/memory_resource.h"
@@ -93,59 +93,6 @@ bool unpack(std::pmr::memory_resource& resource, parcel p) {
   return came_whole && stayed_whole;
 }
 
-/// Where one thread leaves parcels for the next.
-class mailbox {
- public:
-  void put(std::vector<parcel>& parcels) {
-    const std::scoped_lock lock(mutex_);
-    parcels_.insert(parcels_.end(), parcels.begin(), parcels.end());
-    parcels.clear();
-  }
-  std::vector<parcel> take() {
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(parcels_, {});
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<parcel> parcels_;
-};
-
-BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_blocks_change_hands) {
-  upstream upstream;  // it locks nothing: two calls at once would be a data race
-  std::atomic<std::size_t> handed_over = 0;
-  std::atomic<std::size_t> broken = 0;
-  {
-    resource_type resource(small_chunks(), &upstream);
-    std::vector<mailbox> mailboxes(threads_at_once);
-    const std::size_t rounds = 500 * patience();
-    in_threads(threads_at_once, [&](std::size_t t) {
-      constexpr std::size_t at_once = 32;
-      const auto open = [&](const std::vector<parcel>& parcels) {
-        for (const parcel& p : parcels) broken += !unpack(resource, p);
-        handed_over += parcels.size();
-      };
-      std::vector<parcel> packed;
-      for (std::size_t i = 0; i < rounds; ++i) {
-        for (std::size_t j = 0; j < at_once; ++j)
-          packed.push_back(pack(resource, j == 0 ? 1500 : 1 + (i * 7 + j * 13 + t) % 120, i + j * 3 + t * 64));
-        mailboxes[(t + 1) % threads_at_once].put(packed);
-        open(mailboxes[t].take());
-      }
-    });
-    std::vector<parcel> rest;  // what came after the last look
-    for (mailbox& m : mailboxes)
-      for (const parcel& p : m.take()) rest.push_back(p);
-    for (const parcel& p : rest) broken += !unpack(resource, p);
-    handed_over += rest.size();
-    BOOST_TEST(handed_over == rounds * threads_at_once * 32);
-  }
-  BOOST_TEST(handed_over >= 50'000u);
-  BOOST_TEST(broken == 0u);
-  BOOST_TEST(upstream.bytes() == 0u);
-  BOOST_TEST(upstream.faults() == 0u);
-}
-
 BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_that_come_and_go_leave_no_memory_behind) {
   upstream upstream;
   resource_type resource(&upstream);
@@ -169,67 +116,35 @@ BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_that_come_and_go
   BOOST_TEST(upstream.bytes() <= 13 * 4096u);  // the pools themselves
 }
 
-BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_memory_is_bounded_by_the_blocks_in_use_at_once) {
-  upstream upstream;
-  resource_type resource(&upstream);
-  std::atomic<std::size_t> broken = 0;
-  for (int round = 0; round < 30; ++round) {
-    in_threads(threads_at_once, [&](std::size_t t) {
-      std::vector<parcel> parcels;
-      for (std::size_t i = 0; i < 200; ++i) parcels.push_back(pack(resource, 128, i + t));
-      for (const parcel& p : parcels) broken += !unpack(resource, p);
-    });
-    // What threads had in use and in their two magazines, at most 64 KiB of blocks each: how full these are when the others
-    // come for more is up to the scheduler. Twice for the newest chunk, which may be as large as all before it; the first
-    // chunk, and the pool itself. Rounds that used nothing again would need 3 MB.
-    REQUIRE(upstream.bytes() <= 2 * threads_at_once * (200 * 128 + 65'536) + 2 * 4096 + 4096);
-  }
-  BOOST_TEST(broken == 0u);
-}
-
 /// Counts the calls that come while another is under way, and lets other threads run meanwhile.
 class lone final : public std::pmr::memory_resource {
  public:
-  std::size_t overlaps() const { return overlaps_; }
-  std::size_t calls() const { return calls_; }
-  std::size_t bytes() const { return upstream_.bytes(); }
-  std::size_t faults() const { return upstream_.faults(); }
-  void fail(std::size_t k, failing mode) { upstream_.fail(k, mode); }
+  upstream from;
+  std::atomic<std::size_t> overlaps = 0;
 
  private:
-  class visit {
-   public:
-    explicit visit(lone& l) : lone_(l) {
-      if (l.inside_.fetch_add(1) != 0) ++l.overlaps_;
-      ++l.calls_;
+  struct visit {
+    explicit visit(lone& its) : to(its) {
+      if (to.inside_.fetch_add(1) != 0) ++to.overlaps;
       for (int i = 0; i < 3; ++i) std::this_thread::yield();
-      l.mutex_.lock();  // so that an overlap is counted and does no harm
+      alone = std::unique_lock(to.mutex_);  // so that an overlap is counted and does no harm
     }
-    ~visit() {
-      lone_.mutex_.unlock();
-      lone_.inside_.fetch_sub(1);
-    }
-    visit(const visit&) = delete;
-    visit& operator=(const visit&) = delete;
-
-   private:
-    lone& lone_;
+    ~visit() { to.inside_.fetch_sub(1); }
+    lone& to;
+    std::unique_lock<std::mutex> alone;
   };
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     const visit now(*this);
-    return upstream_.allocate(bytes, alignment);
+    return from.allocate(bytes, alignment);
   }
   void do_deallocate(void* start, std::size_t bytes, std::size_t alignment) override {
     const visit now(*this);
-    upstream_.deallocate(start, bytes, alignment);
+    from.deallocate(start, bytes, alignment);
   }
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 
-  upstream upstream_;
   std::mutex mutex_;
   std::atomic<int> inside_ = 0;
-  std::atomic<std::size_t> overlaps_ = 0;
-  std::atomic<std::size_t> calls_ = 0;
 };
 
 BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_calls_upstream_from_one_thread_at_a_time) {
@@ -238,7 +153,7 @@ BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_calls_upstream_from_one_
     std::atomic<std::size_t> broken = 0, thrown = 0, trimmed = 0;
     {
       resource_type resource(small_chunks(), &upstream);
-      if (fails) upstream.fail(3, failing::every_second);
+      if (fails) upstream.from.fail(3, failing::every_second);
       in_threads(threads_at_once, [&](std::size_t t) {
         for (std::size_t i = 0; i < 100; ++i) {
           std::vector<parcel> parcels;
@@ -250,17 +165,17 @@ BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_calls_upstream_from_one_
           if (i % 4 == t) trimmed += resource.trim();
         }
       });
-      upstream.fail(1, failing::never);
+      upstream.from.fail(1, failing::never);
       BOOST_TEST(unpack(resource, pack(resource, 100, 1)));
       trimmed += resource.trim();  // now at the latest all is idle
     }
     BOOST_TEST((thrown > 0u) == fails);
     BOOST_TEST(trimmed > 0u);
     BOOST_TEST(broken == 0u);
-    BOOST_TEST(upstream.calls() >= 1000u);
-    BOOST_TEST(upstream.overlaps() == 0u);
-    BOOST_TEST(upstream.bytes() == 0u);
-    BOOST_TEST(upstream.faults() == 0u);
+    BOOST_TEST(upstream.from.calls() >= 1000u);
+    BOOST_TEST(upstream.overlaps == 0u);
+    BOOST_TEST(upstream.from.bytes() == 0u);
+    BOOST_TEST(upstream.from.faults() == 0u);
   }
 }
 
@@ -280,13 +195,13 @@ BOOST_AUTO_TEST_CASE(mem_res_pool_overview_synchronized_threads_may_be_the_first
           CHECK(unpack(resource, p));
         }
       CHECK(addresses.size() == 6 * threads_at_once);
-      const std::size_t calls = upstream.calls();
+      const std::size_t calls = upstream.from.calls();
       for (std::size_t i = 0; i < 6; ++i)
         CHECK(unpack(resource, pack(resource, 16 + 16 * i, i)));  // all of them reached the one pool
-      CHECK(upstream.calls() == calls);
+      CHECK(upstream.from.calls() == calls);
     }
-    REQUIRE(upstream.bytes() == 0);
-    REQUIRE(upstream.faults() == 0);
+    REQUIRE(upstream.from.bytes() == 0);
+    REQUIRE(upstream.from.faults() == 0);
   }
 }
 

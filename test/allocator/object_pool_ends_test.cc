@@ -71,11 +71,9 @@ struct forest {
 };
 
 using forests =
-    std::tuple<forest<>, forest<lifo_reuse<>, fixed_growth<10>>, forest<page_local_reuse<>, fixed_growth<50>>,
-               forest<return_empty_chunks<>, fixed_growth<20>>, forest<mutex_locking<>, counting_statistics>,
+    std::tuple<forest<>, forest<page_local_reuse<>, fixed_growth<50>>, forest<return_empty_chunks<>, fixed_growth<20>>,
                forest<thread_cached<>>, forest<lock_free>, forest<checked>, forest<hardened, page_local_reuse<>>,
-               forest<static_array_store<400>>, forest<static_array_store<400>, wait_for_block<1>, mutex_locking<>>,
-               forest<sampled_guard_pages<3, checked>>>;
+               forest<static_array_store<400>, wait_for_block<1>, mutex_locking<>>, forest<sampled_guard_pages<3, checked>>>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(objects_that_own_others_are_destroyed_once, trees, forests) {
   std::mt19937 random(5);
@@ -234,21 +232,6 @@ BOOST_AUTO_TEST_CASE(clear_touches_few_of_the_free_blocks) {  // they are in no 
   std::size_t written = 0;
   for (std::size_t i = 0; i != all.size(); ++i) written += content_of(all[i]) != before[i] ? 1 : 0;
   BOOST_TEST(written < 100u);
-}
-
-/// As smart pointers of some libraries are.
-struct hides_its_address {
-  hides_its_address() { ++alive; }
-  ~hides_its_address() { --alive; }
-  hides_its_address* operator&() { return nullptr; }
-  static inline int alive = 0;
-};
-
-BOOST_AUTO_TEST_CASE(an_object_may_hide_its_address) {
-  object_pool<hides_its_address> pool;
-  for (int i = 0; i != 10; ++i) (void)pool.construct();
-  pool.clear();
-  BOOST_TEST(hides_its_address::alive == 0);
 }
 
 struct house;

@@ -150,6 +150,31 @@ std::set<std::string> open_descriptors() {
   std::erase_if(found, [](const std::string& name) { return ::fcntl(std::stoi(name), F_GETFD) < 0; });
   return found;
 }
+/// A child that holds what this process has, until this ends.
+class waiting_child {
+ public:
+  waiting_child() {
+    REQUIRE(::pipe(pipe_) == 0);
+    child_ = ::fork();
+    if (child_ != 0) return;
+    ::alarm(120);  // whatever fails, it ends
+    char byte;
+    ::close(pipe_[1]);
+    ::_exit(::read(pipe_[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  ~waiting_child() {
+    for (const int end : pipe_) ::close(end);
+    int status = 1;
+    ::waitpid(child_, &status, 0);
+    CHECK(status == 0);
+  }
+  waiting_child(const waiting_child&) = delete;
+  waiting_child& operator=(const waiting_child&) = delete;
+
+ private:
+  int pipe_[2];
+  ::pid_t child_;
+};
 /// Runs in a child. Returns whether it returned true.
 template <class F>
 bool child_can(F f) {
@@ -249,17 +274,6 @@ BOOST_AUTO_TEST_CASE(the_descriptor_is_readable_when_there_is_something_to_do) {
   CHECK(watched.serve() == 1u);
   CHECK(!is_readable(watched.descriptor()));
   CHECK(watched.serve() == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(many_clients_at_once_are_all_answered) {
-  const folder its;
-  observer watched = observe(its.socket);
-  std::vector<client> many;
-  for (int i = 0; i != 60; ++i) many.emplace_back(its.socket).say("help\n");
-  std::size_t answered = 0;
-  while (is_readable(watched.descriptor())) answered += watched.serve();
-  CHECK(answered == 60u);
-  for (client& one : many) CHECK(one.answer(watched).starts_with("json"));
 }
 
 /// A socket with clients whose clock the test turns.
@@ -407,26 +421,8 @@ BOOST_AUTO_TEST_CASE(who_never_reads_on_is_sent_away_and_who_goes_kills_nobody) 
   CHECK(!part.empty() && part.size() < to_json(snapshot()).size());
 }
 
+// Of its reserve, another thread takes the descriptor first; once there are more, it is made again.
 BOOST_AUTO_TEST_CASE(without_descriptors_clients_are_sent_away_and_may_come_back) {
-  const folder its;
-  observer watched = observe(its.socket);
-  client one(its.socket), two(its.socket);
-  ::rlimit before;
-  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  ::rlimit few = before;
-  few.rlim_cur = 64;
-  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
-  std::vector<int> taken;
-  for (int next = ::dup(0); next >= 0; next = ::dup(0)) taken.push_back(next);
-  for (int i = 0; i != 2; ++i) watched.serve();
-  CHECK(!is_readable(watched.descriptor()));  // a loop of the program's doesn't spin
-  CHECK(one.is_ended() && two.is_ended());
-  for (const int descriptor : taken) ::close(descriptor);
-  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-  CHECK(asked(watched, its.socket, "help\n").starts_with("json"));
-}
-
-BOOST_AUTO_TEST_CASE(a_reserve_that_another_thread_took_is_made_again) {
   const folder its;
   observer watched = observe(its.socket);
   client waits(its.socket);
@@ -445,14 +441,14 @@ BOOST_AUTO_TEST_CASE(a_reserve_that_another_thread_took_is_made_again) {
   waits.say("help\n");
   CHECK(watched.serve() == 1u);
   CHECK(waits.answer(watched).starts_with("json"));
-  client one(its.socket);
-  {
-    std::vector<int> taken;
-    for (int next = ::dup(0); next >= 0; next = ::dup(0)) taken.push_back(next);
-    watched.serve();
-    for (const int descriptor : taken) ::close(descriptor);
-  }
-  CHECK(one.is_ended());
+  client one(its.socket), two(its.socket);
+  std::vector<int> taken;
+  for (int next = ::dup(0); next >= 0; next = ::dup(0)) taken.push_back(next);
+  for (int i = 0; i != 2; ++i) watched.serve();
+  CHECK(!is_readable(watched.descriptor()));  // a loop of the program's doesn't spin
+  for (const int descriptor : taken) ::close(descriptor);
+  CHECK(one.is_ended() && two.is_ended());
+  CHECK(asked(watched, its.socket, "help\n").starts_with("json"));
 }
 
 BOOST_AUTO_TEST_CASE(without_descriptors_it_does_not_begin) {
@@ -597,21 +593,10 @@ BOOST_AUTO_TEST_CASE(what_a_crashed_process_left_to_a_child_is_replaced_unless_t
       ::flock(folder_of_it, LOCK_UN);
       std::this_thread::yield();
     }
-    int both[2];
-    REQUIRE(::pipe(both) == 0);
-    const ::pid_t child = ::fork();
-    if (child == 0) {
-      ::alarm(120);
-      char byte;
-      ::close(both[1]);
-      ::_exit(::read(both[0], &byte, 1) == 0 ? 0 : 1);
-    }
+    const waiting_child child;
     observes.join();
     CHECK(::flock(folder_of_it, LOCK_EX | LOCK_NB) == 0);
     ::close(folder_of_it);
-    ::close(both[1]);
-    ::close(both[0]);
-    ::waitpid(child, nullptr, 0);
     CHECK(asked(*watched, its.socket, "help\n").starts_with("json"));
   }
   const left_by_process answers(its.socket, [](int socket) {
@@ -726,32 +711,18 @@ BOOST_AUTO_TEST_CASE(a_child_closes_what_it_inherited) {
 
 BOOST_AUTO_TEST_CASE(a_child_that_holds_copies_keeps_no_client_waiting) {
   const folder its;
-  int both[2];
-  REQUIRE(::pipe(both) == 0);
-  {
-    std::optional<observer> watched(observe(its.socket));
-    client early(its.socket);
-    watched->serve();
-    const ::pid_t child = ::fork();
-    if (child == 0) {
-      char byte;
-      ::close(both[1]);
-      ::_exit(::read(both[0], &byte, 1) == 0 ? 0 : 1);  // until the parent closes it
-    }
-    early.say("help\n");
-    CHECK(early.answer(*watched).starts_with("json"));  // to the end of the connection
-    CHECK(!is_readable(watched->descriptor()));
-    client late(its.socket);
-    std::filesystem::create_hard_link(its.socket, its.at + "/second");
-    watched.reset();
-    CHECK(late.is_ended());
-    CHECK(bare_socket(its.at + "/second", true) == -1);
-    ::close(both[1]);
-    int status = 1;
-    ::waitpid(child, &status, 0);
-    CHECK(status == 0);
-  }
-  ::close(both[0]);
+  std::optional<observer> watched(observe(its.socket));
+  client early(its.socket);
+  watched->serve();
+  const waiting_child child;
+  early.say("help\n");
+  CHECK(early.answer(*watched).starts_with("json"));  // to the end of the connection
+  CHECK(!is_readable(watched->descriptor()));
+  client late(its.socket);
+  std::filesystem::create_hard_link(its.socket, its.at + "/second");
+  watched.reset();
+  CHECK(late.is_ended());
+  CHECK(bare_socket(its.at + "/second", true) == -1);
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_answers_until_it_ends) {
@@ -773,19 +744,13 @@ BOOST_AUTO_TEST_CASE(a_thread_answers_until_it_ends) {
   CHECK(silent.is_ended());
   CHECK(!exists(its.socket));
   thread.emplace(observe(its.socket));
-  CHECK(client(its.socket).say("help\n").answer(yield).starts_with("json"));
-  BOOST_CHECK_THROW(observing_thread(its.socket), std::system_error);
-}
-
-BOOST_AUTO_TEST_CASE(a_thread_can_end_in_a_child) {
-  const folder its;
-  std::optional<observing_thread> thread(std::in_place, its.socket);
   for (int i = 0; i != 5; ++i)
     CHECK(child_can([&] {
-      thread.reset();
+      thread.reset();  // where it isn't
       return true;
     }));
-  CHECK(client(its.socket).say("help\n").answer([] { std::this_thread::yield(); }).starts_with("json"));
+  CHECK(client(its.socket).say("help\n").answer(yield).starts_with("json"));
+  BOOST_CHECK_THROW(observing_thread(its.socket), std::system_error);
 }
 
 }  // namespace

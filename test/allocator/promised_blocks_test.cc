@@ -58,38 +58,10 @@ std::size_t all_of(Pool& pool) {
 
 template <class... Policies>
 struct with {
-  using reserve = fall_back_to<static_array_store<1000>>;
-  using behind_a_resource = pool<block, resource_store, reserve, Policies...>;
-  using second = fall_back_to<resource_store>;
-  using before_a_resource = pool<block, static_array_store<100>, second, Policies...>;
-  using before_another_resource = pool<block, resource_store, second, Policies...>;
+  using before_another_resource = pool<block, resource_store, fall_back_to<resource_store>, Policies...>;
   using before_a_buffer = pool<block, resource_store, fall_back_to<buffer_store>, Policies...>;
-  using in_two_arrays = pool<block, static_array_store<100>, fall_back_to<static_array_store<50>>, Policies...>;
 };
-// They keep a table of their chunks, or numbers of their blocks, or nothing. fault_injection_test.cc asks every composition.
-using without_caches = std::tuple<with<mutex_locking<>>, with<page_local_reuse<>>, with<hardened>,
-                                  with<checked, page_local_reuse<>>, with<deferred_checking>, with<lock_free>>;
-using with_caches = std::tuple<with<thread_cached<>>>;
-using all_policies = decltype(std::tuple_cat(without_caches(), with_caches()));
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_reserve_serves_every_block_that_it_has, policies, all_policies) {
-  test::upstream first;
-  first.fail(1, test::failing::for_ever);
-  typename policies::behind_a_resource pool{resource_store{&first}};
-  BOOST_TEST(all_of(pool) == 1000u);
-}
-BOOST_AUTO_TEST_CASE_TEMPLATE(an_array_serves_every_block_while_the_second_store_refuses, policies, without_caches) {
-  test::upstream memory;
-  memory.fail(1, test::failing::for_ever);
-  typename policies::before_a_resource pool{typename policies::second{resource_store{&memory}}};
-  BOOST_TEST(pool.capacity() == 100u);
-  BOOST_TEST(all_of(pool) == 100u);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(two_arrays_serve_every_block_that_they_have, policies, without_caches) {
-  typename policies::in_two_arrays pool;
-  BOOST_TEST(all_of(pool) == 150u);
-}
+// fault_injection_test.cc asks every composition with a second store for all blocks that it was promised.
 using with_a_buffer_behind = std::tuple<with<mutex_locking<>>, with<thread_cached<>>, with<lock_free>, with<hardened>>;
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_reserve_in_a_buffer_serves_what_its_bytes_are_for, policies, with_a_buffer_behind) {
   using pool = typename policies::before_a_buffer;
@@ -232,19 +204,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_pool_without_memory_for_its_table_finds_its_chun
 }
 
 // ---- frees ------------------------------------------------------------------------------------------------------
-
-BOOST_AUTO_TEST_CASE(a_thread_that_only_frees_asks_no_store) {
-  test::upstream memory;
-  pool<block, thread_cached<>, resource_store> pool{resource_store{&memory}};
-  std::vector<void*> blocks(20'000);
-  for (void*& b : blocks) b = pool.allocate();
-  const std::size_t calls = memory.calls(), bytes = memory.bytes();
-  std::thread([&] {
-    for (void* const b : blocks) pool.deallocate(b);
-  }).join();
-  BOOST_TEST(memory.calls() == calls);
-  BOOST_TEST(memory.bytes() == bytes);
-}
 
 /// A mutex that can only be locked.
 class stubborn {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "tarn/allocator/detail/compose/rules.h"
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/static_pool.h"
 #include "tarn/policies/store/resource_store.h"
@@ -31,7 +32,6 @@ constexpr bool any_order() {
 
 // The order of policies does not matter.
 static_assert(any_order<block, tarn::mutex_locking<>, tarn::fixed_growth<32>, tarn::heap_store>());
-static_assert(any_order<tarn::dynamic_size, tarn::resource_store, tarn::lifo_reuse<>, tarn::keep_chunks>());
 static_assert(any_order<tarn::size_of<double>, tarn::no_statistics, tarn::no_checking, tarn::report_exhaustion>());
 static_assert(same<tarn::static_pool<struct tag, block, tarn::lifo_reuse<>, tarn::page_store<>>::body,
                    tarn::static_pool<struct tag, tarn::page_store<>, tarn::lifo_reuse<>, block>::body>);
@@ -125,14 +125,6 @@ static_assert(same<axes_of<tarn::dynamic_size, tarn::buffer_store>::reuse, tarn:
 static_assert(same<axes_of<block, tarn::no_growth<100>>::reuse, tarn::batch_reuse<>>);
 static_assert(same<axes_of<block, tarn::static_array_store<8>, tarn::batch_reuse<>>::reuse, tarn::batch_reuse<>>);
 
-// Every axis has its default.
-using all = axes_of<block>;
-static_assert(same<all::size, tarn::static_size<64, 16>> && same<all::locking, tarn::no_locking>);
-static_assert(same<all::growth, tarn::geometric_growth<>> && same<all::store, tarn::heap_store>);
-static_assert(same<all::reuse, tarn::batch_reuse<>> && same<all::retention, tarn::keep_chunks>);
-static_assert(same<all::exhaustion, tarn::report_exhaustion> && same<all::checking, tarn::no_checking>);
-static_assert(same<all::statistics, tarn::no_statistics>);
-
 // Groups keep pools apart.
 static_assert(
     !same<tarn::pool<block, tarn::grouped_locking<struct audio>>, tarn::pool<block, tarn::grouped_locking<struct video>>>);
@@ -140,9 +132,33 @@ static_assert(!same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<
 static_assert(
     !same<tarn::pool<block, tarn::grouped_locking<audio>>, tarn::pool<block, tarn::grouped_locking<audio, std::mutex>>>);
 
-// A policy is known by its axis.
-static_assert(tarn::policy<tarn::heap_store> && !tarn::policy<int> && !tarn::policy<std::mutex>);
-static_assert(tarn::policy_on<tarn::heap_store, tarn::axis::store> && !tarn::policy_on<tarn::heap_store, tarn::axis::size>);
+// Numbers in the rules. Each rule is broken, and kept by a neighbour, in test/compile_fail.
+BOOST_AUTO_TEST_CASE(what_is_larger_than_an_address_space) {
+  using namespace tarn::detail;
+  tarn::detail::composition c;
+  BOOST_TEST((first_broken(c) == rule::none));
+  c.bytes = size_limit + 1;
+  BOOST_TEST((first_broken(c) == rule::r7));
+  c.bytes = 1;
+  c.first_chunk = size_max;
+  BOOST_TEST((first_broken(c) == rule::r7));
+}
+
+BOOST_AUTO_TEST_CASE(growth_past_what_can_be_told_apart) {
+  using tarn::detail::outgrows;
+  constexpr std::size_t most = 65'535;
+  BOOST_TEST((outgrows<tarn::fixed_growth<100>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::fixed_growth<100, most>, 64, most>()));
+  BOOST_TEST((outgrows<tarn::fixed_growth<100, most + 1>, 64, most>()));
+  BOOST_TEST((outgrows<tarn::geometric_growth<>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::geometric_growth<64, 1024, 2, most>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::geometric_growth<64, 1024, 2, tarn::unlimited, most * 64 + 63>, 64, most>()));
+  BOOST_TEST((outgrows<tarn::geometric_growth<64, 1024, 2, tarn::unlimited, most * 64 + 64>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::no_growth<most>, 64, most>()));
+  BOOST_TEST((outgrows<tarn::no_growth<most + 1>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::no_growth<>, 64, most>()));
+  BOOST_TEST((!outgrows<tarn::fixed_growth<100>, 64, tarn::unlimited>()));
+}
 
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -98,14 +98,6 @@ static_assert(promises<standard>() && promises<lifo>() && promises<locked>() && 
 static_assert(promises<buffer>() && promises<body>());
 static_assert(promises<tarn::pool<block, tarn::grouped_locking<struct group, std::mutex>>>());
 
-// Types are as documented.
-static_assert(std::is_same_v<decltype(std::declval<standard&>().allocate()), void*>);
-static_assert(std::is_same_v<decltype(std::declval<standard&>().try_allocate()), void*>);
-static_assert(std::is_void_v<decltype(std::declval<standard&>().deallocate(nullptr))>);
-static_assert(std::is_same_v<decltype(std::declval<standard&>().try_allocate_batch({})), std::size_t>);
-static_assert(std::is_same_v<decltype(std::declval<const standard&>().owns(nullptr)), bool>);
-static_assert(std::is_same_v<decltype(std::declval<const standard&>().capacity()), std::size_t>);
-
 template <class P>
 constexpr bool stays_where_it_is = !std::is_copy_constructible_v<P> && !std::is_move_constructible_v<P> &&
                                    !std::is_copy_assignable_v<P> && !std::is_move_assignable_v<P>;

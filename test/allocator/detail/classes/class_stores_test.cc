@@ -1,11 +1,15 @@
-// What exhaustion policies do in pools of many sizes, whose classes share the stores.
+// The stores that the classes of a pool of many sizes share: second stores, handlers, pools that are asked to trim; a region
+// that goes back waits for no thread that is at a store.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tarn/allocator/registry.h"
@@ -18,28 +22,34 @@
 namespace tarn::test {
 namespace {
 
-// ---- stores that count, with a limit ---------------------------------------------------------------------------------------
-
+/// A store that counts, and has a limit. While it is called, something may happen; calls may not overlap.
 template <class Tag>
-struct limited_store {
+struct watched_store {
   using axis = tarn::axis::store;
   static constexpr tarn::store_traits traits{};
   static inline std::size_t limit = static_cast<std::size_t>(-1);  // bytes
   static inline std::size_t bytes = 0;  // outstanding
+  static inline void (*visit)() noexcept = nullptr;  // once
+  static inline bool inside = false;
+  static inline int overlaps = 0;
 
   template <class Traits>
   struct source : heap_store::source<Traits> {
     using base = heap_store::source<Traits>;
-    constexpr explicit source(const limited_store&) noexcept : base(heap_store{}) {}
+    constexpr explicit source(const watched_store&) noexcept : base(heap_store{}) {}
     detail::memory acquire(std::size_t wanted, std::size_t alignment) noexcept {
-      if (wanted > limit - bytes) return {};
-      const detail::memory region = base::acquire(wanted, alignment);
+      overlaps += std::exchange(inside, true);
+      if (const auto now = std::exchange(visit, nullptr)) now();
+      const detail::memory region = wanted > limit - bytes ? detail::memory{} : base::acquire(wanted, alignment);
       bytes += region.bytes;
+      inside = false;
       return region;
     }
     void release(detail::memory region, std::size_t alignment) noexcept {
+      overlaps += std::exchange(inside, true);
       bytes -= region.bytes;
       base::release(region, alignment);
+      inside = false;
     }
   };
 };
@@ -97,33 +107,27 @@ void use_second_store(Pool& pool, std::size_t& second_bytes, called_from = {}) {
   }
 }
 
-struct second_of_array;
 struct second_of_buffer;
 struct second_of_endless;
 struct first_of_endless;
 struct second_of_heap;
 struct spilling;
 
-BOOST_AUTO_TEST_CASE(behind_an_array_a_second_store_serves_all_sizes) {
-  using second = limited_store<second_of_array>;
-  const auto pool = std::make_unique<size_class_pool<static_array_store<3>, fall_back_to<second>>>();
-  use_second_store(*pool, second::bytes);
-  pool->release();
-  BOOST_TEST(second::bytes == 0u);
-  use_second_store(*pool, second::bytes);
-}
 BOOST_AUTO_TEST_CASE(behind_a_buffer_a_second_store_serves_all_sizes) {
-  using second = limited_store<second_of_buffer>;
+  using second = watched_store<second_of_buffer>;
   std::vector<std::byte> bytes(70'000);
   {
     size_class_pool<buffer_store, fall_back_to<second>, mutex_locking<>, checked> pool(buffer_store{bytes});
+    use_second_store(pool, second::bytes);
+    pool.release();
+    BOOST_TEST(second::bytes == 0u);
     use_second_store(pool, second::bytes);
   }
   BOOST_TEST(second::bytes == 0u);
 }
 BOOST_AUTO_TEST_CASE(behind_an_endless_store_a_second_one_serves_all_sizes) {
-  using first = limited_store<first_of_endless>;
-  using second = limited_store<second_of_endless>;
+  using first = watched_store<first_of_endless>;
+  using second = watched_store<second_of_endless>;
   {
     size_class_pool<first, fall_back_to<second>> pool;
     BOOST_TEST(fill(pool, 100) == 100u);
@@ -138,7 +142,7 @@ BOOST_AUTO_TEST_CASE(behind_an_endless_store_a_second_one_serves_all_sizes) {
   BOOST_TEST(second::bytes == 0u);
 }
 BOOST_AUTO_TEST_CASE(behind_an_array_of_mallocs_functions_a_second_store_serves_all_sizes) {
-  using second = limited_store<second_of_heap>;
+  using second = watched_store<second_of_heap>;
   using heap = xallocator<spilling, static_array_store<3>, fall_back_to<second>>;
   as_pool<heap> pool;
   use_second_store(pool, second::bytes);
@@ -150,7 +154,7 @@ BOOST_AUTO_TEST_CASE(behind_an_array_of_mallocs_functions_a_second_store_serves_
 }
 BOOST_AUTO_TEST_CASE(a_bounded_second_store_is_a_reserve_for_all_classes) {
   struct spent;
-  using first = limited_store<spent>;
+  using first = watched_store<spent>;
   first::limit = 0;
   const auto pool = std::make_unique<size_class_pool<first, fall_back_to<static_array_store<4>>>>();
   BOOST_TEST(fill(*pool, 400) >= 12u);  // a granule for each of the four classes: three blocks of the largest
@@ -161,15 +165,11 @@ BOOST_AUTO_TEST_CASE(a_bounded_second_store_is_a_reserve_for_all_classes) {
 
 // ---- policy objects reach the classes --------------------------------------------------------------------------------------
 
-int asked = 0;
-bool count_asks(std::size_t) { return ++asked < 3; }
-
 BOOST_AUTO_TEST_CASE(a_handler_given_to_the_owner_is_asked_by_its_classes) {
-  asked = 0;
+  static int asked = 0;
   using handler = retry_with<bool (*)(std::size_t)>;
-  const auto pool = std::make_unique<size_class_pool<static_array_store<1>, handler>>(handler(count_asks));
-  while (pool->try_allocate(100) != nullptr) {
-  }
+  size_class_pool<static_array_store<1>, handler> pool(handler([](std::size_t) { return ++asked < 3; }));
+  while (pool.try_allocate(100) != nullptr) {}
   BOOST_TEST(asked == 3);
 }
 BOOST_AUTO_TEST_CASE(a_second_store_given_to_the_owner_is_the_one_that_is_used) {
@@ -188,10 +188,9 @@ BOOST_AUTO_TEST_CASE(a_second_store_given_to_the_owner_is_the_one_that_is_used) 
 
 struct shared_with_all;
 struct reclaiming;
-struct locked_and_reclaiming;
 
 BOOST_AUTO_TEST_CASE(what_mallocs_functions_are_asked_for_goes_back_to_the_store) {
-  using store = limited_store<shared_with_all>;
+  using store = watched_store<shared_with_all>;
   using heap = xallocator<reclaiming, store, reclaim_and_retry<>>;
   std::vector<void*> all;
   for (int i = 0; i != 2000; ++i) all.push_back(heap::allocate(100));
@@ -202,14 +201,6 @@ BOOST_AUTO_TEST_CASE(what_mallocs_functions_are_asked_for_goes_back_to_the_store
   BOOST_TEST(store::bytes == 0u);
   BOOST_TEST(got % (64 * 1024) == 0u);    // granules
   BOOST_TEST(before - got < 16 * 1024u);  // and what the class needed for magazines, which isn't counted
-
-  using locked = xallocator<locked_and_reclaiming, store, reclaim_and_retry<>, mutex_locking<>>;  // needs nothing for itself
-  all.clear();
-  for (int i = 0; i != 2000; ++i) all.push_back(locked::allocate(100));
-  for (void* const block : all) locked::deallocate(block);
-  const std::size_t of_locked = store::bytes;
-  BOOST_TEST(reclaim_all() == of_locked);
-  BOOST_TEST(store::bytes == 0u);
 
   // Another pool gets memory that lies in free granules.
   all.clear();
@@ -228,6 +219,57 @@ BOOST_AUTO_TEST_CASE(a_class_that_finds_nothing_gets_what_its_siblings_do_not_us
   pool->deallocate(a, 100);
   BOOST_TEST(pool->try_allocate(300) != nullptr);
   pool->deallocate(b, 200);
+}
+
+// ---- what goes back waits for nobody ------------------------------------------------------------------------------------
+
+std::atomic<bool> at_store = false;
+std::atomic<bool> freed = false;
+struct waits;
+
+BOOST_AUTO_TEST_CASE(a_free_with_a_surplus_does_not_wait_for_the_store) {
+  using store = watched_store<waits>;
+  {
+    size_class_pool<store, mutex_locking<>, return_empty_chunks<0, 0>> pool;
+    std::vector<void*> blocks;
+    for (int i = 0; i != 2000; ++i) blocks.push_back(pool.allocate(100));
+    const std::size_t before = store::bytes;
+    store::visit = []() noexcept {
+      at_store = true;
+      at_store.notify_all();
+      freed.wait(false);
+    };
+    std::thread other([&pool] { pool.deallocate(pool.allocate(100'000), 100'000); });
+    at_store.wait(false);
+    for (void* const block : blocks) pool.deallocate(block, 100);  // empty chunks, which go back later
+    freed = true;
+    freed.notify_all();
+    other.join();
+    BOOST_TEST(store::bytes < before);
+  }
+  BOOST_TEST(store::bytes == 0u);
+  BOOST_TEST(store::overlaps == 0);
+}
+
+struct asks_back;
+struct asks_back_locked;
+
+template <class Store, class Locking>
+void ask_while_at_the_store(called_from = {}) {
+  {
+    size_class_pool<Store, Locking, reclaim_and_retry<>> pool;
+    pool.deallocate(pool.allocate(100), 100);
+    Store::visit = []() noexcept { reclaim_all(); };
+    void* const other = pool.allocate(200);
+    CHECK(other != nullptr);
+    pool.deallocate(other, 200);
+  }
+  CHECK(Store::bytes == 0u);
+  CHECK(Store::overlaps == 0);
+}
+BOOST_AUTO_TEST_CASE(a_store_may_ask_all_pools_to_trim) {
+  ask_while_at_the_store<watched_store<asks_back>, no_locking>();
+  ask_while_at_the_store<watched_store<asks_back_locked>, mutex_locking<>>();
 }
 
 }  // namespace
