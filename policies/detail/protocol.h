@@ -164,8 +164,8 @@ TARN_STEP constexpr bool exceeds(std::size_t n, std::size_t unit, std::size_t li
 /// a + b, or size_max if the sum doesn't fit.
 TARN_STEP constexpr std::size_t add(std::size_t a, std::size_t b) noexcept { return a > size_max - b ? size_max : a + b; }
 
-/// n / Divisor or, if that leaves a remainder, a number that is larger than any quotient. Without a division: the inverse of the
-/// odd part undoes a multiplication.
+/// n / Divisor or, if that leaves a remainder, a number larger than any quotient. Without a division: the inverse of the odd
+/// part undoes a multiplication.
 template <std::size_t Divisor>
 TARN_STEP constexpr std::size_t exact_quotient(std::size_t n) noexcept {
   constexpr auto zeros = std::countr_zero(Divisor);

@@ -127,7 +127,8 @@ class granule_table {
     for (; n != 0; --n) {
       const std::uintptr_t granule = granule_of(c.first) + n - 1;
       offset i = home(granule);
-      while (at(i)->chunk != nullptr && !(at(i)->chunk == detail::pointer_to(c) && granule_at(i) == granule)) i = next(i);
+      const auto is_there = [&] { return at(i)->chunk == detail::pointer_to(c) && granule_at(i) == granule; };
+      while (at(i)->chunk != nullptr && !is_there()) i = next(i);
       if (at(i)->chunk == nullptr) {
         --(no_room_ != 0 ? no_room_ : left_out_);
         continue;

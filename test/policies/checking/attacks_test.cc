@@ -197,7 +197,7 @@ typename Traits::chunk& record_in(const detail::pool_members<Traits>&, std::byte
   return *reinterpret_cast<typename Traits::chunk*>(region + detail::red_line::bytes);
 }
 
-// What a list is rebuilt from is wrong, since a write leaped over the red line: of 64 blocks that were carved, 16 have a record.
+// What a list is rebuilt from is wrong, since a write leaped over the red line: of 64 blocks that were carved, 16 have records.
 template <class Reuse>
 void shorten_a_chunk() {
   const recording here;
