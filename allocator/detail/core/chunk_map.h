@@ -149,8 +149,8 @@ class granule_table {
   TARN_STEP std::uintptr_t granule_of(const void* block) const noexcept { return address_of(block) >> shift_; }
   std::uintptr_t granule_at(offset i) const noexcept { return at(i)->start >> shift_; }
   /// Of the first place of a pair. The factor was searched for. Of granules in a row, none finds its pair full in a table of 32
-  /// to four million places; of those that lie evenly, up to 1024 apart, eight in a thousand do in one of 32 to 8192 places that
-  /// is three eighths full. (With the golden ratio's, as this isn't the product's upper end, 50 do.)
+  /// to four million places; of those that lie evenly, up to 1024 apart, eight in a thousand do in one of 32 to 8192 places,
+  /// three eighths full. (With the golden ratio's, as this isn't the product's upper end, 50 do.)
   TARN_STEP offset home(std::uintptr_t granule) const noexcept {
     constexpr auto unused = 32 - std::countr_zero(sizeof(place));
     return static_cast<offset>(granule * 0x4BA0FE834EF348D7u >> unused) & last_pair_;
