@@ -25,8 +25,8 @@ struct checking_traits {
   std::size_t prefix = 0;        // bytes in front of every block
   std::size_t suffix = 0;        // bytes after every block
   bool hides_links = false;      // lists encode their links in free blocks, and follow a link only if the column's in_use(slot)
-                                 // says that the block is free; on_astray(chunks, address, pending_report): the link was
-                                 // invalid
+                                 // says that the block is free; its make_records(n): the first n blocks may come out from now
+                                 // on; on_astray(chunks, address, pending_report): the link was invalid
   bool keeps_payload = false;    // links lie in front of free blocks, whose payload belongs to the policy
   bool fills = false;            // it writes over free blocks
   bool shuffles = false;         // blocks that were never handed out come in random order

@@ -66,7 +66,7 @@ class guard_words {
     put(block_ + size_, ~word_, word_);
   }
   TARN_STEP bool stand(std::uintptr_t kept) const noexcept {
-    return (difference(block_ - bytes, word_ ^ kept, ~word_) | difference(block_ + size_, ~word_, word_)) == 0;
+    return are(block_ - bytes, word_ ^ kept, ~word_) && are(block_ + size_, ~word_, word_);
   }
   damage in_front(std::uintptr_t kept) const noexcept { return find(block_ - bytes, word_ ^ kept, ~word_); }
   damage behind() const noexcept { return find(block_ + size_, ~word_, word_); }
@@ -85,11 +85,11 @@ class guard_words {
     const std::uint64_t words[] = {first, second};
     std::memcpy(const_cast<std::byte*>(at), words, bytes);
   }
-  TARN_STEP static std::uint64_t difference(const std::byte* at, std::uint64_t first, std::uint64_t second) noexcept {
+  TARN_STEP static bool are(const std::byte* at, std::uint64_t first, std::uint64_t second) noexcept {
     [[maybe_unused]] const memory_tools::window look(at, bytes);
     std::uint64_t found[2];
     std::memcpy(found, at, bytes);
-    return (found[0] ^ first) | (found[1] ^ second);
+    return found[0] == first && found[1] == second;
   }
   static damage find(const std::byte* at, std::uint64_t first, std::uint64_t second) noexcept {
     [[maybe_unused]] const memory_tools::window look(at, bytes);
@@ -105,27 +105,29 @@ class guard_words {
 /// The payload of a free block.
 struct free_fill {
   static constexpr unsigned char value = 0xDD;
-  static constexpr std::uint64_t word = 0xDDDDDDDDDDDDDDDDu;
 
-  static void write(std::byte* at, std::size_t n) noexcept {
-    std::byte* const end = at + n;
-    for (std::byte* const last = end - n % sizeof word; at != last; at += sizeof word) std::memcpy(at, &word, sizeof word);
-    for (; at != end; ++at) *at = std::byte{value};
-  }
+  static void write(std::byte* at, std::size_t n) noexcept { std::memset(at, value, n); }
   static bool stands(const std::byte* at, std::size_t n) noexcept {
     [[maybe_unused]] const memory_tools::window look(at, n);
-    std::uint64_t other = 0;
-    const std::byte* const end = at + n;
-    for (const std::byte* const last = end - n % sizeof word; at != last; at += sizeof word) {
-      std::uint64_t found;
-      std::memcpy(&found, at, sizeof found);
-      other |= found ^ word;
-    }
-    for (; at != end; ++at) other |= std::to_integer<unsigned>(*at) ^ value;
-    return other == 0;
+    constexpr std::size_t four = 4 * sizeof(std::uint64_t);
+    for (; n >= four; n -= four, at += four)
+      if (!holds(at) || !holds(at + four / 4) || !holds(at + four / 2) || !holds(at + four / 4 * 3)) return false;
+    for (; n >= four / 4; n -= four / 4, at += four / 4)
+      if (!holds(at)) return false;
+    for (; n != 0; --n)
+      if (*at++ != std::byte{value}) return false;
+    return true;
   }
   static damage find(const std::byte* at, std::size_t n) noexcept {
     return find_damage(at, n, [](std::size_t) { return std::byte{value}; });
+  }
+
+ private:
+  /// Eight bytes. No more at once: a processor can't take more than one store's bytes from those that it has yet to write.
+  TARN_STEP static bool holds(const std::byte* at) noexcept {
+    std::uint64_t found;
+    std::memcpy(&found, at, sizeof found);
+    return found == 0xDDDDDDDDDDDDDDDDu;
   }
 };
 
@@ -254,7 +256,7 @@ struct no_chunk_number {
   static void draw() noexcept {}
 };
 
-/// The column. A record is made when its block is first handed out: a chunk of a million blocks costs no more than one.
+/// The column. A record is made when its block is carved: a chunk of a million blocks costs no more than one.
 template <class Record>
 class block_records {
  public:
@@ -270,11 +272,16 @@ class block_records {
   }
 
   TARN_STEP bool in_use(std::size_t i) const noexcept { return i < ready_ && records_[i].in_use(); }
-  /// The record of a block, or null if it was never handed out.
+  /// The record of a block, or null if there is none.
   TARN_STEP Record* find(std::size_t i) const noexcept { return i < ready_ ? records_ + i : nullptr; }
-  TARN_STEP Record& get(std::size_t i) noexcept {
-    while (ready_ <= i) [[unlikely]] ::new (static_cast<void*>(records_ + ready_++)) Record{};
+  TARN_STEP Record& operator[](std::size_t i) noexcept { return records_[i]; }  // of those that there are
+  Record& get(std::size_t i) noexcept {
+    make_records(i + 1);
     return records_[i];
+  }
+  /// From now on there are the records of the first `n` blocks, at least.
+  void make_records(std::size_t n) noexcept {
+    for (; ready_ < n; ++ready_) ::new (static_cast<void*>(records_ + ready_)) Record{};
   }
   std::size_t ready() const noexcept { return ready_; }
   /// As if no block had ever been handed out.
@@ -303,12 +310,12 @@ struct block_place {
   using chunk = typename Traits::chunk;
 
   chunk* c = nullptr;    // null: the address lies in no chunk
-  std::size_t slot = 0;  // size_max: no block starts there
+  std::size_t slot = 0;  // a number that no slot has: no block starts there
 
   static block_place of(chunks_type& chunks, const void* address) noexcept { return in(chunks, chunks.find(address), address); }
-  /// For hits: it may miss a chunk, and the call then comes again.
+  /// For hits: it may guess a wrong chunk, where no slot is in use, and the call then comes again.
   TARN_STEP static block_place close_to(chunks_type& chunks, const void* address) noexcept {
-    return in(chunks, chunks.find_near(address), address);
+    return in(chunks, chunks.guess(address), address);
   }
   TARN_STEP static block_place in(chunks_type& chunks, chunk* found, const void* address) noexcept {
     if (found == nullptr) [[unlikely]] return {};
@@ -365,13 +372,15 @@ class block_checks {
 
   // ---- under the core guard ----------------------------------------------------------------------------------------------
 
-  status on_deallocate(chunks_type& chunks, void* block) noexcept {
+  TARN_STEP status on_deallocate(chunks_type& chunks, void* block) noexcept {
     const place at = place::close_to(chunks, block);
-    if (!at.in_use()) [[unlikely]] return status::refused;
+    if (at.c == nullptr || at.slot >= at.records().ready()) [[unlikely]] return status::refused;
+    record& known = at.records()[at.slot];
+    if (!known.in_use()) [[unlikely]] return status::refused;
     if constexpr (Spec::guards) {
       if (!words_around(chunks, block).stand(kept())) [[unlikely]] return status::refused;
     }
-    at.records().get(at.slot).give(sequence_);
+    known.give(sequence_);
     if constexpr (Spec::traits.fills) free_fill::write(static_cast<std::byte*>(block), chunks.geometry().payload());
     return status::done;
   }
@@ -385,10 +394,10 @@ class block_checks {
     if constexpr (Spec::guards) detail::note_damage_around(chunks, at, block, kept(), one);
   }
 
-  status on_allocate(chunks_type& chunks, void* block) noexcept {
+  TARN_STEP status on_allocate(chunks_type& chunks, void* block) noexcept {
     const place at = place::close_to(chunks, block);
-    if (at.c == nullptr || at.slot >= at.c->carved) [[unlikely]] return status::refused;
-    record& known = at.records().get(at.slot);
+    if (at.c == nullptr || at.slot >= at.records().ready()) [[unlikely]] return status::refused;
+    record& known = at.records()[at.slot];
     if (known.in_use()) [[unlikely]] return status::refused;
     if constexpr (Spec::guards) {
       if (!known.was_handed_out()) words_around(chunks, block).write(kept());
@@ -400,12 +409,12 @@ class block_checks {
   void describe_allocate(chunks_type& chunks, void* block, pending_report& one) noexcept {
     if constexpr (!Spec::guards && !Traits::has_chunk_table) return on_astray(chunks, block, one);  // all there is to be wrong
     const place at = place::of(chunks, block);
-    if (at.c == nullptr || at.slot >= at.c->carved || at.in_use()) return on_astray(chunks, block, one);
+    if (at.c == nullptr || at.slot >= at.records().ready() || at.in_use()) return on_astray(chunks, block, one);
     if constexpr (Spec::guards) {
       detail::note_damage_around(chunks, at, block, kept(), one);
       if constexpr (Spec::traits.fills) detail::note_damage_inside(chunks, at, block, one);
     }
-    at.records().get(at.slot).take(sequence_);
+    at.records()[at.slot].take(sequence_);
   }
 
   /// A number that is unique to this use of the block; 0: it isn't in use, or is no block.
@@ -421,7 +430,7 @@ class block_checks {
     requires(Spec::traits.has_sites)
   {
     const place at = place::of(chunks, block);
-    if (at.in_use()) at.records().get(at.slot).site = where;
+    if (at.in_use()) at.records()[at.slot].site = where;
   }
 
   /// The free list holds an address that is no free block.
@@ -435,15 +444,7 @@ class block_checks {
   bool admits_caller(pending_report& one) noexcept
     requires(Spec::traits.knows_owner && Traits::locking::traits.one_thread)
   {
-    atomic_word<thread_number>& owner = owner_of_pool();
-    const thread_number me = this_thread_number();
-    thread_number known = owner.load(memory_order_relaxed);
-    if (known == me) [[likely]] return true;
-    if (known == 0 && owner.compare_exchange_strong(known, me, memory_order_relaxed)) return true;
-    misuse& what = one.note(misuse_kind::wrong_thread, nullptr);
-    what.thread = me;
-    what.owner = known;
-    return false;
+    return owner_of_pool().load(memory_order_relaxed) == this_thread_number() || takes_over(one);
   }
   void hand_over() noexcept {
     if constexpr (Spec::traits.knows_owner) owner_of_pool().store(0, memory_order_relaxed);
@@ -508,7 +509,7 @@ class block_checks {
       const std::size_t in_front = address_of(from) - address_of(c.first);
       place at{detail::pointer_to(c), starts_inside ? chunks.geometry().slot_around(in_front) + 1 : 0};
       for (; at.slot < at.records().ready() && !one.seen(); ++at.slot) {
-        if (!at.records().get(at.slot).was_handed_out()) continue;
+        if (!at.records()[at.slot].was_handed_out()) continue;
         std::byte* const block = at.block(chunks);
         from = block;
         detail::note_damage_around(chunks, at, block, kept(), one);
@@ -521,6 +522,17 @@ class block_checks {
 
  private:
   const char* name() const noexcept { return name_ != nullptr ? name_ : ""; }
+
+  /// Whether the pool belongs to nobody, and so to this thread from now on.
+  TARN_COLD bool takes_over(pending_report& one) noexcept {
+    const thread_number me = this_thread_number();
+    thread_number known = 0;
+    if (owner_of_pool().compare_exchange_strong(known, me, memory_order_relaxed)) return true;
+    misuse& what = one.note(misuse_kind::wrong_thread, nullptr);
+    what.thread = me;
+    what.owner = known;
+    return false;
+  }
 
   TARN_STEP std::uintptr_t kept() const noexcept { return address_of(pool_); }
   TARN_STEP static guard_words words_around(chunks_type& chunks, const void* block) noexcept {

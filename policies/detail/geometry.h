@@ -201,18 +201,12 @@ class geometry : public layout_of<Size, Shape> {
     }
   }
 
-  /// The slot whose block starts `distance` bytes behind the first block, or size_max if none does.
+  /// The slot whose block starts `distance` bytes behind the first block. If none does, a number that no slot has.
   TARN_STEP constexpr std::size_t slot_at(std::size_t distance) const noexcept {
-    std::size_t slots = 0;
-    std::size_t most = size_max;
-    if (coloured()) {
-      const std::size_t run = (stride() << run_shift()) + cache_line;
-      slots = distance / run << run_shift();
-      most = std::size_t{1} << run_shift();
-      distance %= run;
-    }
-    const std::size_t slot = exact_slots(distance);
-    return slot < most ? slots + slot : size_max;
+    if (!coloured()) return exact_slots(distance);
+    const std::size_t run = (stride() << run_shift()) + cache_line;
+    const std::size_t slot = exact_slots(distance % run);
+    return slot >> run_shift() == 0 ? (distance / run << run_shift()) + slot : size_max;
   }
 
   /// The slot that contains a byte, `distance` bytes behind the start of the first slot.
@@ -237,9 +231,9 @@ class geometry : public layout_of<Size, Shape> {
   }
 
  private:
-  /// How many strides a distance is, or size_max if it isn't a multiple.
+  /// How many strides a distance is, or a number that no slot has if it isn't a multiple.
   TARN_STEP constexpr std::size_t exact_slots(std::size_t distance) const noexcept {
-    if constexpr (!Size::traits.at_run_time && !platform::has_division) return exact_quotient<layout::stride()>(distance);
+    if constexpr (!Size::traits.at_run_time) return exact_quotient<layout::stride()>(distance);
     const std::size_t slots = distance / stride();
     return slots * stride() == distance ? slots : size_max;
   }

@@ -164,18 +164,17 @@ TARN_STEP constexpr bool exceeds(std::size_t n, std::size_t unit, std::size_t li
 /// a + b, or size_max if the sum doesn't fit.
 TARN_STEP constexpr std::size_t add(std::size_t a, std::size_t b) noexcept { return a > size_max - b ? size_max : a + b; }
 
-/// n / Divisor, or size_max if that leaves a remainder, without a division: the inverse of the odd part undoes a
-/// multiplication; what is larger than any quotient was no product.
+/// n / Divisor or, if that leaves a remainder, a number larger than any quotient. Without a division: the inverse of the odd
+/// part undoes a multiplication.
 template <std::size_t Divisor>
-constexpr std::size_t exact_quotient(std::size_t n) noexcept {
+TARN_STEP constexpr std::size_t exact_quotient(std::size_t n) noexcept {
   constexpr auto zeros = std::countr_zero(Divisor);
   constexpr std::size_t inverse = [](std::size_t odd) {
     std::size_t found = odd;  // three bits of it are right
     for (std::size_t bits = 3; bits < 8 * sizeof odd; bits *= 2) found *= 2 - odd * found;
     return found;
   }(Divisor >> zeros);
-  const std::size_t quotient = std::rotr(n * inverse, zeros);
-  return quotient <= size_max / Divisor ? quotient : size_max;
+  return std::rotr(n * inverse, zeros);
 }
 
 /// a / b. Slow, for reports, where the processor can't divide.

@@ -147,7 +147,7 @@ class checked_array : public suspicions<Traits>, public chunks_not_walked {
     return detail::pointer_to(chunk_);
   }
   /// For hits: whatever the address, since outside the array no slot is one that was carved.
-  TARN_STEP chunk* find_near(const void*) noexcept { return detail::pointer_to(chunk_); }
+  TARN_STEP chunk* guess(const void*) noexcept { return detail::pointer_to(chunk_); }
   TARN_STEP static constexpr bool bring_in_front(const void*) noexcept { return false; }  // it is
   bool is_block(const void* address) const noexcept {
     const chunk* const c = find(address);
@@ -173,6 +173,7 @@ class checked_array : public suspicions<Traits>, public chunks_not_walked {
   void* carve() noexcept {
     if (chunk_.carved == capacity()) return nullptr;
     open();
+    chunk_.make_records(chunk_.carved + 1);
     return block_at(chunk_.carved++);
   }
   std::size_t carve(void** out, std::size_t n) noexcept {

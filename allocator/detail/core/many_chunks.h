@@ -46,14 +46,14 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
   std::size_t carved() const noexcept { return count_.carved.value - bits_.blocks; }
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
-  /// For hits: it may miss a chunk that isn't in front. bring_in_front() does that as long as its result, which is false if
-  /// there was no need, lives.
-  TARN_STEP chunk* find_near(const void* block) noexcept { return map_.find_near(block, geometry_); }
+  /// For hits: the chunk that the block most likely lies in, or null; whether it does, its slot there shows. bring_in_front()
+  /// makes the guess right as long as its result, which is false if there was no need, lives.
+  TARN_STEP chunk* guess(const void* block) noexcept { return map_.guess(block, geometry_); }
   TARN_STEP auto bring_in_front(const void* block) noexcept { return map_.bring_in_front(block, geometry_); }
   TARN_STEP std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {
     return first + geometry_.distance(slot) + geometry_.offset();
   }
-  /// The slot whose block starts at the address, or size_max. Precondition: the address lies in `c`.
+  /// The slot whose block starts at the address, or a number that no slot has.
   std::size_t slot_of(const chunk& c, const void* block) const noexcept {
     return geometry_.slot_at(address_of(block) - address_of(c.first) - geometry_.offset());
   }
@@ -66,9 +66,10 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
   bool is_free(const void* block) const noexcept
     requires(Traits::hides_links)
   {
-    const chunk* const c = map_.find_near(block, geometry_);
-    if constexpr (Traits::has_chunk_table) return c != nullptr ? is_free_in(*c, block) : is_free_far(block);
-    else return c != nullptr && is_free_in(*c, block);
+    const chunk* const c = map_.guess(block, geometry_);
+    if (c != nullptr && is_free_in(*c, block)) [[likely]] return true;
+    if constexpr (Traits::has_chunk_table) return is_free_far(block);
+    else return false;
   }
   static const auto& checking_column(const chunk& c) noexcept {
     return static_cast<const typename Traits::checking::template per_chunk<Traits>&>(c);
@@ -102,6 +103,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
       geometry_.write_blocks(out + got, c.first, c.carved, taken);
       got += taken;
       c.carved += taken;
+      if constexpr (Traits::hides_links) c.make_records(c.carved);
       count_.carved.add(taken);
       if (c.carved == c.blocks) untouched_.remove(c);
     }

@@ -36,7 +36,8 @@ struct checked_path : admission<State> {
       block = s.locking.pop(s);
       if (block == nullptr) [[unlikely]] return nullptr;
       const look_lock looking(s);
-      if (s.checking.on_allocate(s.chunks, block) == status::done) [[likely]] return handed_out(s, block);
+      if ((TARN_FOR_SIZE ? comes_out(s, block) : s.checking.on_allocate(s.chunks, block)) == status::done) [[likely]]
+        return handed_out(s, block);
     }
     return take_carefully(s, block);
   }
@@ -78,8 +79,7 @@ struct checked_path : admission<State> {
       const hit_lock guard(s);
       const look_lock looking(s);
       [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
-      if (s.checking.on_deallocate(s.chunks, block) == status::done &&
-          s.checking.on_allocate(s.chunks, block) == status::done) {
+      if (comes_in(s, block) == status::done && comes_out(s, block) == status::done) {
         detail::open_block(s, block);  // again: who looked at it has poisoned it
         return true;
       }
@@ -95,13 +95,11 @@ struct checked_path : admission<State> {
   }
 
  private:
+  /// Poisoned under the same lock: once that is released, another thread's verify() may look into the free block.
   TARN_STEP static bool may_go(State& s, void* block) noexcept {
     const look_lock looking(s);
-    return is_freed(s, block);
-  }
-  /// Poisoned under the same lock: once that is released, another thread's verify() may look into the free block.
-  TARN_STEP static bool is_freed(State& s, void* block) noexcept {
-    if (s.checking.on_deallocate(s.chunks, block) != status::done) [[unlikely]] return false;
+    if ((TARN_FOR_SIZE ? comes_in(s, block) : s.checking.on_deallocate(s.chunks, block)) != status::done) [[unlikely]]
+      return false;
     detail::poison_block(s, block);
     return true;
   }
@@ -109,8 +107,13 @@ struct checked_path : admission<State> {
   static bool may_go_after_all(State& s, void* block) noexcept {
     const look_lock looking(s);
     const auto in_front = s.chunks.bring_in_front(block);
-    return in_front && is_freed(s, block);
+    if (!in_front || comes_in(s, block) != status::done) return false;
+    detail::poison_block(s, block);
+    return true;
   }
+  // For all but hits, into which the checks are inlined unless size counts.
+  static status comes_in(State& s, void* block) noexcept { return s.checking.on_deallocate(s.chunks, block); }
+  static status comes_out(State& s, void* block) noexcept { return s.checking.on_allocate(s.chunks, block); }
   TARN_STEP static status take_back(State& s, void* block) noexcept {
     detail::on_deallocate(s, block);
     return detail::push(s, block);
@@ -156,7 +159,7 @@ struct checked_path : admission<State> {
       }
       if (block == nullptr) return nullptr;
       [[maybe_unused]] const auto in_front = s.chunks.bring_in_front(block);
-      const status verdict = s.checking.on_allocate(s.chunks, block);
+      const status verdict = comes_out(s, block);
       if (verdict != status::done) s.checking.describe_allocate(s.chunks, block, one);
       if (verdict != status::refused) return handed_out(s, block);
       if (!mend_list(s, mended++)) return nullptr;
