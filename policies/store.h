@@ -31,6 +31,8 @@ struct store_traits {
   bool has_end = false;            // end(): called when the pool ends, after all regions were given back
   bool rounds_up = false;          // rounded_up(bytes, alignment): the bytes that acquire() would give, if it gives any
   bool has_best_size = false;      // best_size(bytes, alignment), static: a size near that which the store serves best
+  std::size_t cheap_alignment = 0;  // if not 0: regions aligned to more than that cost it more. Of blocks that need more, up to
+                                    // a cache line, the pool aligns the first itself, in a few bytes more
   bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
   /// Returns what a store over this one declares: the same, except that each region goes through that store, by acquire(), and
@@ -122,7 +124,7 @@ struct heap_store {
 
  public:
   using axis = tarn::axis::store;
-  static constexpr store_traits traits{.has_best_size = huge::exist};
+  static constexpr store_traits traits{.has_best_size = huge::exist, .cheap_alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__};
 
   /// Whole huge pages, less what a heap adds, if that is within an eighth.
   static constexpr std::size_t best_size(std::size_t bytes, std::size_t alignment) noexcept {

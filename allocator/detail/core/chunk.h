@@ -98,10 +98,10 @@ struct chunk_layout {
   static constexpr std::size_t bits_bytes(std::size_t blocks) noexcept {
     return has_free_bits<Traits> ? free_bits::bytes(blocks) : 0;
   }
+  /// From a region's start to the first block; at most, if the store doesn't align that one.
   static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
-    return round_up(record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
-                        column_bytes<checking_column>(blocks, g) + bits_bytes(blocks),
-                    g.alignment() > Traits::chunk_alignment(g) ? g.alignment() : Traits::chunk_alignment(g));
+    const std::size_t given = Traits::chunk_alignment(g);
+    return round_up(bytes_in_front(blocks, g), given) + (Traits::first_alignment(g) - given);
   }
   /// The bytes that a chunk of that many blocks takes.
   static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept {
@@ -131,10 +131,15 @@ struct chunk_layout {
     if constexpr (has_free_bits<Traits>) c.bitmap.open(at);
     c.region = region;
     c.first = static_cast<std::byte*>(region.start) + first_offset(blocks, g);
+    if constexpr (Traits::aligns_first) c.first -= address_of(c.first) & (Traits::first_alignment(g) - 1);
     c.blocks = blocks;
   }
 
  private:
+  static constexpr std::size_t bytes_in_front(std::size_t blocks, const geometry& g) noexcept {
+    return record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
+           column_bytes<checking_column>(blocks, g) + bits_bytes(blocks);
+  }
   template <class Column>
   TARN_STEP static void open_column(Column& column, std::byte*& at, std::size_t blocks, const geometry& g) noexcept {
     column.open(at, blocks, g);
