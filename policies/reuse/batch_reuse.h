@@ -169,7 +169,7 @@ struct batch_reuse {
   struct per_chunk {
     template <class Geometry>
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry& geometry) noexcept {
-      return Front > own_front && geometry.extent(blocks) / 32 >= front_bytes ? front_bytes : 0;
+      return Front > own_front && blocks * geometry.stride() / 32 >= front_bytes ? front_bytes : 0;
     }
     template <class Geometry>
     void open(std::byte* column, std::size_t blocks, const Geometry& geometry) noexcept {

@@ -100,8 +100,10 @@ struct chunk_layout {
   }
   /// From a region's start to the first block; at most, if the store doesn't align that one.
   static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
+    const std::size_t in_front = record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
+                                 column_bytes<checking_column>(blocks, g) + bits_bytes(blocks);
     const std::size_t given = Traits::chunk_alignment(g);
-    return round_up(bytes_in_front(blocks, g), given) + (Traits::first_alignment(g) - given);
+    return round_up(in_front, given) + (Traits::first_alignment(g) - given);
   }
   /// The bytes that a chunk of that many blocks takes.
   static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept {
@@ -124,22 +126,20 @@ struct chunk_layout {
   }
   /// Divides a fresh region. Touches no block, and touches the columns only as their axes do.
   static void open(chunk<Traits>& c, memory region, std::size_t blocks, const geometry& g) noexcept {
-    std::byte* at = static_cast<std::byte*>(region.start) + record_bytes();
+    auto* const start = static_cast<std::byte*>(region.start);
+    std::byte* at = start + record_bytes();
     open_column<locking_column>(c, at, blocks, g);
     open_column<reuse_column>(c, at, blocks, g);
     open_column<checking_column>(c, at, blocks, g);
     if constexpr (has_free_bits<Traits>) c.bitmap.open(at);
+    at += bits_bytes(blocks);
+    const std::size_t from = Traits::aligns_first ? address_of(at) : static_cast<std::size_t>(at - start);
     c.region = region;
-    c.first = static_cast<std::byte*>(region.start) + first_offset(blocks, g);
-    if constexpr (Traits::aligns_first) c.first -= address_of(c.first) & (Traits::first_alignment(g) - 1);
+    c.first = at + (round_up(from, Traits::first_alignment(g)) - from);
     c.blocks = blocks;
   }
 
  private:
-  static constexpr std::size_t bytes_in_front(std::size_t blocks, const geometry& g) noexcept {
-    return record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
-           column_bytes<checking_column>(blocks, g) + bits_bytes(blocks);
-  }
   template <class Column>
   TARN_STEP static void open_column(Column& column, std::byte*& at, std::size_t blocks, const geometry& g) noexcept {
     column.open(at, blocks, g);

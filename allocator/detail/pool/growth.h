@@ -472,7 +472,7 @@ void return_all(State& s) noexcept {
     s.list.forget();
     s.chunks.forget();
   } else {
-    detail::give_back(s, s.ahead.end());
+    if constexpr (State::traits::grows_ahead) detail::give_back(s, s.ahead.end());
     detail::return_chunks(s, [](State& its) {
       detail::on_release(its);
       return detail::unlink_all(its);

@@ -348,12 +348,13 @@ class upstream {
   /// What is requested for a chunk: the store's best size, where growth leaves the number of blocks open and they fill that, up
   /// to an eighth of what they take.
   template <class Store>
-  static sized size_of_chunk(chunk_request request, const geometry_type& g) noexcept {
+  static sized size_of_chunk(const chunk_request& request, const geometry_type& g) noexcept {
     const std::size_t bytes = layout::bytes(request.wanted, g);
     if constexpr (Store::traits.has_best_size) {
       if (request.at_most > request.wanted && bytes <= size_limit) {
         const std::size_t best = Store::best_size(bytes, Traits::chunk_alignment(g));
-        const std::size_t blocks = best == bytes ? request.wanted : layout::blocks_in(best, request.at_most, g);
+        if (best == bytes) return {bytes, request.wanted};
+        const std::size_t blocks = layout::blocks_in(best, request.at_most, g);
         if (blocks != 0 && blocks >= smaller(request.wanted, request.at_least) && best - layout::bytes(blocks, g) <= best / 9)
           return {best, blocks};
       }
