@@ -197,8 +197,12 @@ struct batch_reuse {
       rest_ = nullptr;
       if (!front_.has_block()) {
         if (front_.closed()) front_.open();
-        void** const out = front_.fill(batch);
-        front_.filled(batch, batches_.take(out, words(chunks)) ? batch : chunks.carve(out, chunks.grain(batch)));
+        if (batches_.take(front_.fill(batch), words(chunks))) {
+          front_.filled(batch, batch);
+        } else {
+          const std::size_t n = chunks.grain(batch);
+          front_.filled(n, chunks.carve(front_.fill(n), n));
+        }
       }
       return pop(chunks);
     }

@@ -67,6 +67,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   chunk* next = nullptr;         // in a list of chunks: those to carve, to give back or, while trim() runs, with free blocks
   chunk** link_to_it = nullptr;  // in the list of those to carve: the pointer that points to it
   bool from_second = false;      // it belongs to the exhaustion policy's store
+  bool is_aligned = true;        // the store was asked for a region aligned as the first block
 
   static constexpr bool is_guarded = Traits::guards_records;
   /// Whether the record may be believed: nobody wrote over what lies in front of it.
@@ -98,12 +99,12 @@ struct chunk_layout {
   static constexpr std::size_t bits_bytes(std::size_t blocks) noexcept {
     return has_free_bits<Traits> ? free_bits::bytes(blocks) : 0;
   }
-  /// From a region's start to the first block; at most, if the store doesn't align that one.
+  /// From a region's start to the first block; at most, if the pool aligns that one.
   static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
     const std::size_t in_front = record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
                                  column_bytes<checking_column>(blocks, g) + bits_bytes(blocks);
-    const std::size_t given = Traits::chunk_alignment(g);
-    return round_up(in_front, given) + (Traits::first_alignment(g) - given);
+    const std::size_t least = Traits::least_alignment(g);
+    return round_up(in_front, least) + (Traits::chunk_alignment(g) - least);
   }
   /// The bytes that a chunk of that many blocks takes.
   static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept {
@@ -135,7 +136,7 @@ struct chunk_layout {
     at += bits_bytes(blocks);
     const std::size_t from = Traits::aligns_first ? address_of(at) : static_cast<std::size_t>(at - start);
     c.region = region;
-    c.first = at + (round_up(from, Traits::first_alignment(g)) - from);
+    c.first = at + (round_up(from, Traits::chunk_alignment(g)) - from);
     c.blocks = blocks;
   }
 
