@@ -236,7 +236,7 @@ struct pool_traits {
   static constexpr bool is_listed = Name::traits.is_listed;
   static constexpr bool has_maintenance = grows_ahead || Retention::traits.tells_surplus;
 
-  /// Of a chunk's first block, in bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would
+  /// Of a chunk's first block: bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would
   /// lose a block. Columns may have words of 64 bits, also where a pointer has 32.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
     if constexpr (returns_pages) return larger(g.chunk_alignment(), system_pages::least_bytes);

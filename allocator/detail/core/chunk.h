@@ -101,10 +101,10 @@ struct chunk_layout {
   }
   /// From a region's start to the first block; at most, if the pool aligns that one.
   static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
-    const std::size_t in_front = record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
-                                 column_bytes<checking_column>(blocks, g) + bits_bytes(blocks);
+    const std::size_t columns = column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
+                                column_bytes<checking_column>(blocks, g) + bits_bytes(blocks);
     const std::size_t least = Traits::least_alignment(g);
-    return round_up(in_front, least) + (Traits::chunk_alignment(g) - least);
+    return round_up(record_bytes() + columns, least) + (Traits::chunk_alignment(g) - least);
   }
   /// The bytes that a chunk of that many blocks takes.
   static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept {
