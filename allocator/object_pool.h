@@ -40,6 +40,7 @@ template <class Pool>
 class object_blocks : public Pool {
  public:
   using Pool::Pool;
+  constexpr object_blocks() noexcept {}  // without it, the array in front of a new pool would be cleared: 2 KiB
 
   template <class Never = void>
   bool reserve_blocks(std::size_t) {

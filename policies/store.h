@@ -31,6 +31,8 @@ struct store_traits {
   bool has_end = false;            // end(): called when the pool ends, after all regions were given back
   bool rounds_up = false;          // rounded_up(bytes, alignment): the bytes that acquire() would give, if it gives any
   bool has_best_size = false;      // best_size(bytes, alignment), static: a size near that which the store serves best
+  std::size_t cheap_alignment = 0;  // if not 0: small regions aligned to more cost it much time. For blocks that need more, up
+                                    // to a cache line, a pool requests this, and aligns the first itself
   bool tells_later = false;        // tell(): called after acquire() was, at the end of the pool's operation, with nothing held
 
   /// Returns what a store over this one declares: the same, except that each region goes through that store, by acquire(), and
@@ -122,10 +124,11 @@ struct heap_store {
 
  public:
   using axis = tarn::axis::store;
-  static constexpr store_traits traits{.has_best_size = huge::exist};
+  static constexpr store_traits traits{.has_best_size = huge::exist, .cheap_alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__};
 
   /// Whole huge pages, less what a heap adds, if that is within an eighth.
   static constexpr std::size_t best_size(std::size_t bytes, std::size_t alignment) noexcept {
+    if (bytes < huge::bytes / 2) return bytes;  // as of most pools
     const std::size_t whole = huge::whole_near(bytes + added);
     return alignment <= detail::cache_line && whole <= bytes + bytes / 8 ? whole - added : bytes;
   }

@@ -194,7 +194,14 @@ class geometry : public layout_of<Size, Shape> {
     while (n != 0) {
       const std::size_t some = coloured() ? smaller(n, run - (from & (run - 1))) : n;
       std::byte* at = first + distance(from) + offset();
-      for (std::size_t i = 0; i != some; ++i, at += step) out[i] = at;
+      std::size_t i = 0;
+      for (; !TARN_FOR_SIZE && i + 4 <= some; i += 4, at += 4 * step) {
+        out[i] = at;
+        out[i + 1] = at + step;
+        out[i + 2] = at + 2 * step;
+        out[i + 3] = at + 3 * step;
+      }
+      for (; i != some; ++i, at += step) out[i] = at;
       out += some;
       from += some;
       n -= some;

@@ -118,7 +118,7 @@ class array_front {
   TARN_STEP void** fill(std::size_t n) noexcept { return top() - n; }
   /// Takes over the first `got` of the `n` entries that fill(n) made room for.
   void filled(std::size_t n, std::size_t got) noexcept {
-    if (got != n) std::memmove(top() - got, top() - n, got * sizeof(void*));
+    if (got != n && got != 0) std::memmove(top() - got, top() - n, got * sizeof(void*));
     move_top(top() - got);
   }
 

@@ -169,7 +169,7 @@ struct batch_reuse {
   struct per_chunk {
     template <class Geometry>
     static constexpr std::size_t column_bytes(std::size_t blocks, const Geometry& geometry) noexcept {
-      return Front > own_front && geometry.extent(blocks) / 32 >= front_bytes ? front_bytes : 0;
+      return Front > own_front && blocks * geometry.stride() / 32 >= front_bytes ? front_bytes : 0;
     }
     template <class Geometry>
     void open(std::byte* column, std::size_t blocks, const Geometry& geometry) noexcept {
@@ -197,8 +197,12 @@ struct batch_reuse {
       rest_ = nullptr;
       if (!front_.has_block()) {
         if (front_.closed()) front_.open();
-        void** const out = front_.fill(batch);
-        front_.filled(batch, batches_.take(out, words(chunks)) ? batch : chunks.carve(out, chunks.grain(batch)));
+        if (batches_.take(front_.fill(batch), words(chunks))) {
+          front_.filled(batch, batch);
+        } else {
+          const std::size_t n = chunks.grain(batch);
+          front_.filled(n, chunks.carve(front_.fill(n), n));
+        }
       }
       return pop(chunks);
     }

@@ -150,6 +150,7 @@ class owner_stores {
   static constexpr bool can_tell = Store::traits.tells_later || (has_second && Exhaustion::traits.tells_later);
   static constexpr bool tells_later = false;  // whoever gets a granule holds the guard of a class, which tells later
   static constexpr bool has_best_size = Store::traits.has_best_size;
+  static constexpr std::size_t cheap_alignment = Store::traits.cheap_alignment;
 
   static constexpr std::size_t best_size(std::size_t bytes, std::size_t alignment) noexcept {
     return Store::best_size(bytes, alignment);
@@ -299,7 +300,8 @@ class store_of_owner {
  public:
   using axis = tarn::axis::store;
   static constexpr store_traits traits{
-      .own_apart = true, .has_best_size = Owner::has_best_size, .tells_later = Owner::tells_later};
+      .own_apart = true, .has_best_size = Owner::has_best_size, .cheap_alignment = Owner::cheap_alignment,
+      .tells_later = Owner::tells_later};
 
   static constexpr std::size_t best_size(std::size_t bytes, std::size_t alignment) noexcept {
     return Owner::best_size(bytes, alignment);
@@ -651,6 +653,7 @@ class tagged_chunks {
   static constexpr bool tagged = true;
   static constexpr bool tells_later = stores::can_tell || granules_tell;
   static constexpr bool has_best_size = false;  // each chunk is a granule
+  static constexpr std::size_t cheap_alignment = 0;
   static constexpr bool serves_large = !bounded || has_endless_second<Exhaustion>;
   static constexpr std::size_t large_prefix = colours * sizeof(tag);
   static constexpr std::size_t large_alignment = Granule;  // of every region for a large block, at least

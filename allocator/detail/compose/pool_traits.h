@@ -236,12 +236,20 @@ struct pool_traits {
   static constexpr bool is_listed = Name::traits.is_listed;
   static constexpr bool has_maintenance = grows_ahead || Retention::traits.tells_surplus;
 
-  /// Bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would lose a block. Columns may
-  /// have words of 64 bits, also where a pointer has 32.
+  /// Of a chunk's first block: bytes, a power of two. A buffer that the caller sized isn't aligned to cache lines: that would
+  /// lose a block. Columns may have words of 64 bits, also where a pointer has 32.
   static constexpr std::size_t chunk_alignment(const geometry& g) noexcept {
     if constexpr (returns_pages) return larger(g.chunk_alignment(), system_pages::least_bytes);
     const std::size_t of_blocks = store_is_a_buffer ? g.alignment() : g.chunk_alignment();
     return alignof(std::uint64_t) > alignof(void*) ? larger(of_blocks, alignof(std::uint64_t)) : of_blocks;
+  }
+  /// Whether the store is asked for less where that is dear, up to a cache line: then the pool aligns the first block itself.
+  static constexpr bool aligns_first = Store::traits.cheap_alignment != 0 && !has_bounded_store;
+  /// What a store is asked for at least.
+  static constexpr std::size_t least_alignment(const geometry& g) noexcept {
+    const std::size_t first = chunk_alignment(g);
+    if (!aligns_first || first > cache_line) return first;
+    return smaller(first, larger(Store::traits.cheap_alignment, alignof(std::uint64_t)));
   }
 };
 

@@ -68,6 +68,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   chunk* next = nullptr;         // in a list of chunks: those to carve, to give back or, while trim() runs, with free blocks
   chunk** link_to_it = nullptr;  // in the list of those to carve: the pointer that points to it
   bool from_second = false;      // it belongs to the exhaustion policy's store
+  bool is_aligned = true;        // the store was asked for a region aligned as the first block
 
   static constexpr bool is_guarded = Traits::guards_records;
   /// Whether the record may be believed: nobody wrote over what lies in front of it.
@@ -99,10 +100,12 @@ struct chunk_layout {
   static constexpr std::size_t bits_bytes(std::size_t blocks) noexcept {
     return has_free_bits<Traits> ? free_bits::bytes(blocks) : 0;
   }
+  /// From a region's start to the first block; at most, if the pool aligns that one.
   static constexpr std::size_t first_offset(std::size_t blocks, const geometry& g) noexcept {
-    return round_up(record_bytes() + column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
-                        column_bytes<checking_column>(blocks, g) + bits_bytes(blocks),
-                    g.alignment() > Traits::chunk_alignment(g) ? g.alignment() : Traits::chunk_alignment(g));
+    const std::size_t columns = column_bytes<locking_column>(blocks, g) + column_bytes<reuse_column>(blocks, g) +
+                                column_bytes<checking_column>(blocks, g) + bits_bytes(blocks);
+    const std::size_t least = Traits::least_alignment(g);
+    return round_up(record_bytes() + columns, least) + (Traits::chunk_alignment(g) - least);
   }
   /// The bytes that a chunk of that many blocks takes.
   static constexpr std::size_t bytes(std::size_t blocks, const geometry& g) noexcept {
@@ -125,13 +128,16 @@ struct chunk_layout {
   }
   /// Divides a fresh region. Touches no block, and touches the columns only as their axes do.
   static void open(chunk<Traits>& c, memory region, std::size_t blocks, const geometry& g) noexcept {
-    std::byte* at = static_cast<std::byte*>(region.start) + record_bytes();
+    auto* const start = static_cast<std::byte*>(region.start);
+    std::byte* at = start + record_bytes();
     open_column<locking_column>(c, at, blocks, g);
     open_column<reuse_column>(c, at, blocks, g);
     open_column<checking_column>(c, at, blocks, g);
     if constexpr (has_free_bits<Traits>) c.bitmap.open(at);
+    at += bits_bytes(blocks);
+    const std::size_t from = Traits::aligns_first ? address_of(at) : static_cast<std::size_t>(at - start);
     c.region = region;
-    c.first = static_cast<std::byte*>(region.start) + first_offset(blocks, g);
+    c.first = at + (round_up(from, Traits::chunk_alignment(g)) - from);
     c.blocks = blocks;
   }
 

@@ -61,8 +61,10 @@ struct inspector {
     if constexpr (!Traits::tells_later) {
       return pool.try_allocate();
     } else {
-      void* const block = hit(pool);
-      return block != nullptr ? block : pool_members<Traits>::slow::template try_allocate_cold<false>(pool.state_);
+      using slow = typename pool_members<Traits>::slow;
+      void* block = hit(pool);
+      if (block == nullptr) block = slow::path::take_slow(pool.state_);
+      return block != nullptr ? block : slow::template try_allocate_cold<false>(pool.state_);
     }
   }
   template <class Traits>

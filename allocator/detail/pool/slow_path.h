@@ -103,13 +103,17 @@ struct slow_path {
     end(s, its, Tells);
     return block;
   }
-  /// Takes a block, under the growth lock if it must come from a chunk that the pool hasn't got yet.
+  /// Whether a caller that found nothing would find nothing again: no other thread and no code of the program ran since.
+  static constexpr bool has_looked =
+      State::is_confined && !traits::keeps_memory && !traits::checking::traits.refuses && !switched<State>::can_be_on;
+  /// Takes a block, under the growth lock if it must come from a chunk that the pool hasn't got yet. The caller has looked.
   /// \tparam Retries  whether the exhaustion policy is asked
   /// \tparam Expects  whether they are reserved
   /// \param blocks    how many it gets at least, if it must get a chunk
   template <bool Retries = true, bool Expects = false>
   TARN_STEP static void* take_cold(State& s, search& its, std::size_t blocks) noexcept {
     void* block = nullptr;
+    [[maybe_unused]] bool looks = !has_looked;
     do {
       if constexpr (traits::in_place) {
         block = path::take_slow(s, its.seen);
@@ -125,7 +129,8 @@ struct slow_path {
         else if constexpr (traits::retention::traits.returns_chunks && !need_not_wait<State>) detail::return_surplus(s);
         do {
           if (growing.is_held()) detail::top_up(s, growing);
-          block = path::take_slow(s, its.seen);
+          if (looks) block = path::take_slow(s, its.seen);
+          looks = true;
         } while (block == nullptr && (detail::come_back(s, growing.is_held()) ||
                                       (growing.is_held() && detail::grow(s, growing, blocks, its.one, Expects))));
       }

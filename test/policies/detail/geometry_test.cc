@@ -307,7 +307,7 @@ void check_chunks(tarn::test::called_from = {}) {
       const std::size_t bytes = layout::bytes(n, g);
       BOOST_TEST(bytes > before);
       before = bytes;
-      BOOST_TEST(layout::first_offset(n, g) % g.alignment() == 0);
+      BOOST_TEST(layout::first_offset(n, g) % Traits::least_alignment(g) == 0);
       BOOST_TEST(layout::first_offset(n, g) + g.extent(n) <= bytes);
       BOOST_TEST(layout::blocks_in(bytes, tarn::unlimited, g) == n);
       for (const std::size_t at_most : {tarn::unlimited, n + 1, n, n - 1, std::size_t{1}}) {
@@ -326,6 +326,67 @@ BOOST_AUTO_TEST_CASE(hold_as_many_blocks_as_fit_beside_a_front_and_what_is_known
   check_chunks<traits_of<tarn::batch_reuse<>, tarn::geometric_growth<>, tarn::heap_store>>();
   check_chunks<traits_of<tarn::lifo_reuse<>, tarn::geometric_growth<>, tarn::heap_store, tarn::hardened>>();
   check_chunks<traits_of<tarn::page_local_reuse<>, tarn::no_growth<>, tarn::buffer_store, tarn::checked>>();
+}
+/// A heap whose regions start as far behind a cache line as is said beforehand, and end where the memory ends.
+struct skewed_heap {
+  using axis = tarn::axis::store;
+  static constexpr tarn::store_traits traits{.own_apart = true, .cheap_alignment = 16};
+  static inline std::size_t skew;
+  static inline std::size_t asked;  // the alignment
+  static inline memory region;
+
+  template <class Traits>
+  struct source {
+    constexpr explicit source(const skewed_heap&) noexcept {}
+    memory acquire(std::size_t bytes, std::size_t alignment) noexcept {
+      asked = alignment;
+      if (alignment > 16) region = {::operator new(bytes, std::align_val_t{alignment}), bytes};
+      else region = {static_cast<std::byte*>(::operator new(skew + bytes, std::align_val_t{64})) + skew, bytes};
+      return region;
+    }
+    memory acquire_own(std::size_t bytes, std::size_t alignment) noexcept {
+      return {::operator new(bytes, std::align_val_t{alignment}), bytes};
+    }
+    void release_own(memory its, std::size_t alignment) noexcept {
+      ::operator delete(its.start, std::align_val_t{alignment});
+    }
+    void release(memory its, std::size_t alignment) noexcept {
+      BOOST_TEST((alignment == asked && its.start == region.start && its.bytes == region.bytes));
+      if (alignment > 16) ::operator delete(its.start, std::align_val_t{alignment});
+      else ::operator delete(static_cast<std::byte*>(its.start) - skew, std::align_val_t{64});
+    }
+  };
+};
+template <class Reuse, class Growth, class... Checking>
+void check_first_block() {
+  using pool_type = tarn::pool<dynamic_size, Growth, skewed_heap, Reuse, Checking...>;
+  using traits = typename tarn::test::anatomy<pool_type>::traits;
+  for_each_layout([](const dynamic_size& size) {
+    const typename traits::geometry g(size);
+    const std::size_t wanted = g.chunk_alignment();
+    for (skewed_heap::skew = 0; skewed_heap::skew != 64 && g.stride() < 10'000; skewed_heap::skew += 16) {
+      pool_type pool{size};
+      std::vector<std::byte*> blocks;
+      while (void* const b = pool.try_allocate()) blocks.push_back(static_cast<std::byte*>(b));
+      for (std::byte* const b : blocks) std::fill_n(b, size.bytes(), std::byte{0xAA});
+      BOOST_TEST_REQUIRE(blocks.size() == 10u);
+      const auto [low, high] = std::minmax_element(blocks.begin(), blocks.end());
+      const std::byte* const first = *low - g.offset();
+      const auto* const start = static_cast<std::byte*>(skewed_heap::region.start);
+      const bool is_cheap = wanted <= 64 && skewed_heap::region.bytes <= 8192;
+      BOOST_TEST(skewed_heap::asked == (is_cheap ? std::min<std::size_t>(wanted, 16) : wanted));
+      BOOST_TEST(address_of(first) % wanted == 0);
+      BOOST_TEST(first >= start + traits::layout::record_bytes());
+      BOOST_TEST(first + g.extent(10) <= start + skewed_heap::region.bytes);
+      BOOST_TEST((*high - *low) == static_cast<std::ptrdiff_t>(g.distance(9)));
+      for (std::byte* const b : blocks) pool.deallocate(b);
+    }
+  });
+}
+BOOST_AUTO_TEST_CASE(align_their_first_block_themselves_where_the_heap_would_do_that_dearly) {
+  check_first_block<tarn::lifo_reuse<>, tarn::fixed_growth<10, 10>>();
+  check_first_block<tarn::batch_reuse<>, tarn::no_growth<10>>();
+  check_first_block<tarn::lifo_reuse<>, tarn::fixed_growth<10, 10>, tarn::hardened>();
 }
 BOOST_AUTO_TEST_CASE(that_are_all_blocks_hold_as_many_as_fit) {
   using buffer = traits_of<tarn::lifo_reuse<>, tarn::no_growth<>, tarn::buffer_store>;
