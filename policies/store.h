@@ -124,7 +124,10 @@ struct heap_store {
 
  public:
   using axis = tarn::axis::store;
-  static constexpr store_traits traits{.has_best_size = huge::exist, .cheap_alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__};
+  /// Without pages there is firmware's malloc, which aligns at little cost, and code is dear.
+  static constexpr store_traits traits{
+      .has_best_size = huge::exist,
+      .cheap_alignment = platform::system::has_pages ? __STDCPP_DEFAULT_NEW_ALIGNMENT__ : 0};
 
   /// Whole huge pages, less what a heap adds, if that is within an eighth.
   static constexpr std::size_t best_size(std::size_t bytes, std::size_t alignment) noexcept {

@@ -90,7 +90,7 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
   /// How many blocks a front of `n` places should get. A new pool begins with a quarter: many a pool needs no more.
   std::size_t grain(std::size_t n) noexcept {
     const chunk* const c = untouched_.first();
-    const bool is_new = c != nullptr && c->carved == 0 && c->blocks == capacity_;
+    const bool is_new = !TARN_FOR_SIZE && c != nullptr && c->carved == 0 && c->blocks == capacity_;
     return walks_of<Traits>::grain(is_new ? larger(n / 4, 1) : n);
   }
   /// Writes up to `n` blocks that are free in bits, or were never handed out, in ascending order. Returns how many. Computes

@@ -157,7 +157,7 @@ TARN_COLD std::size_t give_back(State& s, typename State::chunk* c) noexcept {
   std::size_t bytes = 0;
   if (c != nullptr) s.ahead.wait_for_fillers();
   while (c != nullptr) {
-    const supplied its{c->region, c->blocks, c->from_second, c->is_aligned};
+    const supplied its{c->region, c->blocks, c->from_second, State::traits::aligns_first && c->is_cheap};
     memory_tools::hand_out(c->first, g.extent(its.blocks));
     c = c->next;  // the record may lie in the region
     bytes += its.region.bytes;
@@ -259,7 +259,7 @@ class growth {
     chunk* const c = s_.chunks.make(got.region, got.blocks);
     if (c == nullptr) return false;
     c->from_second = got.from_second;
-    c->is_aligned = got.is_aligned;
+    if constexpr (State::traits::aligns_first) c->is_cheap = got.is_cheap;
     s_.upstream.count(got);
     push(*c);
     return true;

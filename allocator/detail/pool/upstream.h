@@ -137,7 +137,7 @@ struct supplied {
   memory region;
   std::size_t blocks = 0;
   bool from_second = false;
-  bool is_aligned = true;  // as the first block; else only as much as is cheap
+  bool is_cheap = false;  // no more alignment than is cheap was requested
   TARN_STEP explicit constexpr operator bool() const noexcept { return static_cast<bool>(region); }
 };
 
@@ -370,7 +370,7 @@ class upstream {
     while (request.wanted != 0) {
       const sized size = size_of_chunk<Store>(request, g);
       if (size.bytes <= size_limit) {
-        supplied got{{}, size.blocks, false, !Traits::aligns_first || size.bytes > small_bytes};
+        supplied got{{}, size.blocks, false, Traits::aligns_first && size.bytes <= small_bytes};
         const std::size_t alignment = alignment_of(got, g);
         {
           [[maybe_unused]] const call_of_store call;
@@ -392,7 +392,7 @@ class upstream {
   /// blocks of 64 bytes and ends, again and again, takes 18 ns a block instead of 1.7, for page faults (Zen 5).
   static constexpr std::size_t small_bytes = 8 * 1024;
   static std::size_t alignment_of(const supplied& its, const geometry_type& g) noexcept {
-    return its.is_aligned ? Traits::chunk_alignment(g) : Traits::least_alignment(g);
+    return Traits::aligns_first && its.is_cheap ? Traits::least_alignment(g) : Traits::chunk_alignment(g);
   }
   /// Without looking again.
   TARN_STEP bool gives_up() noexcept {
