@@ -68,7 +68,7 @@ struct chunk : Traits::locking::template per_chunk<Traits>,
   chunk* next = nullptr;         // in a list of chunks: those to carve, to give back or, while trim() runs, with free blocks
   chunk** link_to_it = nullptr;  // in the list of those to carve: the pointer that points to it
   bool from_second = false;      // it belongs to the exhaustion policy's store
-  bool is_cheap = false;         // the store was asked for no more alignment than is cheap; zero, as all of a pool over an array
+  bool is_cheap = false;         // the store was asked for no more alignment than is cheap
 
   static constexpr bool is_guarded = Traits::guards_records;
   /// Whether the record may be believed: nobody wrote over what lies in front of it.

@@ -105,7 +105,8 @@ struct slow_path {
   }
   /// Whether a caller that found nothing would find nothing again: no other thread and no code of the program ran since.
   static constexpr bool has_looked =
-      !TARN_FOR_SIZE && State::is_confined && !traits::keeps_memory && !traits::checking::traits.refuses && !switched<State>::can_be_on;
+      !TARN_FOR_SIZE && State::is_confined && !traits::keeps_memory && !traits::checking::traits.refuses &&
+      !switched<State>::can_be_on;
   /// Takes a block, under the growth lock if it must come from a chunk that the pool hasn't got yet. The caller has looked.
   /// \tparam Retries  whether the exhaustion policy is asked
   /// \tparam Expects  whether they are reserved
