@@ -201,8 +201,7 @@ class pool_resource : public std::pmr::memory_resource {
     return allocate_slow(bytes, alignment);
   }
   void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
-    if (is_at_once(bytes, alignment) && block != nullptr) [[likely]]
-      return blocks_.deallocate_tabled(block, bytes);
+    if (is_at_once(bytes, alignment) && block != nullptr) [[likely]] return blocks_.deallocate_tabled(block, bytes);
     deallocate_slow(block, bytes, alignment);
   }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
