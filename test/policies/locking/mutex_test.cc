@@ -14,8 +14,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <tuple>
 #include <type_traits>
@@ -181,7 +181,7 @@ struct beginning {
     was_alone = alone();
     if (!was_alone) return;
     thread_aware_mutex mutex;
-    std::optional<thread_aware_mutex::guard> guard(std::in_place, mutex);
+    auto guard = std::make_unique<thread_aware_mutex::guard>(mutex);
     second_got_it = waiter(mutex).gets_it();  // the second thread starts while the guard is held
     still_alone = alone();
     // What didn't lock doesn't unlock either, though there was a second thread by then.
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_guard_locks_once_there_are_threads) {
   std::thread([] {}).join();
   BOOST_TEST(!alone());
   thread_aware_mutex mutex;
-  std::optional<thread_aware_mutex::guard> guard(std::in_place, mutex);
+  auto guard = std::make_unique<thread_aware_mutex::guard>(mutex);
   waiter other(mutex);
   BOOST_TEST(other.waits());
   guard.reset();
