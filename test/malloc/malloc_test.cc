@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(blocks_have_room_and_are_aligned) {
 }
 
 BOOST_AUTO_TEST_CASE(memalign_takes_the_next_power_of_two) {
-  for (const std::size_t alignment : {0, 1, 24, 100, 5000, 65537}) {
+  for (const std::size_t alignment : std::initializer_list<std::size_t>{0, 1, 24, 100, 5000, 65537}) {
     void* const block = memalign(unknown(alignment), 100);
     CHECK(block != nullptr && is_aligned(block, std::bit_ceil(alignment)));
     std::free(block);
