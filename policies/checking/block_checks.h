@@ -109,10 +109,10 @@ struct free_fill {
   static void write(std::byte* at, std::size_t n) noexcept { std::memset(at, value, n); }
   static bool stands(const std::byte* at, std::size_t n) noexcept {
     [[maybe_unused]] const memory_tools::window look(at, n);
-    constexpr std::size_t four = 4 * sizeof(std::uint64_t);
-    for (; n >= four; n -= four, at += four)
-      if (!holds(at) || !holds(at + four / 4) || !holds(at + four / 2) || !holds(at + four / 4 * 3)) return false;
-    for (; n >= four / 4; n -= four / 4, at += four / 4)
+    constexpr std::size_t word = sizeof(std::uint64_t);
+    for (; n >= 4 * word; n -= 4 * word, at += 4 * word)
+      if (!holds(at) || !holds(at + word) || !holds(at + 2 * word) || !holds(at + 3 * word)) return false;
+    for (; n >= word; n -= word, at += word)
       if (!holds(at)) return false;
     for (; n != 0; --n)
       if (*at++ != std::byte{value}) return false;
