@@ -132,17 +132,35 @@ function tarnShowChooser(root, data) {
     return box;
   }
 
+  // The code with the theme's colours: a directive, a comment, a string, a number, a word of the language.
+  function coloured(text) {
+    const kinds = [["cp", /^#.*/m], ["c1", /\/\/.*/], ["s", /"[^"\n]*"/], ["mi", /\b\d[\d']*/],
+                   ["k", /\b(?:alignas|auto|const|return|static|struct|using|delete|new|char|double|int|long|void)\b/]];
+    const all = new RegExp(kinds.map(([, one]) => `(${one.source})`).join("|"), "gm");
+    const code = make("code");
+    let at = 0;
+    for (const found of text.matchAll(all)) {
+      const span = make("span", found[0]);
+      span.className = kinds[found.slice(1).findIndex((one) => one !== undefined)][0];
+      code.append(text.slice(at, found.index), span);
+      at = found.index + found[0].length;
+    }
+    code.append(text.slice(at));
+    return code;
+  }
+
   function showResult() {
     const found = tarnChooser.compose(data, choice);
     const parts = [make("h2", "Composition")];
     const conflict = found.rule && data.conflicts.find((one) => one.rule === found.rule);
     if (conflict) parts.push(warning(conflict));
-    const code = make("code", found.code);
     const copy = make("button", "copy");
     copy.type = "button";
     copy.className = "chooser-copy md-button";
     copy.addEventListener("click", () => navigator.clipboard.writeText(found.code).then(() => (copy.textContent = "copied")));
-    parts.push(make("pre", "", code), copy);
+    const shown = make("div", "", make("pre", "", coloured(found.code)));
+    shown.className = "highlight no-copy";  // the theme's button would go with the first answer
+    parts.push(shown, copy);
     parts.push(make("h2", "What it costs"), costs(found));
     result.replaceChildren(...parts);
   }
