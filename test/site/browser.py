@@ -10,8 +10,10 @@ import tempfile
 from playwright.sync_api import sync_playwright
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TREE, "test/support"))
+sys.path[:0] = [os.path.join(TREE, folder) for folder in ("test/support", "test/site", "docs/site")]
+import check_site
 import compilers
+import stage
 
 SITE = "file://" + os.path.join(TREE, "build/site/html/")
 WIDE, PHONE = {"width": 1300, "height": 900}, {"width": 390, "height": 844}
@@ -42,6 +44,22 @@ def search_finds(page):
     found.wait_for(timeout=30_000)
     words = page.locator(".md-search-result__list").inner_text()
     return None if "thread_cached" in words else f"it finds: {words[:300]}"
+
+
+def search_leads(page):
+    """From each of the words that people have for it, one of the first three pages is the right one."""
+    wrong = []
+    for words, wanted in check_site.LED.items():
+        page.goto(SITE + "index.html")
+        page.get_by_placeholder("Search").first.click()
+        page.keyboard.type(words)
+        page.locator(".md-search-result__item a").first.wait_for(timeout=30_000)
+        page.wait_for_timeout(300)  # the list is shown in pieces
+        links_found = page.eval_on_selector_all(".md-search-result__item a", "all => all.map(a => a.href)")
+        pages = list(dict.fromkeys(one.removeprefix(SITE).split("?")[0].split("#")[0] for one in links_found))[:3]
+        if not any(wanted in one for one in pages):
+            wrong.append(f"{words}: {pages}")
+    return "\n".join(wrong) or None
 
 
 def nothing_found(page):
@@ -119,7 +137,8 @@ def warns(page):
 def all_pages():
     folder = SITE.removeprefix("file://")
     found = [os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names]
-    return sorted(path for path in found if path.endswith(".html") and path != "404.html")  # which only a server shows
+    moved = {page.removesuffix(".md") + ".html" for page in stage.redirects()}  # they lead on before they can be looked at
+    return sorted(path for path in found if path.endswith(".html") and path not in moved | {"404.html"})
 
 
 def all_fit(page):
@@ -163,6 +182,7 @@ def main():
             passed += not wrong
 
         run("search finds thread_cached", WIDE, search_finds)
+        run(f"search leads from {len(check_site.LED)} words to a page", WIDE, search_leads)
         run("search finds nothing where there is nothing", WIDE, nothing_found)
         run("code can be copied", WIDE, copies)
         run("light and dark", WIDE, toggles)
