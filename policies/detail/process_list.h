@@ -107,7 +107,7 @@ class process_node {
   const int rank_;
   const bool is_static_;
   atomic_word<bool> entered_ = false;
-  atomic_word<process_library*> library_;  // at whose end it leaves: a static object's own, or that of the code that entered it
+  atomic_word<process_library*> library_;  // it leaves when this goes: a static object's own, or that of the entering code
   atomic_word<thread_number> owner_ = 0;   // if confined: the thread that was here last
   // The rest belongs to the list.
   int asked_by_ = 0;  // threads that are asking it now: it stays listed until they are done
