@@ -161,8 +161,8 @@ struct slot_record {
 //   | guard | [block] canary canary canary c | guard |   the others start where it starts
 //   | guard | ...... not accessible ........ | guard |   before and after; the slot that was free the longest is used next
 //
-// The idea is from Electric Fence (Bruce Perens, 1987). Sampling, which needs only a few blocks in thousands if many processes
-// run, is from GWP-ASan (Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety Bugs in Production", 2023) and
+// The idea is from Electric Fence (Bruce Perens, 1987). Sampling needs only a few blocks in thousands if many processes run:
+// that is from GWP-ASan (Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety Bugs in Production", 2023) and
 // from KFENCE in the Linux kernel, which is also the source of the canary in the rest of the page.
 
 /// Slots of all pools. Further pools get none, because once the process's mappings are used up, no thread can be started any
@@ -190,9 +190,9 @@ class guarded_slots {
     if (extent_.load(memory_order_relaxed) == 0) slots_ = slots;
   }
 
-  /// Returns a block with unspecified contents, or null if all slots are live, the system refuses, or the block is larger than
-  /// a slot; in that case nothing has changed, except that the slots may be reserved. The first block decides how large slots
-  /// are: as many pages as it needs. Precondition: `alignment` is a power of two.
+  /// Returns a block with unspecified contents. Null if all slots are live, the system refuses, or the block is larger than a
+  /// slot; then nothing has changed, except that the slots may be reserved. The first block decides how large slots are: as
+  /// many pages as it needs. Precondition: `alignment` is a power of two.
   void* take(std::size_t bytes, std::size_t alignment, slot_event by = {}) noexcept {
     if (bytes == 0 || (extent_.load(memory_order_relaxed) == 0 && !open(bytes, alignment))) return nullptr;
     if (first_ == none || room(bytes, alignment, page_) > slot_bytes_) return nullptr;

@@ -116,7 +116,7 @@ class spin_mutex {
   detail::atomic_word<bool> locked_ = false;
 };
 
-/// A spin_mutex that a pool's guard doesn't lock while the process has one thread: an allocation and a free then take 0.84
+/// A spin_mutex that a pool's guard doesn't lock while the process has one thread. An allocation and a free then take 0.84
 /// instead of 13 ns (Xeon with AMX). glibc reports when that changes (2.32 and later, `__libc_single_threaded`); elsewhere it
 /// always locks. lock() and try_lock() themselves always lock.
 /// Precondition: no store that runs under it starts the process's second thread.

@@ -120,9 +120,8 @@ class page_memory_over {
     std::size_t gone = 0;
     for (; gone != count && result >= 0 && some[gone].bytes <= bytes; ++gone) bytes -= some[gone].bytes;
     if (gone != 0) return gone;
-    // Either the call isn't known (ENOSYS), isn't allowed (EPERM), or doesn't accept this advice (EINVAL, before Linux 6.13) or
-    // the constant for the own process (EBADF, before 6.15); in these cases one call a run from now on. Or this run can't be
-    // freed.
+    // Either the call isn't known (ENOSYS) or allowed (EPERM), or doesn't accept this advice (EINVAL, before Linux 6.13) or the
+    // constant for the own process (EBADF, before 6.15); from now on one call a run. Or this run can't be freed.
     if (System::advise(some[0].start, some[0].bytes, advice) != 0) return 0;
     if (error == ENOSYS || error == EPERM || error == EINVAL || error == EBADF) one_by_one_.store(true, memory_order_relaxed);
     return 1;

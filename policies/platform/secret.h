@@ -25,8 +25,8 @@ constexpr std::uint32_t scatter_short(std::uint32_t n) noexcept {
   return n ^ n >> 16;
 }
 
-/// From the 16 random bytes that Linux gives every program at its start (AT_RANDOM), and from nothing else, so that every copy
-/// of this code in the process, in a library as well, has the same secret. Elsewhere from an address (anyone who has the
+/// From the 16 random bytes that Linux gives every program at its start (AT_RANDOM). From nothing else, so that every copy of
+/// this code in the process, in a library as well, has the same secret. Elsewhere from an address (anyone who has the
 /// firmware's program knows it anyway). Every call returns the same, so that threads whose first calls are simultaneous agree.
 /// Not the bytes themselves, because the C library also uses them.
 TARN_COLD inline std::uintptr_t make_secret() noexcept {

@@ -292,8 +292,8 @@ class local_socket {
 
 namespace tarn::platform {
 
-/// A descriptor that is readable when one of several has something to do, or when a time is over. Without epoll it is the
-/// descriptor that open() names, and no time is looked at.
+/// A descriptor that is readable when one of several needs attention, or when a time is over. Without epoll it is the
+/// descriptor that open() was given, and times are ignored.
 class watched_set {
  public:
   int descriptor() const noexcept { return set_; }
@@ -314,11 +314,11 @@ class watched_set {
   }
   bool add(int descriptor) noexcept { return change(EPOLL_CTL_ADD, descriptor, readable); }
   void await_room(int descriptor) noexcept { change(EPOLL_CTL_MOD, descriptor, EPOLLOUT); }
-  /// Whether the set looks at a descriptor that was added. It stays added, so that this can't fail.
+  /// Whether the set checks a descriptor that was added. It stays added, so that this can't fail.
   void look_at(int descriptor, bool is_looked_at) noexcept { change(EPOLL_CTL_MOD, descriptor, is_looked_at ? readable : 0); }
-  /// Closing a descriptor would not do: the child of a fork may hold it, too.
+  /// Closing a descriptor isn't enough, because the child of a fork may also hold it.
   void drop(int descriptor) noexcept { change(EPOLL_CTL_DEL, descriptor, 0); }
-  /// Becomes readable after so many nanoseconds, until the next call; 0: never.
+  /// Becomes readable after that many nanoseconds, until the next call; 0: never.
   void wake_after(std::uint64_t nanoseconds) noexcept {
     constexpr std::uint64_t second = 1'000'000'000;
     ::itimerspec time{};
