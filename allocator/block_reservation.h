@@ -26,7 +26,7 @@ namespace tarn {
 /// It may be moved, also to another thread, but used by one thread at a time. It must end before the pool and before the pool's
 /// release(), in a thread that may free blocks.
 template <class Members>
-class [[nodiscard("tarn: a reservation that nobody holds ends at once")]] block_reservation {
+class [[nodiscard("tarn: a discarded reservation is released immediately")]] block_reservation {
   using state = typename Members::state;
   using traits = typename state::traits;
   using path = typename Members::path;

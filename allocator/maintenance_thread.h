@@ -179,7 +179,7 @@ class maintenance_thread {
   /// Maintains a pool, or whatever has maintain(until) that any thread may call. Returns a place: the pool is maintained as
   /// long as that lives.
   template <class Pool>
-  [[nodiscard("tarn: the pool is maintained as long as this lives")]] place add(Pool& pool) noexcept;
+  [[nodiscard("tarn: the pool is maintained only while this object exists")]] place add(Pool& pool) noexcept;
 
   /// Has the thread look at once. A system call.
   void wake() noexcept { rounds_->wake(); }
@@ -199,7 +199,7 @@ class maintenance_thread::place {
       : rounds_(thread.rounds_), its_{detail::pointer_to(pool), maintain<Pool>} {
     static_assert(!detail::is_for_one_thread(static_cast<const Pool*>(nullptr)),
                   "tarn: [U1] maintenance_thread was given a pool that only one thread may use (no_locking, grouped_locking "
-                  "without a mutex); call its maintain() in between, or use mutex_locking or thread_cached");
+                  "without a mutex); call its maintain() yourself, or use mutex_locking or thread_cached");
     static_assert(can_maintain<Pool>,
                   "tarn: [U2] maintenance_thread was given something without maintain(), such as a pool that has nothing to do "
                   "ahead of time; add grow_ahead<Blocks> or return_empty_chunks<> to it");
@@ -241,8 +241,8 @@ class maintenance_thread {
   template <class... Period>
   explicit maintenance_thread(const Period&...) {
     static_assert(sizeof...(Period) > 1,
-                  "tarn: [Y8] maintenance_thread was named, but this standard library has no std::thread to run it; call "
-                  "maintain() of the pools in between, or from a thread of your own");
+                  "tarn: [Y8] maintenance_thread was used, but this standard library has no std::thread to run it; call "
+                  "maintain() of the pools yourself, or from your own thread");
   }
   template <class Pool>
   [[nodiscard]] int add(Pool&) noexcept;

@@ -69,8 +69,8 @@ template <class Class, class Here>
 struct owner_of_pool {
   static constexpr bool is_complete = requires { sizeof(Class); };
   static_assert(std::is_same_v<Class&, Here> || !is_complete,
-                "tarn: [N2] DECLARE_MEMORY_POOL was given another class than the one that it stands in, which would have no "
-                "pool; give it the class that it stands in");
+                "tarn: [N2] DECLARE_MEMORY_POOL was given a different class from the one that contains it, which would have no "
+                "pool; give it the class that contains it");
   using type = void;
 };
 
@@ -78,8 +78,8 @@ struct owner_of_pool {
 template <bool IsPlain>
 struct macro_new_complaint {
   static_assert(IsPlain,
-                "tarn: [N3] DECLARE_MEMORY_POOL stands where new is a macro, as debug heaps define it, so that no operator can "
-                "be declared; write #define new behind the class");
+                "tarn: [N3] DECLARE_MEMORY_POOL was used where new is a macro, as debug heaps define it, so operator new can't "
+                "be declared; move #define new after the class");
 };
 
 /// The operators behind the macros. Class is incomplete where this type is named, and complete where its members are used.
@@ -162,8 +162,8 @@ void prepare_memory_pool([[maybe_unused]] std::size_t blocks) {
   constexpr bool has_pool = has_own_pool<Class>;
   static_assert(
       has_pool,
-      "tarn: [N1] PREPARE_MEMORY_POOL was given a class that has no pool of its own, at most a base class's; name the base, "
-      "or write DECLARE_MEMORY_POOL into the class");
+      "tarn: [N1] PREPARE_MEMORY_POOL was given a class without its own pool (a base class may have one); give it the base "
+      "class, or write DECLARE_MEMORY_POOL into the class");
   if constexpr (has_pool) {
 #if TARN_EXCEPTIONS
     Class::memory_pool().reserve(blocks);

@@ -29,12 +29,12 @@ namespace detail {
 template <bool Known>
 struct multipool_complaint {
   static_assert(Known,
-                "tarn: [M1] multipool<...> was asked for a type that it has no pool for; add the type to its list, or name the "
-                "type that the object has in it");
+                "tarn: [M1] multipool<...> was asked for a type that isn't in its list; add the type, or use the object's own "
+                "type");
 };
 template <bool Distinct>
 struct multipool_list_complaint {
-  static_assert(Distinct, "tarn: [M2] multipool<...> names a type twice, so a pool can't be told by its type; name each once");
+  static_assert(Distinct, "tarn: [M2] multipool<...> lists a type twice, but finds each pool by its type; list each type once");
 };
 
 template <class T, class Policies>

@@ -44,7 +44,8 @@ class object_blocks : public Pool {
 
   template <class Never = void>
   bool reserve_blocks(std::size_t) {
-    static_assert(!std::is_void_v<Never>, "tarn: [O7] a reserved block is no object; use a pool<size_of<T>>");
+    static_assert(!std::is_void_v<Never>, "tarn: [O7] blocks were reserved in an object_pool, but a reserved block isn't an "
+                                          "object; use a pool<size_of<T>>");
     return false;
   }
   template <class Never = void>
@@ -66,7 +67,7 @@ template <class T>
 struct object_complaint {
   static_assert(is_one_object<T>,
                 "tarn: [O1] object_pool was given an array, a reference, a function, void or an abstract class, which it can't "
-                "construct; name the type of one object");
+                "construct; give the type of one object");
 };
 template <class T, class... Policies>
 struct rejection_of_objects : std::type_identity<rejected<object_complaint<T>>> {};
@@ -82,8 +83,8 @@ struct rejection_of_objects<T, Policies...> : rejection_of<pool<by_product<size_
 template <class T, class... Policies>
 class object_pool {
   static_assert(!detail::throws_at_its_end<T>,
-                "tarn: [O5] object_pool was given a type whose destructor may throw, and nobody could catch that; declare it "
-                "noexcept");
+                "tarn: [O5] object_pool was given a type whose destructor may throw, but nothing could catch the exception; "
+                "declare the destructor noexcept");
 
  public:
   using value_type = T;  // the type of the objects

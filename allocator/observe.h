@@ -424,7 +424,7 @@ class observer {
 /// Returns what answers: it stops when that ends. A relative path is looked for again at its end: the folder of the process
 /// must then be the same. It needs four descriptors.
 /// Throws: std::system_error, whose text names the path; std::bad_alloc. A build without exceptions aborts.
-[[nodiscard("tarn: it answers as long as this lives")]] inline observer observe(std::string_view path) {
+[[nodiscard("tarn: it answers only while this object exists")]] inline observer observe(std::string_view path) {
   auto* const its = new detail::observed_place;
   int error = its->socket.listen(path.data(), path.size());
   if (error == 0) error = its->clients.open();
@@ -448,8 +448,8 @@ class observer {
 template <class Path>
 observer observe(const Path&) {
   static_assert(sizeof(Path) == 0,
-                "tarn: [Y11] observe was called, but this target has no sockets with a path to answer at; write what "
-                "to_json(snapshot()) returns where it can be read");
+                "tarn: [Y11] observe was called, but this target has no sockets with a path (AF_UNIX); write the result of "
+                "to_json(snapshot()) where it can be read");
   return {};
 }
 

@@ -78,8 +78,8 @@ class observing_thread {
   template <class... Path>
   explicit observing_thread(const Path&...) {
     static_assert(sizeof...(Path) > 1,
-                  "tarn: [Y12] observing_thread was named, but this target has no std::thread to run it, or no sockets with a "
-                  "path to answer at; call serve() of an observer in between");
+                  "tarn: [Y12] observing_thread was used, but this target has no std::thread to run it, or no sockets with a "
+                  "path (AF_UNIX); call serve() of an observer yourself");
   }
 };
 

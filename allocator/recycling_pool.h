@@ -212,20 +212,19 @@ template <class T, class... Policies>
 class recycling_pool {
   static_assert(
       requires(T& object) { object.reset(); },
-      "tarn: [O2] recycling_pool was given a type without reset(), so a used object can't be made fit for its next user; "
-      "write void reset(), or use object_pool");
+      "tarn: [O2] recycling_pool was given a type without reset(), which prepares a used object for its next use; write void "
+      "reset(), or use object_pool");
   static_assert(
       std::is_default_constructible_v<T>,
-      "tarn: [O3] recycling_pool was given a type without a default constructor, and makes its objects by itself; give it "
-      "one, or use object_pool");
+      "tarn: [O3] recycling_pool was given a type without a default constructor, but it constructs objects without arguments; "
+      "add one, or use object_pool");
 
   static_assert(!(detail::keeps_no_content<Policies> || ...),
-                "tarn: [O4] recycling_pool was given a checking policy that leaves no content in free blocks, in which its "
-                "idle objects lie; use hardened, "
-                "or object_pool");
+                "tarn: [O4] recycling_pool was given a checking policy that overwrites or blocks access to free blocks, in "
+                "which it keeps idle objects; use hardened, or object_pool");
   static_assert(!(detail::gives_content_away<Policies> || ...),
-                "tarn: [O6] recycling_pool was combined with reclaim_and_retry, by which other pools take away the free blocks "
-                "in which its idle objects lie; drop the policy, or use object_pool");
+                "tarn: [O6] recycling_pool was combined with reclaim_and_retry, with which other pools would take the free "
+                "blocks in which it keeps idle objects; drop the policy, or use object_pool");
 
   using state = detail::recycled;
   using header = detail::recycled_header;

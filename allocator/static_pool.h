@@ -44,16 +44,16 @@ template <static_fitness Verdict>
 struct static_complaint {
   static_assert(
       differs(Verdict, static_fitness::needs_value),
-      "tarn: [C8] a static pool was given a policy whose object it would have to be given before the program starts "
-      "(dynamic_size, buffer_store, resource_store, budgeted without the budget's name, retry_with a function, "
-      "run_time_name); use another, or a pool that is an object");
+      "tarn: [C8] a static pool was given a policy that needs a value from a constructor call, which a static pool doesn't "
+      "have (dynamic_size, buffer_store, resource_store, budgeted without the budget's name, retry_with a function, "
+      "run_time_name); use another policy, or a pool object");
   static_assert(
       differs(Verdict, static_fitness::has_destructor),
-      "tarn: [C7] a static pool was given a policy whose destructor would run at exit, while others still allocate; use "
-      "a mutex or policy that needs none");
+      "tarn: [C7] a static pool was given a policy or mutex whose destructor would run at exit, while other code still "
+      "allocates; use one without a destructor");
   static_assert(differs(Verdict, static_fitness::no_constant),
                 "tarn: [C9] a static pool was given a policy or mutex whose constructor would run when the program starts, "
-                "after others allocate; use one with a constexpr constructor, as tarn::mutex");
+                "maybe after the first allocation; use one with a constexpr constructor, such as tarn::mutex");
 };
 
 /// The name policy of a static pool: one that was given none is called as its tag, where a system is large enough to be looked

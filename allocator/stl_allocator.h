@@ -58,8 +58,8 @@ template <class Source>
 struct source_complaint {
   static constexpr bool serves = sized_source<Source>;
   static_assert(serves,
-                "tarn: [I3] stl_allocator takes memory from a source that is declared and not defined, or is none; include "
-                "the header that defines it");
+                "tarn: [I3] the source that stl_allocator takes memory from is only declared, or isn't a source; include the "
+                "header that defines it");
 };
 
 /// Containers take nodes one by one, and mostly in the order in which they gave them back: with the plain list std::list takes

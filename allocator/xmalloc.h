@@ -164,8 +164,8 @@ class xallocator {
 inline namespace xmalloc_static {
 static_assert(
     TARN_XMALLOC_STATIC_BYTES >= 16 * 1024,
-    "tarn: [X1] TARN_XMALLOC_STATIC_BYTES is under 16384, which is what one size class takes at once; give 16384 for each "
-    "class that the program uses, and more");
+    "tarn: [X1] TARN_XMALLOC_STATIC_BYTES is under 16384, the unit in which a size class takes memory; give at least 16384 for "
+    "each size class that the program uses");
 using xmalloc_heap =
     xallocator<struct xmalloc_tag,
                static_array_store<(TARN_XMALLOC_STATIC_BYTES < 16 * 1024 ? 1 : TARN_XMALLOC_STATIC_BYTES / (16 * 1024))>>;

@@ -70,7 +70,7 @@ inline constexpr bool defined = !std::is_class_v<P> || requires { sizeof(P); }; 
 template <class P>
 struct home {
   static_assert(defined<P>,
-                "tarn: [I1] an argument of pool<...> is declared and not defined; include the header that defines it");
+                "tarn: [I1] an argument of pool<...> is only declared; include the header that defines it");
 };
 
 }  // namespace tarn::detail

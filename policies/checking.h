@@ -72,7 +72,7 @@ using switchable_checking = switchable_checking_with<>;
 template <class... Options>
 struct detail::home<switchable_checking_with<Options...>> {
   static_assert(detail::defined<switchable_checking_with<Options...>>,
-                "tarn: [I5] switchable_checking stands in a header of its own, which no product brings; include "
+                "tarn: [I5] switchable_checking has its own header, which no pool includes; include "
                 "tarn/policies/checking/switchable_checking.h");
 };
 

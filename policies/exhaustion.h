@@ -82,8 +82,8 @@ class retry_with {
   struct complaint {
     static_assert(
         arguments_hold,
-        "tarn: [X2] retry_with was given a handler that can't be copied, or not be called with a number of bytes for a "
-        "bool; write bool operator()(std::size_t bytes)");
+        "tarn: [X2] retry_with was given a handler that can't be copied, or that doesn't return bool when it is called with a "
+        "number of bytes; write bool operator()(std::size_t bytes)");
   };
   static constexpr exhaustion_traits traits{};
 
@@ -200,8 +200,8 @@ class fall_back_to {
   struct complaint : detail::home<Store> {
     static_assert(
         arguments_hold || !detail::defined<Store>,
-        "tarn: [X3] fall_back_to was given something that is no store, or no growth policy; write fall_back_to<heap_store> "
-        "or fall_back_to<heap_store, fixed_growth<Blocks>>");
+        "tarn: [X3] fall_back_to was given something that isn't a store, or isn't a growth policy; write "
+        "fall_back_to<heap_store> or fall_back_to<heap_store, fixed_growth<Blocks>>");
   };
   static constexpr exhaustion_traits traits = [] {
     exhaustion_traits t{.extra_chunks = 1, .has_end = true};

@@ -48,9 +48,10 @@ struct fixed_growth {
   using axis = tarn::axis::growth;
   static constexpr bool arguments_hold = Blocks != 0 && Cap != 0 && Bytes != 0;
   struct complaint {
-    static_assert(Blocks != 0, "tarn: [G1] fixed_growth<0>: chunks of no blocks; give at least 1");
+    static_assert(Blocks != 0, "tarn: [G1] fixed_growth<0> was given, but a chunk needs blocks; give at least 1");
     static_assert(Cap != 0 && Bytes != 0,
-                  "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+                  "tarn: [G2] a growth policy was given a cap of 0 blocks, so the pool could never allocate one; give at least "
+                  "1");
   };
   static constexpr growth_traits traits{};
 
@@ -82,9 +83,10 @@ struct geometric_growth {
     static_assert(Factor >= 2,
                   "tarn: [G3] geometric_growth with a factor under 2 doesn't grow; use fixed_growth<Blocks>, or a factor of 2");
     static_assert(Max == natural || First <= Max,
-                  "tarn: [G4] geometric_growth whose first chunk is larger than its largest; swap First and Max");
+                  "tarn: [G4] geometric_growth was given a first chunk that is larger than the largest; swap First and Max");
     static_assert(Cap != 0 && Bytes != 0,
-                  "tarn: [G2] a growth policy with a cap of 0 blocks: the pool could never hand one out; give at least 1");
+                  "tarn: [G2] a growth policy was given a cap of 0 blocks, so the pool could never allocate one; give at least "
+                  "1");
   };
   static constexpr growth_traits traits{};
 
@@ -173,11 +175,12 @@ class grow_ahead {
   static constexpr bool arguments_hold = is_number && may_grow() && inner_holds();
   struct complaint : decltype(inner_complaint())::type {
     static_assert(is_number,
-                  "tarn: [G5] grow_ahead was given no number of blocks, or a percentage that is none from 1 to 99, so there is "
-                  "nothing to keep ready, or all that there ever is; give at least 1 block, or percent<10>");
+                  "tarn: [G5] grow_ahead was given no number of blocks, 0 blocks, or a percentage that isn't from 1 to 99; "
+                  "give at least 1 block, or percent<10>");
     static_assert(!is_number || may_grow(),
-                  "tarn: [G6] grow_ahead was combined with no_growth, whose one chunk is all that there is, or with no growth "
-                  "policy; get that chunk with reserve(), or give geometric_growth<> or fixed_growth<Blocks>");
+                  "tarn: [G6] grow_ahead was combined with no_growth, which has only one chunk, or with a type that can't "
+                  "decide the size of chunks; get that chunk with reserve(), or give geometric_growth<> or "
+                  "fixed_growth<Blocks>");
   };
   static constexpr growth_traits traits = [] {
     growth_traits t;

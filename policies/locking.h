@@ -230,11 +230,11 @@ struct mutex_locking {
   struct complaint {
     static_assert(arguments_hold || detail::basic_lockable<Mutex>,
                   "tarn: [L1] mutex_locking was given a type without lock() and unlock(), or without a default constructor; "
-                  "name a mutex, as tarn::mutex");
+                  "use a mutex, such as tarn::mutex");
     static_assert(!detail::basic_lockable<Mutex> || arguments_hold,
-                  "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
-                  "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
-                  "header (docs/platforms.md)");
+                  "tarn: [Y3] one of tarn's mutexes was used, but this target has no threads, and the mutex doesn't stop "
+                  "interrupts; use no_locking, interrupt_locking<> or your own mutex, or provide a platform header "
+                  "(docs/platforms.md)");
   };
   static constexpr locking_traits traits{.can_wait = true, .can_try = detail::try_lockable<Mutex>};
   template <class T>
@@ -257,8 +257,8 @@ struct interrupt_locking {
   static constexpr bool arguments_hold = detail::masks_interrupts<Mask>;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [L4] interrupt_locking was given no mask, or one without save_and_mask() and restore(), both "
-                  "noexcept, and tarn knows none for this target; name a type with these two static functions");
+                  "tarn: [L4] interrupt_locking was given a type that can't mask interrupts, or none, and tarn has none for "
+                  "this target; give a type with the static functions save_and_mask() and restore(), both noexcept");
   };
   static constexpr locking_traits traits{};
   template <class T>

@@ -57,7 +57,7 @@ struct named {
   static constexpr bool arguments_hold = sizeof Text.text > 1 && sizeof Text.text <= 64;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [A1] named with no text, or with more than 63 characters: the registry keeps no more; write a name of "
+                  "tarn: [A1] named was given no text, or more than the 63 characters that the registry keeps; write a name of "
                   "1 to 63 characters");
   };
   static constexpr name_traits traits{.is_listed = true};

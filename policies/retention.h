@@ -50,7 +50,7 @@ struct return_empty_chunks {
   static constexpr bool arguments_hold = Low <= High;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [K1] return_empty_chunks<Low, High> with more chunks that stay than there may be; swap them");
+                  "tarn: [K1] return_empty_chunks<Low, High> was given a Low that is greater than High; swap them");
   };
   static constexpr retention_traits traits{.returns_chunks = true, .tells_surplus = true};
 

@@ -87,10 +87,10 @@ struct size_of {
   struct complaint {
     static_assert(is_object,
                   "tarn: [S1] size_of<T> was given a reference, a function, void or an array without a bound, which have no "
-                  "size; name an object type, or use static_size<Bytes>");
+                  "size; give an object type, or use static_size<Bytes>");
     static_assert(is_complete,
                   "tarn: [S2] size_of<T> was given a type that is only declared here, so its size is unknown; include its "
-                  "definition before the pool is named, or use static_size<Bytes>");
+                  "definition first, or use static_size<Bytes>");
   };
 
   /// Return the size and the alignment of a T in bytes.
@@ -143,8 +143,8 @@ struct geometric_classes {
   struct complaint {
     static_assert(
         arguments_hold,
-        "tarn: [S3] geometric_classes whose smallest class is no power of two from 16 up, or whose largest is no class; "
-        "take 16, 32 ... for the one and a power of two for the other");
+        "tarn: [S3] geometric_classes was given a smallest class that isn't a power of two of at least 16, or a largest that "
+        "isn't a class; give 16, 32 ... as the smallest and a power of two as the largest");
   };
 };
 
@@ -171,8 +171,8 @@ struct listed_classes {
   struct complaint {
     static_assert(
         arguments_hold,
-        "tarn: [S4] listed_classes whose sizes don't ascend, or that lists none, or a size of zero; write each size once, "
-        "the smallest first: listed_classes<24, 40, 96>");
+        "tarn: [S4] listed_classes was given no sizes, a size of zero, or sizes that don't ascend; write each size once, the "
+        "smallest first: listed_classes<24, 40, 96>");
   };
   static constexpr std::size_t largest = arguments_hold ? classes[count - 1] : 0;
 

@@ -223,7 +223,7 @@ struct static_array_store {
   using axis = tarn::axis::store;
   static constexpr bool arguments_hold = Blocks != 0;
   struct complaint {
-    static_assert(arguments_hold, "tarn: [T1] static_array_store<0>: an array of no blocks; give at least 1");
+    static_assert(arguments_hold, "tarn: [T1] static_array_store<0> was given, but the array needs blocks; give at least 1");
   };
   using implies = no_growth<Blocks>;
   static constexpr store_traits traits{.bounded = true, .sized_by_geometry = true, .in_place = true, .has_end = true};
@@ -315,7 +315,7 @@ template <class P>
   requires std::is_same_v<P, resource_store>
 struct detail::home<P> {
   static_assert(detail::defined<P>,
-                "tarn: [I2] resource_store needs <memory_resource>, so it stands in a header of its own; include "
+                "tarn: [I2] resource_store needs <memory_resource>, so it has its own header; include "
                 "tarn/policies/store/resource_store.h");
 };
 

@@ -42,8 +42,8 @@ struct hardened_with {
       detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [H1] hardened_with was given something that is none of its options; they are shuffled, "
-                  "guard_bytes, generations, may_end_in_use and one reported_to<handler>");
+                  "tarn: [H1] hardened_with was given something that isn't one of its options; they are shuffled, guard_bytes, "
+                  "generations, may_end_in_use and one reported_to<handler>");
   };
 
   static constexpr bool guards = detail::one_of<guard_bytes, Options...>;
@@ -95,8 +95,8 @@ struct checked_with {
       detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [H2] checked_with was given something that is none of its options; they are shuffled, "
-                  "sites, may_end_in_use and one reported_to<handler>");
+                  "tarn: [H2] checked_with was given something that isn't one of its options; they are shuffled, sites, "
+                  "may_end_in_use and one reported_to<handler>");
   };
 
   static constexpr checking_traits traits{

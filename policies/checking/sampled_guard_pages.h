@@ -434,11 +434,11 @@ struct sampled_guard_pages : Then {
   struct complaint {
     static_assert(
         numbers_hold,
-        "tarn: [H3] sampled_guard_pages with one block in 0, no slots, or something else than a checking policy for the other "
-        "blocks; write sampled_guard_pages<5000, hardened>");
+        "tarn: [H3] sampled_guard_pages was given a rate of 0, 0 slots, or something that isn't a checking policy for the "
+        "other blocks; write sampled_guard_pages<5000, hardened>");
     static_assert(!numbers_hold || arguments_hold,
-                  "tarn: [Y7] sampled_guard_pages was named, but this target has no pages of memory that could be made "
-                  "inaccessible; write hardened, or bring a platform header (docs/platforms.md)");
+                  "tarn: [Y7] sampled_guard_pages was used, but this target has no pages of memory that could be made "
+                  "inaccessible; use hardened, or provide a platform header (docs/platforms.md)");
   };
   static constexpr checking_traits traits = [] {
     checking_traits all;

@@ -309,7 +309,7 @@ struct switchable_checking_with {
       detail::handlers_among<Options...> <= 1;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [H4] switchable_checking_with was given something that is none of its options; they are guard_bytes "
+                  "tarn: [H4] switchable_checking_with was given something that isn't one of its options; they are guard_bytes "
                   "and one reported_to<handler>");
   };
 

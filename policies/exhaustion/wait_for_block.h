@@ -146,9 +146,8 @@ struct wait_for_block {
       sizeof(wait_for_block*) != 0 && platform::system::has_threads && platform::system::has_clock;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [Y6] wait_for_block was named, but this target has no threads, of which another could free a block, "
-                  "or no clock; write report_exhaustion or retry_with<Handler>, or bring a platform header "
-                  "(docs/platforms.md)");
+                  "tarn: [Y6] wait_for_block was used, but this target has no other thread that could free a block, or no "
+                  "clock; use report_exhaustion or retry_with<Handler>, or provide a platform header (docs/platforms.md)");
   };
   static constexpr exhaustion_traits traits{.waits = true};
 

@@ -24,7 +24,7 @@ using group_mutex = mutex;
 /// held, stores and exhaustion handlers of those pools also run under it.
 /// \tparam Mutex  that of the group's pools; std::mutex, or tarn::mutex if the standard library has none
 template <class Group, class Mutex = detail::group_mutex>
-class [[nodiscard("tarn: the guard ends where it isn't named")]] group_guard {
+class [[nodiscard("tarn: a guard without a name unlocks immediately")]] group_guard {
   using mutexes = detail::group_mutexes<Group, Mutex>;
 
  public:

@@ -142,16 +142,15 @@ struct grouped_locking {
       std::is_void_v<Mutex> || (detail::basic_lockable<Mutex> && detail::locks_here<Mutex> && detail::counts_holds<Mutex>);
   struct complaint {
     static_assert(std::is_void_v<Mutex> || detail::basic_lockable<Mutex>,
-                  "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; name a mutex, as "
+                  "tarn: [L2] grouped_locking was given a type without lock() and unlock() as its mutex; use a mutex, such as "
                   "tarn::mutex, or none");
     static_assert(std::is_void_v<Mutex> || detail::counts_holds<Mutex> || !detail::locks_here<Mutex>,
-                  "tarn: [Y9] grouped_locking was given a mutex, but on this target a thread has no variables of its own, in "
-                  "which a group_guard counts how often it holds it; write mutex_locking<>, or grouped_locking<Group> for one "
-                  "thread");
+                  "tarn: [Y9] grouped_locking was given a mutex, but this target has no thread-local variables, in which a "
+                  "group_guard counts how often it holds it; use mutex_locking<>, or grouped_locking<Group> for one thread");
     static_assert(arguments_hold || !detail::basic_lockable<Mutex> || detail::locks_here<Mutex>,
-                  "tarn: [Y3] one of tarn's mutexes was named, but this target has no threads that it could keep apart, and it "
-                  "keeps no interrupt out; write no_locking, interrupt_locking<> or a mutex of your own, or bring a platform "
-                  "header (docs/platforms.md)");
+                  "tarn: [Y3] one of tarn's mutexes was used, but this target has no threads, and the mutex doesn't stop "
+                  "interrupts; use no_locking, interrupt_locking<> or your own mutex, or provide a platform header "
+                  "(docs/platforms.md)");
   };
   static constexpr locking_traits traits{
       .one_thread = std::is_void_v<Mutex>,

@@ -38,7 +38,7 @@ using system = TARN_SYSTEM_;
 #endif
 
 static_assert(!system::has_threads || has_atomics || system::has_atomic_section,
-              "tarn: [Y1] the platform header says that there are threads, but this processor has no compare-and-swap; bring "
+              "tarn: [Y1] the platform header says that there are threads, but this processor has no compare-and-swap; provide "
               "an atomic_section that masks interrupts (docs/platforms.md)");
 
 }  // namespace tarn::platform

@@ -152,8 +152,8 @@ struct batch_reuse {
   static constexpr bool arguments_hold = Front >= 128 && Front % 64 == 0;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [E1] batch_reuse with a front that is no multiple of 64 or under 128 pointers: half of it must hold "
-                  "a batch; take 128, 256 or 1024");
+                  "tarn: [E1] batch_reuse was given a front (its array of free blocks) that isn't a multiple of 64 or is under "
+                  "128 pointers; use 128, 256 or 1024");
   };
   static constexpr reuse_traits traits{.min_block = 2 * sizeof(void*), .min_alignment = alignof(void*), .drops_null = true};
 

@@ -303,8 +303,8 @@ struct page_local_reuse {
       PageBytes >= 4096 && detail::is_power_of_two(PageBytes) && Front >= 128 && Front % 64 == 0;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [E2] page_local_reuse with pages that are no power of two or under 4096 bytes, or a front that is no "
-                  "multiple of 64 or under 128 pointers; take 65536 and 256");
+                  "tarn: [E2] page_local_reuse was given pages that aren't a power of two or are under 4096 bytes, or a front "
+                  "(its array of free blocks) that isn't a multiple of 64 or is under 128 pointers; use 65536 and 256");
   };
   static constexpr reuse_traits traits{
       .min_block = sizeof(detail::free_link),

@@ -35,11 +35,11 @@ class sampled_trace {
   struct complaint : detail::sink_complaint<Sink> {
     static_assert(
         trace_sink<Sink>,
-        "tarn: [D1] sampled_trace was given a sink without a static on_event(const trace_event&) that is noexcept and "
-        "returns void; add it, or name trace_ring<>");
+        "tarn: [D1] sampled_trace was given a sink without a static on_event(const trace_event&) that is noexcept and returns "
+        "void; add it, or use trace_ring<>");
     static_assert(!trace_sink<Sink> || !detail::sink_arguments_hold<Sink> || arguments_hold,
-                  "tarn: [D4] sampled_trace was given a mean of no bytes, or a number of blocks that is no power of two; write "
-                  "sampled_trace<trace_ring<>>");
+                  "tarn: [D4] sampled_trace was given a mean of 0 bytes, or a number of blocks that isn't a power of two; "
+                  "write sampled_trace<trace_ring<>>");
   };
 
   /// Passes the event on, or not.

@@ -203,7 +203,7 @@ class trace_ring {
   static constexpr bool arguments_hold = Events >= 64 && (Events & (Events - 1)) == 0 && Threads != 0;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [D3] trace_ring was given a number of events that is no power of two, or less than 64, or no threads; "
+                  "tarn: [D3] trace_ring was given a number of events that isn't a power of two or is under 64, or 0 threads; "
                   "write trace_ring<4096>");
   };
 

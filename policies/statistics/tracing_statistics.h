@@ -67,12 +67,12 @@ struct tracing_statistics {
   struct complaint : detail::sink_complaint<Sink> {
     static_assert(
         trace_sink<Sink>,
-        "tarn: [D1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept "
-        "and returns void; add it, or name trace_ring<>");
+        "tarn: [D1] tracing_statistics was given a sink without a static on_event(const trace_event&) that is noexcept and "
+        "returns void; add it, or use trace_ring<>");
     static_assert(
         arguments_hold || detail::counts_beside<Inner>,
-        "tarn: [D2] tracing_statistics was given something to count with that is no statistics policy, or that traces "
-        "itself; write counting_statistics there, or nothing");
+        "tarn: [D2] tracing_statistics was given a second argument that isn't a statistics policy, or that traces itself; "
+        "write counting_statistics there, or nothing");
   };
   static constexpr statistics_traits traits{.counts = Inner::traits.counts,
                                             .can_try = Inner::traits.can_try,
@@ -103,7 +103,7 @@ struct perfetto_trace {
   static constexpr bool arguments_hold = platform::looks_up<Named>;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [D7] perfetto_trace was named, but Perfetto's heap profiler runs on Linux and Android only; name "
+                  "tarn: [D7] perfetto_trace was used, but Perfetto's heap profiler runs only on Linux and Android; use "
                   "another sink on this target");
   };
 
@@ -148,7 +148,7 @@ struct heaptrack_sink {
   static constexpr bool arguments_hold = platform::looks_up<Target>;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [D7] heaptrack_trace was named, but heaptrack runs on Linux only; name another sink on this target");
+                  "tarn: [D7] heaptrack_trace was used, but heaptrack runs only on Linux; use another sink on this target");
   };
 
   /// Reports a block to heaptrack.

@@ -19,8 +19,8 @@ struct tracy_trace {
   static constexpr bool arguments_hold = Calls::are_here;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [D6] tracy_trace was named, but <tracy/TracyC.h> with TracyCAllocN, TracyCFreeN and "
-                  "TracyCMemoryDiscard isn't here; add Tracy's public folder to the include path, or name another sink");
+                  "tarn: [D6] tracy_trace was used, but <tracy/TracyC.h> with TracyCAllocN, TracyCFreeN and "
+                  "TracyCMemoryDiscard wasn't found; add Tracy's public folder to the include path, or use another sink");
   };
 
   /// Reports a block, or a release, to Tracy.

@@ -17,8 +17,8 @@ struct usdt_sink {
   static constexpr bool arguments_hold = Probes::are_here;
   struct complaint {
     static_assert(arguments_hold,
-                  "tarn: [D5] usdt_trace was named, but <sys/sdt.h>, which has the probes, isn't here; install it (Debian: "
-                  "systemtap-sdt-dev), or name another sink");
+                  "tarn: [D5] usdt_trace was used, but <sys/sdt.h>, which defines the probes, wasn't found; install it "
+                  "(Debian: systemtap-sdt-dev), or use another sink");
   };
 
   TARN_STEP static void on_event(const trace_event& event) noexcept {

@@ -177,7 +177,7 @@ class budgeted : public detail::known_inner<Inner> {
   static constexpr bool arguments_hold = detail::store_in_budget<Inner>;
   struct complaint : detail::home<Inner> {
     static_assert(arguments_hold || !detail::defined<Inner>,
-                  "tarn: [T3] budgeted was given something that is no store; write budgeted<heap_store>, or "
+                  "tarn: [T3] budgeted was given something that isn't a store; write budgeted<heap_store>, or "
                   "budgeted<heap_store, &budget>");
   };
   static constexpr store_traits traits = [] {

@@ -270,11 +270,11 @@ struct page_store {
   static constexpr bool arguments_hold = options_hold && platform::system::has_pages;
   struct complaint {
     static_assert(options_hold,
-                  "tarn: [T2] page_store was given an option that it doesn't know, or one of them twice; its options are "
-                  "huge_pages, guard_pages, locked_pages and prefilled");
+                  "tarn: [T2] page_store was given an unknown option, or one option twice; its options are huge_pages, "
+                  "guard_pages, locked_pages and prefilled");
     static_assert(!options_hold || arguments_hold,
-                  "tarn: [Y5] page_store was named, but this target has no pages of memory to ask a system for; write "
-                  "heap_store, static_array_store<Blocks> or buffer_store, or bring a platform header (docs/platforms.md)");
+                  "tarn: [Y5] page_store was used, but this target has no system that provides pages of memory; use "
+                  "heap_store, static_array_store<Blocks> or buffer_store, or provide a platform header (docs/platforms.md)");
   };
   static constexpr bool huge = detail::one_of<huge_pages, Options...>;
   static constexpr bool guarded = detail::one_of<guard_pages, Options...>;

@@ -25,7 +25,7 @@ RIGHT(void* right() { return pool.try_allocate(100); })
 WRONG(void wrong() { pool.try_allocate(100); })
 }  // namespace dropped_block_of_a_class
 
-// expect: tarn: a reservation that nobody holds ends at once
+// expect: tarn: a discarded reservation is released immediately
 // A warning by default; it counts as an error here.
 namespace dropped_reservation {
 #pragma GCC diagnostic error "-Wunused-result"

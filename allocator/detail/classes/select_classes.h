@@ -47,13 +47,13 @@ struct class_complaint {
   static_assert(differs(Verdict, class_verdict::two_sizes), "tarn: [C2] two policies were given for the axis size; keep one");
   static_assert(
       differs(Verdict, class_verdict::one_size),
-      "tarn: [C11] a policy of one block size was given to something that serves many sizes; write geometric_classes<>, "
-      "listed_classes<...> or nothing, or use pool<...>");
+      "tarn: [C11] a policy of one block size was given to a pool of many sizes; write geometric_classes<>, "
+      "listed_classes<...> or no size policy, or use pool<...>");
   static_assert(
       differs(Verdict, class_verdict::sampled),
       "tarn: [C15] sampled_guard_pages was combined with blocks that are freed by address alone (xallocator, or a bounded "
-      "store), "
-      "but a sampled block doesn't lie where its address tells its class; use hardened, or size_class_pool over heap_store");
+      "store), but the address of a sampled block doesn't identify its size class; use hardened, or size_class_pool over "
+      "heap_store");
 };
 
 /// The policies without those of the size axis.

@@ -124,34 +124,34 @@ struct selection_complaint {
   using enum selection;
   static_assert(
       differs(Verdict, no_policy),
-      "tarn: [C3] an argument of pool<...> is no policy, so it decides no axis; write size_of<T> for blocks of type T, "
-      "mutex_locking<M> for a mutex M");
+      "tarn: [C3] an argument of pool<...> isn't a policy; write size_of<T> for blocks of type T, mutex_locking<M> for a mutex "
+      "M");
   static_assert(
       differs(Verdict, pool_for_policy),
-      "tarn: [C13] a pool was given where policies are asked for; write the pool's policies in its place (a container can take "
-      "a size_class_pool)");
+      "tarn: [C13] a pool was given where policies are expected; write the pool's policies instead (a container can take a "
+      "size_class_pool)");
   static_assert(
       differs(Verdict, product_decides_size),
-      "tarn: [C12] a size policy was given to a product whose blocks have the size of its type; drop the size policy, or use "
-      "pool<...>");
+      "tarn: [C12] a size policy was given to a pool or container whose type determines the block size; drop the size policy, "
+      "or use pool<...>");
   static_assert(
       differs(Verdict, product_decides_growth),
       "tarn: [C12] a growth policy was given to pool_resource, which grows as its std::pmr::pool_options say; drop the growth "
       "policy, or use size_class_pool");
   static_assert(
       differs(Verdict, product_decides_store),
-      "tarn: [C12] a store was given to pool_resource, whose memory comes from the resource that its constructor is given; "
+      "tarn: [C12] a store was given to pool_resource, which takes its memory from the resource passed to its constructor; "
       "drop the store, or use size_class_pool");
   static_assert(
       differs(Verdict, product_decides_reuse),
-      "tarn: [C12] a reuse policy was given to recycling_pool, whose idle objects lie behind the links of lifo_reuse; drop the "
-      "reuse policy, or use object_pool");
+      "tarn: [C12] a reuse policy was given to recycling_pool, which keeps its idle objects in the free blocks of lifo_reuse; "
+      "drop the reuse policy, or use object_pool");
   static_assert(
       differs(Verdict, many_sizes),
       "tarn: [C10] size classes were given to a pool whose blocks have one size; use size_class_pool<...> for blocks of many "
       "sizes, or static_size<Bytes>");
   static_assert(differs(Verdict, no_size),
-                "tarn: [C1] no policy was given for the axis size, so no block can be cut; add static_size<Bytes>, size_of<T> "
+                "tarn: [C1] no policy was given for the axis size, so blocks have no size; add static_size<Bytes>, size_of<T> "
                 "or dynamic_size");
   static_assert(differs(Verdict, two_sizes), "tarn: [C2] two policies were given for the axis size; keep one");
   static_assert(differs(Verdict, two_lockings), "tarn: [C2] two policies were given for the axis locking; keep one");
@@ -287,8 +287,8 @@ struct judge_values<policy_types<Ps...>, Given...> {
 template <giving Verdict>
 struct value_complaint {
   static_assert(differs(Verdict, giving::unknown),
-                "tarn: [C6] the constructor was given an object that is no policy of this pool; give it policy objects of just "
-                "the types that the pool names");
+                "tarn: [C6] the constructor was given an object that isn't a policy of this pool; pass only objects of the "
+                "pool's own policy types");
   static_assert(differs(Verdict, giving::twice), "tarn: [C4] the constructor was given two objects of one policy; keep one");
   static_assert(differs(Verdict, giving::missing),
                 "tarn: [C5] a policy of this pool has no default value (dynamic_size, buffer_store, resource_store, budgeted "
