@@ -98,8 +98,8 @@ struct return_empty_pages {
 
 /// Everything that the pool uses of a retention policy, in addition to its traits.
 /// The machinery is `state`, made from the policy, called with the core guard held.
-///   emptied(), reused() a chunk became empty, or is used again; emptied() returns `surplus` when too many are empty keep() how
-///   many empty chunks stay when a surplus is returned
+///   emptied(), reused()  a chunk became empty, or is used again; emptied() returns `surplus` when too many are empty
+///   keep()               how many empty chunks stay when a surplus is returned
 ///   has_surplus()        if it tells a surplus: whether too many are free now
 /// and, if it returns pages:
 ///   most_idle(bytes)     how many bytes of free blocks may be idle if blocks of `bytes` bytes are in use

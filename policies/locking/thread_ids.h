@@ -126,8 +126,9 @@ class number_holders {
     marks_.renew();
     if (id != 0) note(id);
   }
-  /// Looks whose some numbers are, each time at the next, and gives those back whose threads are gone. Who takes one then sees
-  /// what the thread did: the system told that it is gone after the thread's last step. \param numbers  how many, at most
+  /// Checks the threads of some numbers, each time the next ones, and frees the numbers of threads that are gone. A thread that
+  /// takes such a number sees what its previous holder did, because the system reports a thread as gone only after its last
+  /// step. \param numbers  the most to check
   template <class Ids>
   TARN_COLD void look(Ids& ids, unsigned numbers) noexcept {
     for (unsigned seen = platform::system::knows_threads ? 0 : count; seen != count && numbers != 0; ++seen) {

@@ -19,7 +19,7 @@ inline void sleep_microseconds(unsigned n) noexcept { platform::system::sleep(st
 inline std::uint64_t steady_nanoseconds() noexcept { return platform::system::nanoseconds(); }
 
 /// Returns when the word is no longer `value`, after wake_one(), or spuriously, so the caller must check again. Not for words
-/// in memory that processes share. \param nanoseconds after which it returns at the latest; 0: without a limit
+/// in memory that processes share. \param nanoseconds  after which it returns at the latest; 0: without a limit
 TARN_COLD inline void wait_while(const unsigned* word, unsigned value, std::uint64_t nanoseconds = 0) noexcept {
   platform::system::wait_while(word, value, nanoseconds);
 }

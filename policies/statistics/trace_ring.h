@@ -192,7 +192,7 @@ enum class trace_times : unsigned char { some_events, each_event };
 /// A sink of tracing_statistics: a ring of events for each thread, in which a new event replaces the oldest. Nothing is
 /// allocated: the rings are static, and take memory only when they are used. A thread takes a ring at its first event; when it
 /// exits, a later thread may take the ring with its events. If all are taken, the events of further threads are only counted.
-/// \tparam Events in a ring: a power of two, at least 64
+/// \tparam Events  in a ring: a power of two, at least 64
 /// \tparam Threads  the most that can trace at the same time
 /// \tparam Times    when the clock is read
 template <std::size_t Events = 4096, std::size_t Threads = 64, trace_times Times = trace_times::some_events>

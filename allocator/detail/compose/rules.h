@@ -1,6 +1,6 @@
 // Which policies can be combined. Every rule has a number, an `if` over what the policies declare about themselves, and a
-// complaint, the sentence that the user reads: what was combined, why it can't work, what to write instead. docs/rules.md lists
-// them; test/compile_fail/ shows each one firing.
+// complaint. That is the sentence for the user: what was combined, why it can't work, what to write instead. docs/rules.md
+// lists the rules; test/compile_fail/ shows each one firing.
 //
 // choose_body() in pool.h asks, in this order: shapes_hold, each policy by itself; first_broken() of the composition;
 // columns_hold and members_hold, what this pool uses of each.
@@ -35,8 +35,8 @@ concept shapes_hold =
     growth_policy<Growth> && store_policy<Store> && reuse_policy<Reuse> && retention_policy<Retention> &&
     exhaustion_policy<Exhaustion> && checking_policy<Checking> && statistics_policy<Statistics> && name_policy<Name>;
 
-/// What this pool keeps for each chunk; and whether each policy has what this pool uses. Asked only if no rule refused, one
-/// after the other. Not concepts: g++ 12 crashes on them.
+/// What this pool keeps for each chunk; and whether each policy has what this pool uses. Evaluated only if no rule is broken,
+/// one after the other. Not concepts, because g++ 12 crashes on them.
 template <class Traits>
 inline constexpr bool columns_hold = column<typename Traits::locking::template per_chunk<Traits>, typename Traits::geometry> &&
                                      column<typename Traits::reuse::template per_chunk<Traits>, typename Traits::geometry> &&
@@ -124,7 +124,7 @@ template <class Traits>
 using rejected_members =
     rejected<typename second_store_complaint<typename Traits::exhaustion, Traits>::type, members_complaint<Traits>>;
 
-/// Arguments first: a policy whose arguments are refused isn't examined further.
+/// Arguments first: a policy with invalid arguments isn't examined further.
 template <class... Ps>
 using rejected_shape = std::conditional_t<(arguments_hold<Ps> && ...), rejected<policies_complaint<Ps...>>,
                                           rejected<typename argument_complaint<Ps>::type...>>;
@@ -148,7 +148,7 @@ struct composition {
   bool has_atomics = platform::has_atomics;
   bool has_threads = platform::system::has_threads;
   bool outgrows_locking = false;  // growth is known to allow more blocks than the locking policy can tell apart
-  std::size_t first_chunk = 0;  // bytes, if known when the pool is compiled; size_max: more than there can be
+  std::size_t first_chunk = 0;  // bytes, if known when the pool is compiled; size_max: too many
 };
 
 enum class rule { none, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, r17, y4, y10 };
@@ -180,11 +180,12 @@ constexpr rule first_broken(const composition& c) noexcept {
   return rule::none;
 }
 
-/// Whether the first chunk is known at compile time. It need not be: its size is checked again when the chunk is made.
+/// Whether the first chunk is known at compile time. It need not be, because its size is checked again when the chunk is
+/// created.
 template <class Growth, std::size_t Stride>
 concept foreseeable = requires { typename std::integral_constant<std::size_t, Growth{}.next_chunk(0, 0, Stride).wanted>; };
 
-/// Whether growth has more than so many blocks, as far as it is known when the pool is compiled.
+/// Whether growth allows more than `Most` blocks, as far as it is known when the pool is compiled.
 template <class Growth, std::size_t Stride, std::size_t Most>
 constexpr bool outgrows() noexcept {
   if constexpr (Most != unlimited && foreseeable<Growth, Stride>)
