@@ -161,9 +161,9 @@ struct slot_record {
 //   | guard | [block] canary canary canary c | guard |   the others start where it starts
 //   | guard | ...... not accessible ........ | guard |   before and after; the slot that was free the longest is used next
 //
-// The idea is from Electric Fence (Bruce Perens, 1987). Sampling needs only a few blocks in thousands if many processes run:
-// that is from GWP-ASan (Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety Bugs in Production", 2023) and
-// from KFENCE in the Linux kernel, which is also the source of the canary in the rest of the page.
+// The pages are from Electric Fence (Bruce Perens, 1987). Sampling a few blocks in thousands, which is enough if many processes
+// run, is from GWP-ASan (Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety Bugs in Production", 2023) and
+// from KFENCE in the Linux kernel. KFENCE is also the source of the canary in the rest of the page.
 
 /// Slots of all pools. Further pools get none, because once the process's mappings are used up, no thread can be started any
 /// more.

@@ -44,7 +44,7 @@ struct check_wish {
   bool guards = false;
 };
 
-/// An entry of the list: a name, `*` at its end for any further characters, and `:guard`.
+/// An entry of the list: a name, maybe with a final `*` for any further characters, and `:guard`.
 struct check_entry {
   const char* name;
   std::size_t length;

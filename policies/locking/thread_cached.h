@@ -64,9 +64,9 @@ struct magazine {
   static constexpr std::size_t sizes = 6;
   static constexpr std::size_t capacity(std::size_t size) noexcept { return (std::size_t{16} << size) - 2; }  // blocks
   static constexpr std::size_t bytes(std::size_t size) noexcept { return (std::size_t{16} << size) * sizeof(void*); }
-  /// Of blocks in a magazine that isn't of the smallest size. 64 threads, each of which freed 4 MB of blocks of 16 to 1024
-  /// bytes, one thread after the other, keep 44 to 50 MB. With 512 KiB instead they keep 214 to 295 MB. Mixed sizes take up to
-  /// 8 % more time; with 16 KiB, 15 to 25 % (AMD EPYC).
+  /// Of blocks in a magazine that isn't of the smallest size. If 64 threads, one after the other, each free 4 MB of blocks of
+  /// 16 to 1024 bytes, they keep 44 to 50 MB. With 512 KiB instead they keep 214 to 295 MB. Mixed sizes take up to 8 % more
+  /// time; with 16 KiB, 15 to 25 % (AMD EPYC).
   static constexpr std::size_t grown_bytes = 32 * 1024;
   static constexpr std::size_t most_bytes = 512 * 1024;  // of blocks in one of the smallest size
 

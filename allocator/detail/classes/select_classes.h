@@ -100,7 +100,7 @@ struct class_composition<Classes, Granule,
     using chunks = typename decltype(chunks_of<tagged>())::type;
     using growth = std::conditional_t<tagged, whole_region, Growth>;
     using kept = kept_policies<Exhaustion, chunks, for_malloc, Checking, Locking, growth, Reuse, Retention, Statistics, Name>;
-    /// A policy that hears of each block hears of those that reset() frees: a walk finds them.
+    /// A policy that is notified of each block is also notified of those that reset() frees, which a walk finds.
     static constexpr bool is_walked = hears_each_free<Retention, typename kept::exhaustion, Checking, Statistics>;
     using size = std::conditional_t<is_walked, walked_dynamic_size, dynamic_size>;
     using class_pool = basic_pool<size, Locking, growth, store_of_owner<chunks>, Reuse, Retention,
@@ -236,7 +236,7 @@ constexpr auto choose_static_classes() noexcept {
   else return std::type_identity<rejected_body<rejected<static_complaint<verdict>>>>{};
 }
 
-/// Where the array lies of one that has it.
+/// The place of the array, if there is one.
 template <class Tag, class Classes>
 struct values_of_static_classes : values_of_tag<Tag> {
   template <class Array>

@@ -46,8 +46,8 @@ class many_chunks : public suspicions<Traits>, public walks_of<Traits> {
   std::size_t carved() const noexcept { return count_.carved.value - bits_.blocks; }
   const chunk* find(const void* block) const noexcept { return map_.find(block, geometry_); }
   chunk* find(const void* block) noexcept { return map_.find(block, geometry_); }
-  /// For hits: the most likely chunk of the block, or null. Its slot there shows whether the guess is right. The function
-  /// bring_in_front() makes the guess right as long as its result exists (false: there was no need).
+  /// For hits: the most likely chunk of the block, or null. Its slot there shows whether the guess is right. A result of
+  /// bring_in_front() makes the guess right as long as it exists (false: there was no need).
   TARN_STEP chunk* guess(const void* block) noexcept { return map_.guess(block, geometry_); }
   TARN_STEP auto bring_in_front(const void* block) noexcept { return map_.bring_in_front(block, geometry_); }
   TARN_STEP std::byte* block_at(std::byte* first, std::size_t slot) const noexcept {

@@ -185,7 +185,7 @@ template <class T, class Pool>
 struct iterators_of {
   using state = state_within<Pool>;
   using traits = typename state::traits;
-  /// Whether some objects lie where no bit tells of them.
+  /// Whether some objects are in places without bits.
   static constexpr bool hides_objects =
       traits::locking::traits.keeps_blocks || traits::locking::traits.own_free_list || traits::samples ||
       !requires(const typename traits::reuse::template list<traits>& list) { list.is_empty(); };
