@@ -56,7 +56,7 @@ class [[nodiscard("tarn: a discarded reservation is released immediately")]] blo
   /// Returns a block, as the pool's allocate() does; null if none is left, because it never requests more from the pool. A pool
   /// with a checking policy checks the block under its lock, and reports what is wrong; in that case the reservation may have
   /// fewer blocks left.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() noexcept {
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate() noexcept {
     if (first_ == nullptr) [[unlikely]] return nullptr;
     if constexpr (Members::refuses) return allocate_checked();
     void* const block = leave();

@@ -37,7 +37,7 @@ class dynamic_size {
       : bytes_(bytes), alignment_(alignment == natural ? detail::natural_alignment(bytes) : alignment) {
     if (bytes_ == 0) detail::throw_invalid_argument("tarn: dynamic_size: a block of zero bytes; give at least 1");
     if (!detail::is_power_of_two(alignment_))
-      detail::throw_invalid_argument("tarn: dynamic_size: an alignment that is no power of two");
+      detail::throw_invalid_argument("tarn: dynamic_size: an alignment that isn't a power of two");
     if (bytes_ > detail::size_limit || alignment_ > detail::size_limit)
       detail::throw_invalid_argument("tarn: dynamic_size: a block larger than an address space");
   }

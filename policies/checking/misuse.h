@@ -130,7 +130,7 @@ inline const char* name_of(misuse_kind kind) noexcept {
     case misuse_kind::foreign_pointer: return "foreign pointer";
     case misuse_kind::other_pool: return "block of another pool";
     case misuse_kind::interior_pointer: return "interior pointer";
-    case misuse_kind::ended_pool: return "pool that has ended";
+    case misuse_kind::ended_pool: return "destroyed pool";
     case misuse_kind::write_past_end: return "write past the end";
     case misuse_kind::write_in_front: return "write in front";
     case misuse_kind::write_after_free: return "write after free";
@@ -176,7 +176,7 @@ inline void write_damage(line_writer& line, const misuse& what) noexcept {
   (line << ", value ").hex(what.value);
 }
 inline void write_wrong_size(line_writer& line, const misuse& what) noexcept {
-  line << ": given back as " << std::uint64_t{what.size} << " bytes";
+  line << ": freed as " << std::uint64_t{what.size} << " bytes";
   if (what.alignment > 1) line << " aligned to " << std::uint64_t{what.alignment};
   line << "; is the destructor of a base class not virtual?";
 }
@@ -188,14 +188,14 @@ inline void write_leak(line_writer& line, const misuse& what) noexcept {
   if (what.allocated != 0 && what.leaked != 1) line << "; the first";
 }
 inline void write_broken_store(line_writer& line, const misuse& what) noexcept {
-  line << ": it gave " << std::uint64_t{what.size} << " bytes at " << what.address;
-  if (is_aligned(what)) line << ", which are in a chunk already";
+  line << ": the store returned " << std::uint64_t{what.size} << " bytes at " << what.address;
+  if (is_aligned(what)) line << ", which are already in a chunk";
   else line << ", which are not aligned to " << std::uint64_t{what.alignment};
 }
 inline void write_page_fault(line_writer& line, const misuse& what) noexcept {
   line << ": access at ";
   write_offset(line, what.offset);
-  if (what.freed != 0) line << ", after it was given back";
+  if (what.freed != 0) line << ", after it was freed";
   else line << (what.offset < 0 ? ", in front of it" : ", past its end");
 }
 
@@ -218,11 +218,11 @@ inline void write_details(line_writer& line, const misuse& what) noexcept {
     case misuse_kind::leak: return write_leak(line, what);
     case misuse_kind::broken_store: return write_broken_store(line, what);
     case misuse_kind::reentry:
-      line << ": thread " << what.thread << " is in a call of it already; a signal handler, or the pool's own store, uses it";
+      line << ": thread " << what.thread << " is already in a call of it; a signal handler or the pool's own store called it";
       return;
     case misuse_kind::page_fault: return write_page_fault(line, what);
     case misuse_kind::corrupt_chunk:
-      line << ": somebody wrote in front of its record at " << what.address << "; did the block before it overflow?";
+      line << ": bytes in front of its record at " << what.address << " were overwritten; did the block before it overflow?";
       return;
     default: return;
   }

@@ -3,7 +3,7 @@
 #include "tarn/allocator/pool.h"
 #include "tarn/allocator/size_class_pool.h"
 
-// expect: tarn: a block that nobody holds is leaked
+// expect: tarn: a discarded block is leaked
 // A warning by default; it counts as an error here.
 namespace dropped_block {
 #pragma GCC diagnostic error "-Wunused-result"
@@ -14,7 +14,7 @@ RIGHT(void* right() { return pool.allocate(); })
 WRONG(void wrong() { pool.allocate(); })
 }  // namespace dropped_block
 
-// expect: tarn: a block that nobody holds is leaked
+// expect: tarn: a discarded block is leaked
 // A warning by default; it counts as an error here.
 namespace dropped_block_of_a_class {
 #pragma GCC diagnostic error "-Wunused-result"

@@ -271,7 +271,7 @@ class size_class_body {
 #if TARN_EXCEPTIONS
   /// Returns at least `bytes` bytes (one if `bytes` is 0), aligned to `alignment`, a power of two.
   /// Throws: std::bad_alloc if the store has no memory; nothing has then changed.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate(std::size_t bytes,
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate(std::size_t bytes,
                                                                             std::size_t alignment = default_alignment) {
     if (member* const m = ready(bytes, alignment)) [[likely]]
       return m->pool.allocate();
@@ -280,14 +280,14 @@ class size_class_body {
 #endif
 
   /// Like allocate(), but returns null if the store gives no memory. Never waits for a block.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate(
+  [[nodiscard("tarn: a discarded block is leaked")]] void* try_allocate(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if (member* const m = ready(bytes, alignment)) [[likely]]
       return m->pool.try_allocate();
     return allocate_slow(bytes, alignment, limit_of_try());
   }
   /// Like allocate(), but returns null where that throws.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_or_null(
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_or_null(
       std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     if constexpr (waits) return allocate_for(bytes, alignment, waits_as_usual());
     else return try_allocate(bytes, alignment);
@@ -295,7 +295,7 @@ class size_class_body {
   /// Like allocate(), but waits for a block of its class for at most `timeout`, as a pool's allocate_within(), and returns null
   /// when the time is over. A large block, which gets its own region, never waits.
   template <time_span Duration>
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_within(
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_within(
       const Duration& timeout, std::size_t bytes, std::size_t alignment = default_alignment) noexcept
     requires(waits)
   {

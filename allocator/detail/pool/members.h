@@ -54,7 +54,7 @@ class pool_members {
   /// Returns a block: block_size() bytes, aligned to block_alignment(), their content unspecified. With wait_for_block it waits
   /// for one, at most for that policy's time.
   /// Throws: std::bad_alloc if the pool is exhausted; it is then unchanged.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate() {  // changes the pool: not for a const one
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate() {  // changes the pool: not for a const one
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] throw std::bad_alloc();
     if constexpr (Traits::samples)
@@ -67,7 +67,7 @@ class pool_members {
 #endif
 
   /// Like allocate(), but returns null if the pool is exhausted. Never waits for a block, whatever the exhaustion policy.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* try_allocate() noexcept {  // not for a const pool
+  [[nodiscard("tarn: a discarded block is leaked")]] void* try_allocate() noexcept {  // not for a const pool
     if constexpr (refuses)
       if (!path::admits_caller(state_)) [[unlikely]] return nullptr;
     if constexpr (Traits::samples)
@@ -81,14 +81,14 @@ class pool_members {
   /// Like allocate(), but waits for at most `timeout`, a std::chrono::duration or a similar type; not at all if that isn't
   /// positive. Returns null when the time is over. First come, first served.
   template <detail::time_span Duration>
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_within(const Duration& timeout) noexcept
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_within(const Duration& timeout) noexcept
     requires(Traits::waits)
   {
     return allocate_under(waits_within{nanoseconds_of(timeout)});
   }
 
   /// Like allocate(), which may wait, but returns null where that throws. For builds without exceptions.
-  [[nodiscard("tarn: a block that nobody holds is leaked")]] void* allocate_or_null() noexcept {
+  [[nodiscard("tarn: a discarded block is leaked")]] void* allocate_or_null() noexcept {
     if constexpr (Traits::waits) return allocate_under(waits_as_usual());
     else return try_allocate();
   }
