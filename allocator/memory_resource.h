@@ -117,10 +117,10 @@ concept store_over_resource =
 ///   allocate()        throws what upstream threw; std::bad_alloc if a budget refused, upstream returned null, or threw for
 ///                     several threads at once
 ///
-/// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide (a store over
-///                   upstream may be named, as budgeted<resource_store>); lifo_reuse<> unless another is named, which takes
-///                   0.2 KiB a class and is faster up to 100,000 blocks or so; for a million that are freed in random order,
-///                   batch_reuse<> is (it takes 2.2 KiB a class)
+/// \tparam Policies  as for size_class_pool, without store and growth, which the constructor's arguments decide (except for a
+///                   store over upstream, such as budgeted<resource_store>). The default is lifo_reuse<>, which takes 0.2 KiB a
+///                   class and is faster up to about 100,000 blocks. For a million that are freed in random order,
+///                   batch_reuse<> is faster, and takes 2.2 KiB a class
 template <class... Policies>
 class pool_resource : public std::pmr::memory_resource {
   using default_classes = geometric_classes<16, 65536>;

@@ -25,7 +25,7 @@ struct checking_traits {
   std::size_t prefix = 0;        // bytes in front of every block
   std::size_t suffix = 0;        // bytes after every block
   bool hides_links = false;      // lists encode their links in free blocks, and follow a link only if the column's in_use(slot)
-                                 // says that the block is free; its make_records(n): from now on the first n blocks may be
+                                 // says that the block is free. Its make_records(n): from now on the first n blocks may be
                                  // allocated; on_astray(chunks, address, pending_report): the link was invalid
   bool keeps_payload = false;    // links are stored in front of free blocks; the payload belongs to the policy
   bool fills = false;            // it writes over free blocks

@@ -27,7 +27,7 @@ struct exhaustion_traits {
   bool keeps_attempt = false;               // a type `attempt`: state for one allocation, which retry() is given
   bool tells_later = false;                 // tell(): called after that store was asked, at the end of the operation, with
                                             // nothing held
-  bool hears_frees = false;                 // freed(blocks): that many blocks were freed, and can be had
+  bool hears_frees = false;                 // freed(blocks): that many blocks were freed, and are available
   bool waits = false;                       // line(): the threads that wait for a block; nanoseconds(): how long a call waits
   bool hears_asks = false;                  // asked(): another pool asked this one to trim, which it does next
   bool reclaims = false;  // member(): through which other pools ask this one. retry() is called only after the store refused
@@ -299,7 +299,7 @@ inline constexpr bool second_store_holds<P, Traits> = serving_store<typename P::
 ///                                   Functions named try_… call it as well, so it must not wait for another thread.
 ///                                   Alternatively retry(bytes, attempt), where the type `attempt` keeps state for one
 ///                                   allocation
-///   freed(blocks)                   if `hears_frees` is true: that many blocks were freed, and can be had
+///   freed(blocks)                   if `hears_frees` is true: that many blocks were freed, and are available
 ///   line(), nanoseconds()           if `waits` is true: the threads that wait for a block, and how long a call without a
 ///                                   time waits
 ///   member()                        if `reclaims` is true: through which other pools ask this one. retry() is then called only

@@ -42,7 +42,7 @@ constexpr std::size_t room_under_cap(std::size_t total, std::size_t cap, std::si
 // use when   memory must grow in even, predictable steps
 /// \tparam Blocks  in each chunk, at least 1
 /// \tparam Cap     blocks in all chunks together
-/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each, without the chunks' records
+/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each. Records of chunks don't count
 template <std::size_t Blocks, std::size_t Cap = unlimited, std::size_t Bytes = unlimited>
 struct fixed_growth {
   using axis = tarn::axis::growth;
@@ -70,7 +70,7 @@ struct fixed_growth {
 /// \tparam Max     blocks in the largest chunk; natural: as many as fit into 4 MiB, at least 1
 /// \tparam Factor  from one chunk to the next, at least 2
 /// \tparam Cap     blocks in all chunks together
-/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each, without the chunks' records
+/// \tparam Bytes   bytes of all these blocks together, with what the other axes add to each. Records of chunks don't count
 /// If the store refuses a chunk, the pool requests half of it, down to the size of the first. A region larger than requested
 /// (page_store returns such regions) is used completely, within the cap. A pool that has returned all chunks starts again with
 /// First.

@@ -70,7 +70,7 @@ struct return_empty_chunks {
 };
 
 // decides    pages of memory without a block in use go back to the system, although their chunk is in use, as soon as more than
-//            KeepPercent of the memory in use is idle; empty chunks then go back to the store
+//            KeepPercent of the memory in use is idle. Empty chunks then go back to the store
 // costs      nothing for an allocation or a free; it implies page_local_reuse, and adds a little over two bits for each block.
 //            A page that is used again is a page fault, so a load that varies needs trim() or maintain(), not this
 // conflicts  stores whose pages can't be freed or aren't the system's; reuse policies that don't see empty chunks; lock_free

@@ -141,8 +141,8 @@ using checked = checked_with<>;
 inline std::size_t report_in_use() noexcept { return detail::named_pools().report_all(); }
 
 // decides    a block is checked when it leaves the front for its chunk's bitmap: double frees, foreign and interior pointers
-//            are detected at that time, and dropped: not in the wrong call but later, at the latest in trim() and when the pool
-//            is destroyed
+//            are detected at that time, and dropped. That is later than the wrong call, at the latest in trim() or when the
+//            pool is destroyed
 // costs      nothing on the hot path; about half a nanosecond for each block that leaves the front
 // conflicts  reuse policies other than page_local_reuse
 // use when   hardened costs too much. A block that is allocated again before it leaves the front isn't checked

@@ -144,7 +144,7 @@ namespace tarn {
 
 /// \tparam Prefetch  on_allocate prefetches the allocated block, on_free the freed one
 /// \tparam Front     pointers in the array, a multiple of 64 and at least 128. The pool object has room for 256; more are in
-///                   the first chunk of which they take no more than 1/32, and are touched only when they are needed. 128: a
+///                   the first chunk of which they take no more than 1/32. They are touched only when they are needed. 128: a
 ///                   pool object half as large
 template <prefetch Prefetch = prefetch::on_allocate, std::size_t Front = 1024>
 struct batch_reuse {

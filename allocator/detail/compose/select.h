@@ -2,7 +2,7 @@
 // that another policy implies, or else the default. All of pool.h's policies are included here.
 //
 // compose() in pool.h uses, in this order: home<> of a policy that is only declared; judge_selection(), which finds a type that
-// isn't a policy, or two of one axis; blame(), which finds who did it; selected<>. The rules of combinations, in rules.h,
+// isn't a policy, or two of one axis; blame(), its cause; selected<>. The rules of combinations, in rules.h,
 // follow. The pool's constructor takes its policy objects by accept_values().
 #ifndef TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
 #define TARN_ALLOCATOR_DETAIL_COMPOSE_SELECT_H_
