@@ -250,8 +250,8 @@ class object_pool {
   [[nodiscard]] unique_ptr make_unique(Args&&... args) {
     return unique_ptr(construct(std::forward<Args>(args)...), deleter(this));
   }
-  /// Constructs an object. Returns an owner; the last one destroys it. The pool must outlive it. Throws: as construct(). The
-  /// counts are in a static pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
+  /// Constructs an object. Returns an owner; the last one destroys it. The pool must outlive it. Throws: as construct().
+  /// The counts are in a static pool of stl_allocator. (std::allocate_shared with that allocator puts both into one block.)
   template <class... Args>
   [[nodiscard]] std::shared_ptr<T> allocate_shared(Args&&... args) {
     return std::shared_ptr<T>(construct(std::forward<Args>(args)...), deleter(this), stl_allocator<T>());
@@ -263,9 +263,10 @@ class object_pool {
 
   /// Calls f(object) for every object, by ascending address. f may destroy any object, construct others, and walk again. Those
   /// that it constructs may be visited, if they are ahead in a chunk that was there before. It must call neither clear() nor
-  /// release(); during this, trim() does nothing. In a constructor or destructor it visits that object, too. Precondition: no
-  /// other thread uses the pool, nor does a maintenance_thread; the same for whatever walks, for clear() and for release().
-  /// Throws: what f throws. O(objects + blocks / 64), and for each block that became free since the walk before, O(log chunks).
+  /// release(); during this, trim() does nothing. In a constructor or destructor it also visits that object.
+  /// Precondition: no other thread uses the pool, nor does a maintenance_thread; the same for all other walks, for clear() and
+  /// for release(). Throws: what f throws. O(objects + blocks / 64), and for each block that became free since the walk before,
+  /// O(log chunks).
   template <class F>
   void for_each(F f) {
     static_cast<void>(walk([&f](T& object) {
@@ -310,9 +311,9 @@ class object_pool {
     else return iterators::refuse();
   }
 
-  /// Destroys every object, each once, although one's destructor may destroy others. Objects that destructors construct may be
-  /// left. Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it. O(objects + free
-  /// blocks); O(chunks) if there is no destructor and no policy that must be notified of each.
+  /// Destroys every object, each once, although one's destructor may destroy others. Objects that destructors construct
+  /// during this may be left. Precondition: no other thread uses the pool; no destructor calls for_each() or release() of it.
+  /// O(objects + free blocks); O(chunks) if there is no destructor and no policy that must be notified of each.
   void (clear)() noexcept {
     if (endings_.running()) return;  // a destructor called it
     if constexpr (std::is_trivially_destructible_v<T>)

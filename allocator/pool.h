@@ -115,8 +115,8 @@ constexpr auto compose() noexcept {
 template <class... Ps>
 using composed = typename decltype(detail::compose<Ps...>())::type;
 
-/// The body of a pool that is an object: the same members without a destructor, for owners that close it themselves. \tparam
-/// Identity void; or part_of_static, if they never close it
+/// The body of a pool that is an object: the same members without a destructor, for owners that close it themselves.
+/// \tparam Identity  void; or part_of_static, if they never close it
 template <class Pool, class Identity = void>
 struct body_without_end {
   using type = Pool;  // refused

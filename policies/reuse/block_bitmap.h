@@ -170,7 +170,7 @@ class block_bitmap {
 
   /// Takes up to `n` free blocks: calls visit(block's number), ascending within a page. It stays with a page until that is used
   /// up, then continues with the lowest one. Returns how many. If the bitmap was overwritten, it may visit blocks that aren't
-  /// free, and lose some, but it leaves the chunk alone otherwise.
+  /// free, and lose some, but accesses nothing outside itself.
   template <class Visit>
   std::size_t take(std::size_t n, Visit visit) noexcept {
     std::size_t got = 0;

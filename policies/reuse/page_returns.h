@@ -6,8 +6,8 @@
 //
 // A thin pool is one whose blocks in use are far apart, so that pages hardly ever become idle. Blocks in use can't move, but
 // after a free, the next allocation could take a block of a fuller chunk. A front would hand out the block freed last instead.
-// So while the pool is thin, it has no front. That costs about 15 ns a call, so it stops after 16 times as many calls as there
-// are blocks in use, whether or not it has helped.
+// So while the pool is thin, it has no front. That costs about 15 ns a call, so it stops after 16 times as many blocks were
+// allocated and freed as are in use, whether or not it has helped.
 #ifndef TARN_POLICIES_REUSE_PAGE_RETURNS_H_
 #define TARN_POLICIES_REUSE_PAGE_RETURNS_H_
 

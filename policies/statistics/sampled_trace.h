@@ -18,10 +18,10 @@
 
 namespace tarn {
 
-/// A sink of tracing_statistics that passes on random blocks. Each byte allocated is chosen with a probability of 1 /
-/// MeanBytes, and its block with it. So a block of b bytes is chosen with a probability of
-/// 1 - exp(-b / MeanBytes); divide by that to estimate how many there are. Events that aren't blocks are all passed on. \tparam
-/// Sink is notified of them
+/// A sink of tracing_statistics that passes on random blocks. Each byte allocated is chosen with a probability of
+/// 1 / MeanBytes, and its block with it. So a block of b bytes is chosen with a probability of 1 - exp(-b / MeanBytes); divide
+/// by that to estimate how many there are. Events that aren't blocks are all passed on.
+/// \tparam Sink       is notified of them
 /// \tparam MeanBytes  between two samples, on average
 /// \tparam Live       how many chosen blocks can be in use at the same time, a power of two. The address determines the place
 ///                    of each; if the place is taken, the block isn't chosen, and missed() counts it

@@ -322,7 +322,7 @@ class large_blocks {
   {
     return detail::report_leaks(owner, *this);
   }
-  /// The owner is destroyed: what is still in use is reported, unless that is intended, and later requests stop.
+  /// The owner is destroyed: reports what is still in use, unless that is intended; report_in_use() no longer includes it.
   void tell_end(const class_owner& owner, bool reports) const noexcept {
     if (reports) detail::report_leaks(owner, *this);
     asked_.leave();

@@ -339,8 +339,8 @@ std::size_t get_chunks(State& s, const store_scope<State, How>& held, std::size_
   else return detail::get_chunks_apart(s, held, blocks, one);
 }
 
-/// Gets the chunk fetched in advance or, if there is none, at least that many blocks. Returns whether it could. \param expects
-/// whether they are reserved, so that the locking policy prepares for them
+/// Gets the chunk fetched in advance or, if there is none, at least that many blocks. Returns whether it could.
+/// \param expects  whether they are reserved, so that the locking policy prepares for them
 template <class State, at_store How>
 bool grow(State& s, const store_scope<State, How>& held, std::size_t blocks, attempt_at<State>& one,
           bool expects = false) noexcept {

@@ -108,8 +108,8 @@ struct slow_path {
   static constexpr bool has_looked =
       !TARN_FOR_SIZE && State::is_confined && !traits::keeps_memory && !traits::checking::traits.refuses &&
       !switched<State>::can_be_on;
-  /// Takes a block, under the growth lock if it must come from a new chunk. The caller has already looked. \tparam Retries
-  /// whether the exhaustion policy is called
+  /// Takes a block, under the growth lock if it must come from a new chunk. The caller has already looked.
+  /// \tparam Retries  whether the exhaustion policy is called
   /// \tparam Expects  whether they are reserved
   /// \param blocks    the least number that it gets, if it must get a chunk
   template <bool Retries = true, bool Expects = false>

@@ -24,7 +24,8 @@ class class_table {
   /// Bytes in a block. Precondition: a class.
   TARN_STEP static constexpr std::size_t bytes(unsigned c) noexcept { return table_.bytes[c]; }
   /// The block of its span that contains the byte at that offset. A multiplication, because a division takes 20 instead of 3
-  /// cycles. Precondition: a class, and less than 2^20.
+  /// cycles.
+  /// Precondition: a class, and less than 2^20.
   TARN_STEP static constexpr std::uint32_t block_at(unsigned c, std::size_t offset) noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{offset} * table_.inverse[c] >> shift);
   }
